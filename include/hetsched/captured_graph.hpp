@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Graphs recorded by Runtime::capture.
+
+#include <hetsched/detail/spawn.hpp>
+#include <hetsched/task_graph.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+namespace detail {
+
+/// A spawn that was recorded: everything needed to make the task, any number of times.
+class Prototype {
+public:
+  Prototype(TaskType const& type, Attributes const& attributes, std::span<DataRecord* const> data)
+      : type_(&type), label_(attributes.label), attributes_(attributes),
+        data_(data.begin(), data.end()) {
+    if (type.value_bytes != 0 && type.copy_values == nullptr) {
+      throw Error(ErrorCode::bad_call,
+                  "task '" + std::string(type.name) + "'",
+                  "has an argument that cannot be copied, so it cannot be captured");
+    }
+    for (auto* record : data_) {
+      if (record == nullptr) {
+        throw Error(ErrorCode::bad_data,
+                    "task '" + std::string(type.name) + "'",
+                    "was given an empty handle");
+      }
+    }
+    if (type.value_bytes != 0) {
+      values_ = ::operator new(type.value_bytes, std::align_val_t{type.value_align});
+    }
+    for (auto* record : data_) {
+      record->references.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  Prototype(Prototype const&) = delete;
+  Prototype& operator=(Prototype const&) = delete;
+
+  ~Prototype() {
+    if (complete_ && type_->destroy_values != nullptr) {
+      type_->destroy_values(values_);
+    }
+    if (values_ != nullptr) {
+      ::operator delete(values_, std::align_val_t{type_->value_align});
+    }
+    for (auto* record : data_) {
+      release_record(record);
+    }
+  }
+
+  /// Where the by-value arguments are to be constructed.
+  [[nodiscard]] void* values() noexcept { return values_; }
+
+  void commit() noexcept { complete_ = true; }
+
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  template <class Core>
+  void spawn(Core& core, typename Core::Host& host, std::int32_t graph_node) const {
+    auto attributes = attributes_;
+    attributes.label = label_;
+    attributes.graph_node = graph_node;
+    TaskDraft<Core> draft(core, host, *type_, attributes, data_);
+    if (values_ != nullptr) {
+      type_->copy_values(draft.values(), values_);
+    }
+    draft.submit();
+  }
+
+  /// The task as a node of a graph, its data numbered by `number(record)`.
+  template <class Number>
+  [[nodiscard]] TaskGraph::Node node(Number&& number) const {
+    TaskGraph::Node node{
+        type_->name, label_, attributes_.priority, type_->archs & attributes_.archs, {}};
+    for (std::size_t k = 0; k < data_.size(); ++k) {
+      GraphAccess const access{
+          number(data_[k]), type_->parameters[k].mode, type_->parameters[k].reduction};
+      auto const known =
+          std::find_if(node.accesses.begin(), node.accesses.end(), [&](GraphAccess const& other) {
+            return other.data == access.data;
+          });
+      if (known == node.accesses.end()) {
+        node.accesses.push_back(access);
+      } else if (known->mode != access.mode) {
+        *known = {access.data, AccessMode::read_write, nullptr};
+      }
+    }
+    return node;
+  }
+
+private:
+  TaskType const* type_;
+  std::string label_;
+  Attributes attributes_;
+  std::vector<DataRecord*> data_; // a reference each
+  void* values_ = nullptr;
+  bool complete_ = false; // its values exist
+};
+
+/// The spawns of one capture, in program order.
+struct Recording : CaptureSink {
+  std::vector<std::unique_ptr<Prototype>> prototypes;
+
+  Recording()
+      : CaptureSink{
+            [](CaptureSink& sink,
+               TaskType const& type,
+               Attributes const& attributes,
+               std::span<DataRecord* const> data) {
+              auto& list = static_cast<Recording&>(sink).prototypes;
+              if (!list.empty() && !list.back()->complete()) {
+                list.pop_back(); // its arguments threw
+              }
+              list.push_back(std::make_unique<Prototype>(type, attributes, data));
+              return list.back()->values();
+            },
+            [](CaptureSink& sink) { static_cast<Recording&>(sink).prototypes.back()->commit(); }} {}
+};
+
+} // namespace detail
+
+/// The tasks spawned in a `Runtime::capture`, to be run by that runtime any number of times. Cheap
+/// to copy; keeps its data registered. Immutable.
+class CapturedGraph {
+public:
+  /// Tasks, accesses and dependencies.
+  [[nodiscard]] TaskGraph const& tasks() const noexcept { return shared_->tasks; }
+
+  /// For the runtime.
+  CapturedGraph(std::vector<std::unique_ptr<detail::Prototype>> recording, void const* core)
+      : shared_(std::make_shared<Shared>()) {
+    std::map<detail::DataRecord*, std::uint32_t> numbers;
+    std::vector<std::size_t> bytes;
+    std::vector<TaskGraph::Node> nodes;
+    if (!recording.empty() && !recording.back()->complete()) {
+      recording.pop_back();
+    }
+    for (auto const& prototype : recording) {
+      nodes.push_back(prototype->node([&](detail::DataRecord* record) {
+        auto const [it, fresh] =
+            numbers.try_emplace(record, static_cast<std::uint32_t>(bytes.size()));
+        if (fresh) {
+          bytes.push_back(record->bytes());
+        }
+        return it->second;
+      }));
+    }
+    shared_->core = core;
+    shared_->recording = std::move(recording);
+    shared_->tasks = TaskGraph(std::move(nodes), std::move(bytes));
+  }
+
+  /// For the runtime.
+  [[nodiscard]] auto const& recording() const noexcept { return shared_->recording; }
+
+  [[nodiscard]] void const* core() const noexcept { return shared_->core; }
+
+private:
+  struct Shared {
+    void const* core = nullptr;
+    std::vector<std::unique_ptr<detail::Prototype>> recording;
+    TaskGraph tasks;
+  };
+
+  std::shared_ptr<Shared> shared_;
+};
+
+} // namespace hetsched

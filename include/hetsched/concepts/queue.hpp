@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The contract of the containers that schedulers take as template parameters.
+
+#include <hetsched/types.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace hetsched {
+
+/// A predicate on task ids that takes everything: stands for any in the concepts below.
+struct AnyTask {
+  bool operator()(TaskId) const noexcept { return true; }
+};
+
+/// A container of ready tasks. All operations may be called from any thread at any time unless the
+/// queue says otherwise (see `owned_queue`).
+///
+/// push(task, priority): adds it. Throws std::bad_alloc only.
+/// pop(accept): removes and returns the task that the queue's order puts first among those that
+///   `accept(task)` allows, or `no_task`. A queue may give up at the first refused task only if it
+///   says so. `accept` may see a task that another thread is taking, and must not block.
+///
+/// Visibility: a poll (pop or steal) that begins after a push returned finds the task or a queue
+/// emptied by others, in one order that all threads agree on. That is: publish and look through a
+/// lock, or by sequentially consistent operations. The engine's sleep protocol rests on it.
+template <class Q>
+concept task_queue =
+    std::default_initializable<Q> && requires(Q& queue, TaskId task, std::int32_t priority) {
+      { queue.push(task, priority) } -> std::same_as<void>;
+      { queue.pop(AnyTask{}) } -> std::same_as<TaskId>;
+    };
+
+/// A queue with an owner: push and pop are called by one thread at a time (the worker that owns
+/// it), `steal(accept)` by any, at any time, taking from the other end where there are two.
+template <class Q>
+concept owned_queue = task_queue<Q> && requires(Q& queue) {
+  { queue.steal(AnyTask{}) } -> std::same_as<TaskId>;
+};
+
+/// A queue that yields higher priorities first, first come first served among equals.
+template <class Q>
+concept priority_queue = task_queue<Q> && Q::ordered_by_priority;
+
+} // namespace hetsched

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The contract between an engine and a scheduler.
+
+#include <hetsched/concepts/context.hpp>
+#include <hetsched/types.hpp>
+
+#include <concepts>
+#include <span>
+
+namespace hetsched {
+
+class TaskGraph;
+
+/// A scheduler is a plain struct. It stores ready tasks and answers which worker takes which; it
+/// acts only by what it stores and returns (Lima et al. 2015, sec. 4.1: pop, push, steal).
+///
+/// Declarations
+///   static constexpr Threading threading
+///     serialized: the engine holds one lock around every hook; the scheduler needs no care.
+///     concurrent: hooks run at the same time; state lives in queues that allow that.
+///   static constexpr PriorityScope priority_scope
+///     none; per_queue; global: no pop returns a task while a strictly higher one that this worker
+///     can run has completed its push; first come first served among equals. Stealing is outside.
+/// Construction: from (std::span<WorkerInfo const>) or by default. A nested `Config` aggregate,
+/// where
+///   there is one, is the constructor's second argument.
+///
+/// Hooks (each takes the context first, by const reference)
+///   Wake push(ctx, task, worker)
+///     A ready task appears, in the spawning thread; worker is no_worker outside the runtime's
+///     threads. Some worker can run it. O(1) expected; may be the cost of every spawn.
+///   Wake push_activated(ctx, std::span<TaskId const>, worker)              optional; else push
+///   each
+///     `worker`'s finished task made these ready. Wake::any() wakes one for each task;
+///     Wake::worker(w) that worker.
+///   TaskId pop(ctx, worker)
+///     What the worker runs next, or no_task. From then on it is the worker's. Must answer only
+///     tasks with ctx.can_run(task, worker), and sees every task that this worker alone can reach.
+///   TaskId steal(ctx, thief)                                               optional
+///     pop gave none: tries every eligible victim once, in seeded order.
+///   void prologue(ctx, task, worker), epilogue(ctx, task, worker, Duration) optional
+///     Around a body; the duration is 0 unless the model or Config::timing asks for clocks.
+///   void prepare(ctx, TaskGraph const&)                                    optional
+///     Before a captured graph runs; no task is live.
+/// A scheduler without `steal` that keeps a task for one worker may see nested programs block each
+/// other's children; the engine notices (all workers asleep) and lifts the nesting rule then.
+template <class S, class Ctx>
+concept scheduler_for = requires(S& s, Ctx const& ctx, TaskId task, WorkerId worker) {
+  { S::threading } -> std::convertible_to<Threading>;
+  { S::priority_scope } -> std::convertible_to<PriorityScope>;
+  { s.push(ctx, task, worker) } -> std::same_as<Wake>;
+  { s.pop(ctx, worker) } -> std::same_as<TaskId>;
+};
+
+template <class S, class Ctx>
+concept has_push_activated =
+    requires(S& s, Ctx const& ctx, std::span<TaskId const> tasks, WorkerId worker) {
+      { s.push_activated(ctx, tasks, worker) } -> std::same_as<Wake>;
+    };
+
+template <class S, class Ctx>
+concept has_steal = requires(S& s, Ctx const& ctx, WorkerId thief) {
+  { s.steal(ctx, thief) } -> std::same_as<TaskId>;
+};
+
+template <class S, class Ctx>
+concept has_prologue = requires(S& s, Ctx const& ctx, TaskId task, WorkerId worker) {
+  { s.prologue(ctx, task, worker) } -> std::same_as<void>;
+};
+
+template <class S, class Ctx>
+concept has_epilogue =
+    requires(S& s, Ctx const& ctx, TaskId task, WorkerId worker, Duration measured) {
+      { s.epilogue(ctx, task, worker, measured) } -> std::same_as<void>;
+    };
+
+template <class S, class Ctx>
+concept has_prepare = requires(S& s, Ctx const& ctx, TaskGraph const& graph) {
+  { s.prepare(ctx, graph) } -> std::same_as<void>;
+};
+
+/// The hooks an engine found, as bits; every scheduler's test asserts its set, so that a misspelt
+/// optional hook cannot go unnoticed.
+enum Hook : unsigned {
+  hook_push = 1,
+  hook_pop = 2,
+  hook_push_activated = 4,
+  hook_steal = 8,
+  hook_prologue = 16,
+  hook_epilogue = 32,
+  hook_prepare = 64,
+};
+
+template <class S, class Ctx>
+[[nodiscard]] constexpr unsigned hooks_of() noexcept {
+  return (scheduler_for<S, Ctx> ? hook_push | hook_pop : 0U) |
+         (has_push_activated<S, Ctx> ? hook_push_activated : 0U) |
+         (has_steal<S, Ctx> ? hook_steal : 0U) | (has_prologue<S, Ctx> ? hook_prologue : 0U) |
+         (has_epilogue<S, Ctx> ? hook_epilogue : 0U) | (has_prepare<S, Ctx> ? hook_prepare : 0U);
+}
+
+} // namespace hetsched

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How a runtime is set up: by this struct, else by the environment, else by defaults.
+
+#include <hetsched/error.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hetsched {
+
+/// Where workers are bound.
+enum class Bind : std::uint8_t {
+  none,  // left to the operating system
+  cores, // worker k to the k-th usable core, one hardware thread of each core first
+};
+
+/// Settings of a runtime. A field left empty is taken from its environment variable, else from the
+/// default. A bad value throws Error(bad_config) that names the variable or field.
+///
+/// | field          | variable                | default                                        |
+/// |----------------|-------------------------|------------------------------------------------|
+/// | cpus           | HETSCHED_NCPU           | usable cores (affinity mask, cgroup CPU quota) |
+/// | bind           | HETSCHED_BIND           | cores; none if there are more workers          |
+/// | max_live_tasks | HETSCHED_MAX_LIVE_TASKS | 0: no limit                                    |
+/// | seed           | HETSCHED_SEED           | 1                                              |
+/// | timing         | HETSCHED_TIMING         | 0: Stats::types stays empty                    |
+struct Config {
+  /// Workers, the thread that waits in `sync` included; 1 to 4096.
+  std::optional<int> cpus;
+  std::optional<Bind> bind;
+  /// When so many tasks are spawned and not complete, `spawn` runs tasks before it returns. Checked
+  /// every few spawns, so the limit may be passed by some dozens per thread; a nested spawn that
+  /// finds nothing of its own to run goes on past it rather than wait.
+  std::optional<std::uint64_t> max_live_tasks;
+  /// Of the random streams that schedulers draw from.
+  std::optional<std::uint64_t> seed;
+  /// Times every body, for `Stats::types`.
+  std::optional<bool> timing;
+  /// Cores to use, in order, by the operating system's numbers; empty: found in the system
+  /// (see also hwloc.hpp).
+  std::vector<int> places;
+};
+
+namespace detail {
+
+/// A whole number from `low` to `high`; throws Error(bad_config) naming the variable.
+[[nodiscard]] inline std::uint64_t
+env_number(char const* variable, char const* text, std::uint64_t low, std::uint64_t high) {
+  char* end = nullptr;
+  errno = 0;
+  auto const value = std::strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < low || value > high) {
+    throw Error(ErrorCode::bad_config,
+                variable,
+                "'" + std::string(text) + "' is not a whole number from " + std::to_string(low) +
+                    " to " + std::to_string(high));
+  }
+  return value;
+}
+
+template <class Number>
+void from_env(std::optional<Number>& field,
+              char const* variable,
+              std::uint64_t low,
+              std::uint64_t high) {
+  if (char const* const text = std::getenv(variable); text != nullptr && !field) {
+    field = static_cast<Number>(env_number(variable, text, low, high));
+  }
+}
+
+/// Fills empty fields from the environment and checks all.
+[[nodiscard]] inline Config resolve_config(Config config) {
+  constexpr int most_cpus = 4096;
+  from_env(config.cpus, "HETSCHED_NCPU", 1, most_cpus);
+  from_env(config.max_live_tasks, "HETSCHED_MAX_LIVE_TASKS", 0, UINT64_MAX);
+  from_env(config.seed, "HETSCHED_SEED", 0, UINT64_MAX);
+  from_env(config.timing, "HETSCHED_TIMING", 0, 1);
+  if (char const* const text = std::getenv("HETSCHED_BIND"); text != nullptr && !config.bind) {
+    std::string_view const view(text);
+    if (view != "none" && view != "cores") {
+      throw Error(ErrorCode::bad_config,
+                  "HETSCHED_BIND",
+                  "'" + std::string(view) + "' is neither none nor cores");
+    }
+    config.bind = view == "none" ? Bind::none : Bind::cores;
+  }
+  if (config.cpus && (*config.cpus < 1 || *config.cpus > most_cpus)) {
+    throw Error(ErrorCode::bad_config,
+                "Config::cpus",
+                std::to_string(*config.cpus) + " is not from 1 to " + std::to_string(most_cpus));
+  }
+  return config;
+}
+
+} // namespace detail
+} // namespace hetsched

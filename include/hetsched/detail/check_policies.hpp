@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Policies that do not keep their contract: one readable line instead of pages.
+
+#include <hetsched/concepts/cache.hpp>
+#include <hetsched/concepts/perf_model.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+
+#include <type_traits>
+
+namespace hetsched::detail {
+
+template <class S, class Ctx>
+concept has_push_of_any_kind =
+    requires(S& s, Ctx const& ctx) { s.push(ctx, TaskId{}, WorkerId{}); };
+
+template <class S, class Ctx>
+concept has_pop_of_any_kind = requires(S& s, Ctx const& ctx) { s.pop(ctx, WorkerId{}); };
+
+/// An optional hook that is called differently, or answers something else, than the contract says.
+/// Only hooks that can be named without arguments (non-templates) or called with the contract's
+/// arguments can be seen.
+template <class S, class Ctx>
+concept misdeclared_steal =
+    !has_steal<S, Ctx> && (requires { &S::steal; } || requires(S& s, Ctx const& ctx) {
+      s.steal(ctx, WorkerId{});
+    } || requires(S& s, Ctx const& ctx) { s.steal(ctx); });
+
+template <class S, class Ctx>
+concept misdeclared_push_activated =
+    !has_push_activated<S, Ctx> &&
+    (requires { &S::push_activated; } ||
+     requires(S& s, Ctx const& ctx) {
+       s.push_activated(ctx, std::span<TaskId const>{}, WorkerId{});
+     } || requires(S& s, Ctx const& ctx) { s.push_activated(ctx, TaskId{}, WorkerId{}); });
+
+/// One sentence a rung; false after the first broken one.
+template <class Scheduler, class Ctx>
+struct CheckScheduler {
+  static constexpr bool declares = requires {
+    { Scheduler::threading } -> std::convertible_to<Threading>;
+    { Scheduler::priority_scope } -> std::convertible_to<PriorityScope>;
+  };
+  static_assert(declares,
+                "hetsched: Scheduler needs `static constexpr Threading threading` and "
+                "`static constexpr PriorityScope priority_scope`; see concepts/scheduler.hpp");
+
+  static constexpr bool constructible =
+      std::is_constructible_v<Scheduler, std::span<WorkerInfo const>> ||
+      std::is_default_constructible_v<Scheduler>;
+  static_assert(!declares || constructible,
+                "hetsched: Scheduler must be constructible from std::span<WorkerInfo const> or by "
+                "default; see concepts/scheduler.hpp");
+
+  static constexpr bool pushes = has_push_of_any_kind<Scheduler, Ctx>;
+  static_assert(!declares || pushes,
+                "hetsched: Scheduler needs a member `Wake push(Ctx const&, TaskId, WorkerId)`, "
+                "callable for every context; see concepts/scheduler.hpp");
+
+  static constexpr bool pops = has_pop_of_any_kind<Scheduler, Ctx>;
+  static_assert(!declares || pops,
+                "hetsched: Scheduler needs a member `TaskId pop(Ctx const&, WorkerId)`, callable "
+                "for every context; see concepts/scheduler.hpp");
+
+  static constexpr bool answers = scheduler_for<Scheduler, Ctx>;
+  static_assert(!declares || !pushes || !pops || answers,
+                "hetsched: Scheduler's push must answer a Wake and its pop a TaskId; see "
+                "concepts/scheduler.hpp");
+
+  static constexpr bool steals = !misdeclared_steal<Scheduler, Ctx>;
+  static_assert(steals,
+                "hetsched: Scheduler's steal must be `TaskId steal(Ctx const&, WorkerId)`; see "
+                "concepts/scheduler.hpp");
+
+  static constexpr bool activates = !misdeclared_push_activated<Scheduler, Ctx>;
+  static_assert(activates,
+                "hetsched: Scheduler's push_activated must be `Wake push_activated(Ctx const&, "
+                "std::span<TaskId const>, WorkerId)`; see concepts/scheduler.hpp");
+
+  static constexpr bool ok =
+      declares && constructible && pushes && pops && answers && steals && activates;
+};
+
+template <class Cache>
+struct CheckCache {
+  static constexpr bool ok = cache_policy<Cache>;
+  static_assert(ok,
+                "hetsched: Cache needs insert, access, pin, release, erase and victim; see "
+                "concepts/cache.hpp");
+};
+
+template <class PerfModel>
+struct CheckPerfModel {
+  static constexpr bool ok = perf_model<PerfModel>;
+  static_assert(ok,
+                "hetsched: PerfModel needs measures, predict, record and transfer; see "
+                "concepts/perf_model.hpp");
+};
+
+/// Stands in for a scheduler that failed its checks, so that nothing else is reported.
+struct AnyScheduler {
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  template <class Ctx>
+  Wake push(Ctx const&, TaskId, WorkerId) {
+    return Wake::none();
+  }
+
+  template <class Ctx>
+  TaskId pop(Ctx const&, WorkerId) {
+    return no_task;
+  }
+};
+
+/// The core of an engine, with policies that passed their checks.
+template <class Engine, class Scheduler, class Cache, class PerfModel>
+struct CheckedCore {
+  using Context = typename Engine::template Core<AnyScheduler, Cache, PerfModel>::Context;
+  static constexpr bool ok = CheckScheduler<Scheduler, Context>::ok && CheckCache<Cache>::ok &&
+                             CheckPerfModel<PerfModel>::ok;
+  using Type = typename Engine::
+      template Core<std::conditional_t<ok, Scheduler, AnyScheduler>, Cache, PerfModel>;
+};
+
+} // namespace hetsched::detail

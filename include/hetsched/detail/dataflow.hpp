@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Dependencies from access modes: registration, release, reductions, commuting tasks, partitions.
+//
+// No engine inside: a `Host` (the engine) is told what became ready. It offers
+//   void ready(TaskRecord&)            hand to the scheduler
+//   void wait_granted(TaskRecord&)     a waiting thread holds its datum
+//   TaskRecord& new_merge(AccessQueue&, ReductionOps const&)   make and count a merge task
+//   void recycle(TaskRecord&)          a record is no longer needed
+// Locks: those of the queues involved, always in address order, never while calling ready.
+
+#include <hetsched/detail/data_registry.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// The order in which queues are locked.
+[[nodiscard]] inline bool before(AccessQueue const* a, AccessQueue const* b) noexcept {
+  return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b);
+}
+
+/// The distinct queues of a task in address order: the order in which they are locked. Duplicate
+/// parameters are folded into the first, with the stronger mode.
+class LockOrder {
+public:
+  explicit LockOrder(TaskRecord& task) : size_(task.access_count) {
+    auto* const accesses = task.accesses();
+    if (size_ > few_.size()) {
+      many_.resize(size_);
+    }
+    for (std::size_t i = 0; i < size_; ++i) {
+      begin()[i] = accesses + i;
+    }
+    if (size_ > 1) {
+      sort();
+      fold();
+    }
+  }
+
+  [[nodiscard]] Access** begin() noexcept { return many_.empty() ? few_.data() : many_.data(); }
+
+  [[nodiscard]] Access** end() noexcept { return begin() + size_; }
+
+private:
+  static bool precedes(Access const* a, Access const* b) noexcept {
+    return a->queue != b->queue ? before(a->queue, b->queue) : a->index < b->index;
+  }
+
+  void sort() {
+    if (!many_.empty()) {
+      std::sort(begin(), end(), precedes);
+      return;
+    }
+    for (std::size_t i = 1; i < size_; ++i) { // insertion: few
+      auto* const access = few_[i];
+      auto at = i;
+      for (; at > 0 && precedes(access, few_[at - 1]); --at) {
+        few_[at] = few_[at - 1];
+      }
+      few_[at] = access;
+    }
+  }
+
+  void fold() {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < size_; ++i) {
+      auto& first = *begin()[kept];
+      auto& other = *begin()[i];
+      if (first.queue != other.queue) {
+        begin()[++kept] = &other;
+        continue;
+      }
+      other.duplicate = true;
+      first.mode = stronger(first, other);
+    }
+    size_ = kept + 1;
+  }
+
+  static AccessMode stronger(Access& a, Access& b) {
+    bool const contributes = a.mode == AccessMode::reduce || b.mode == AccessMode::reduce;
+    if (contributes && (a.mode != b.mode || AccessQueue::op_of(a) != AccessQueue::op_of(b))) {
+      throw Error(ErrorCode::bad_access,
+                  a.queue->data->describe(),
+                  "given to one task both as a contribution (CW) and in another mode");
+    }
+    return a.mode == b.mode ? a.mode : AccessMode::read_write;
+  }
+
+  std::size_t size_;
+  std::array<Access*, 12> few_{};
+  std::vector<Access*> many_;
+};
+
+template <class Host>
+void granted(Host& host, TaskRecord& task);
+
+/// Counts granted accesses down along a chain; hands on the tasks that hold all of theirs. The last
+/// decrement acquires what the other granting threads released.
+template <class Host>
+void grant_chain(Host& host, Access* chain) {
+  while (chain != nullptr) {
+    auto& task = task_of(*chain);
+    chain = chain->next; // the task may be gone after the next line
+    if (task.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      granted(host, task);
+    }
+  }
+}
+
+/// Takes the tokens of all data that a task accesses as Commute, or none: then the task is parked
+/// with the first datum found busy and false is returned.
+inline bool take_tokens(TaskRecord& task) {
+  LockOrder order(task);
+  Access* busy = nullptr;
+  for (auto* access : order) {
+    if (access->mode == AccessMode::commute) {
+      access->queue->lock.lock();
+      busy = busy == nullptr && access->queue->token_taken ? access : busy;
+    }
+  }
+  if (busy != nullptr) {
+    busy->next = nullptr;
+    auto** link = &busy->queue->token_waiters; // at the end: first come, first served
+    while (*link != nullptr) {
+      link = &(*link)->next;
+    }
+    *link = busy;
+  }
+  auto* const parked_with = busy == nullptr ? nullptr : busy->queue;
+  for (auto* access : order) {
+    if (access->mode == AccessMode::commute && access->queue != parked_with) {
+      access->queue->token_taken = access->queue->token_taken || busy == nullptr;
+      access->queue->lock.unlock();
+    }
+  }
+  if (parked_with != nullptr) {
+    parked_with->lock.unlock(); // last: from here on the task may be taken up, and gone
+    return false;
+  }
+  return true;
+}
+
+/// From the registration of a partition on, the whole may not be named; from that of a join on, the
+/// parts may not. The locks are held.
+inline void mark_parts(TaskRecord& task) noexcept {
+  auto const kind = task.type_of().kind;
+  if (kind == TaskKind::partition || kind == TaskKind::join) {
+    for (auto& access : std::span(task.accesses(), task.access_count)) {
+      (kind == TaskKind::join ? access.queue->closed : access.queue->partitioned) = true;
+    }
+  }
+}
+
+/// Registers all accesses of a new task at once (so that tasks spawned by several threads have one
+/// order that all data agree on) and hands it on if it holds them all. Merges that must come first
+/// are inserted. Throws Error(bad_access), then nothing was registered.
+///
+/// Cost: O(A log A) for A accesses. The task may have ended when this returns.
+template <class Host>
+void register_accesses(Host& host, TaskRecord& task) {
+  LockOrder order(task);
+  for (auto* access : order) {
+    access->queue->lock.lock();
+  }
+  auto unlock_all = [&] {
+    for (auto* access : order) {
+      access->queue->lock.unlock();
+    }
+  };
+  for (auto* access : order) {
+    auto const& queue = *access->queue;
+    if (queue.partitioned || queue.closed) {
+      auto const* const why = queue.closed
+                                  ? "is a part of a partition that was joined; use the whole"
+                                  : "is partitioned; use its parts or join them first";
+      unlock_all();
+      throw Error(ErrorCode::bad_access, queue.data->describe(), why);
+    }
+  }
+  std::int32_t missing = 0;
+  TaskRecord* merges = nullptr;
+  for (auto* access : order) {
+    auto& queue = *access->queue;
+    if (queue.needs_merge(access->mode, AccessQueue::op_of(*access))) {
+      auto& merge = host.new_merge(queue, *queue.last_op);
+      if (queue.enqueue(merge.accesses()[0])) {
+        merge.pending.store(0, std::memory_order_relaxed);
+        merge.next = merges;
+        merges = &merge;
+      }
+    }
+    missing += queue.enqueue(*access) ? 0 : 1;
+  }
+  mark_parts(task);
+  task.pending.store(missing, std::memory_order_relaxed); // published by the unlocks
+  unlock_all();
+  while (merges != nullptr) {
+    auto& merge = *merges;
+    merges = merge.next;
+    granted(host, merge);
+  }
+  if (missing == 0) {
+    granted(host, task);
+  }
+}
+
+/// Notes that contributions to the queue will want merging at the next sync of its domain.
+inline void list_unmerged(AccessQueue& queue) {
+  if (queue.listed.load(std::memory_order_relaxed)) {
+    return; // merge_all takes it off before it looks, under the queue's lock, whether to merge
+  }
+  std::lock_guard const guard(queue.domain->lock);
+  if (!queue.listed.exchange(true, std::memory_order_relaxed)) {
+    queue.next_unmerged = queue.domain->unmerged;
+    queue.domain->unmerged = &queue;
+  }
+}
+
+/// Inserts the merges of all finished series of contributions in a domain. Returns how many.
+template <class Host>
+int merge_all(Host& host, Domain& domain) {
+  int merges = 0;
+  for (;;) {
+    AccessQueue* queue = nullptr;
+    {
+      std::lock_guard const guard(domain.lock);
+      queue = domain.unmerged;
+      if (queue == nullptr) {
+        return merges;
+      }
+      domain.unmerged = queue->next_unmerged;
+      queue->listed.store(false, std::memory_order_relaxed);
+    }
+    TaskRecord* merge = nullptr;
+    bool held = false;
+    {
+      std::lock_guard const guard(queue->lock);
+      if (queue->last_mode == AccessMode::reduce) {
+        merge = &host.new_merge(*queue, *queue->last_op);
+        held = queue->enqueue(merge->accesses()[0]);
+        merge->pending.store(held ? 0 : 1, std::memory_order_relaxed);
+      }
+    }
+    if (merge != nullptr) {
+      ++merges;
+      if (held) {
+        granted(host, *merge);
+      }
+    }
+  }
+}
+
+/// Ends one access; returns the accesses granted by that.
+inline Access* end_access(Access& access, bool failed, Access** retry) {
+  auto& queue = *access.queue;
+  std::lock_guard const guard(queue.lock);
+  if (access.mode == AccessMode::commute) {
+    queue.token_taken = false;
+    *retry = std::exchange(queue.token_waiters, nullptr);
+  } else if (access.buffer != nullptr && access.mode == AccessMode::reduce) {
+    auto* const copy = PrivateCopy::of(access.buffer);
+    copy->next = queue.copies;
+    queue.copies = copy;
+  }
+  return queue.dequeue(failed);
+}
+
+/// Ends all accesses of a task that has completed and hands on the tasks that this makes ready.
+template <class Host>
+void release_accesses(Host& host, TaskRecord& task) {
+  bool const failed = task.failed || task.cancelled;
+  for (auto& access : std::span(task.accesses(), task.access_count)) {
+    if (access.duplicate) {
+      continue;
+    }
+    Access* retry = nullptr;
+    grant_chain(host, end_access(access, failed && writes(access.mode), &retry));
+    while (retry != nullptr) {
+      auto& waiter = task_of(*retry);
+      retry = retry->next;
+      granted(host, waiter);
+    }
+  }
+}
+
+/// Whether a task must be skipped because data it needs were never produced.
+[[nodiscard]] inline bool needs_poisoned(TaskRecord const& task) noexcept {
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    if (reads(access.mode) && access.queue->poisoned()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// ---- reductions ----
+
+/// Gives a CW access a private copy holding neutral elements.
+inline void lease_copy(Access& access) {
+  auto& queue = *access.queue;
+  PrivateCopy* copy = nullptr;
+  {
+    std::lock_guard const guard(queue.lock);
+    copy = queue.copies;
+    if (copy != nullptr) {
+      queue.copies = copy->next;
+    }
+  }
+  if (copy == nullptr) {
+    copy = PrivateCopy::create(queue.data->bytes());
+    AccessQueue::op_of(access)->fill_neutral(copy->elements(), queue.data->elements());
+  }
+  access.buffer = copy->elements();
+}
+
+/// Combines (or, if cancelled, drops) the private copies of a datum. Body of a merge task.
+inline void merge_copies(TaskRecord& merge) {
+  auto& access = merge.accesses()[0];
+  auto& queue = *access.queue;
+  auto const* const ops = static_cast<ReductionOps const*>(access.buffer);
+  auto shape = queue.data->shape;
+  shape.ld = queue.ld;
+  PrivateCopy* copies = nullptr;
+  {
+    std::lock_guard const guard(queue.lock);
+    copies = std::exchange(queue.copies, nullptr);
+  }
+  while (copies != nullptr) {
+    auto* const copy = copies;
+    copies = copy->next;
+    if (!merge.cancelled) {
+      ops->combine(queue.base, shape, copy->elements());
+    }
+    PrivateCopy::destroy(copy);
+  }
+}
+
+// ---- partitions ----
+
+/// A region in parts. `holder` is a task record that holds the region while the parts are in use:
+/// each part's queue begins with an access of the holder, ended when the region is granted.
+struct PartitionState {
+  TaskRecord* holder = nullptr;
+  std::vector<DataRecord*> parts; // a reference each
+  std::size_t grid_rows = 0;      // parts down a column of the grid
+
+  ~PartitionState() {
+    for (auto* part : parts) {
+      release_record(part);
+    }
+  }
+};
+
+[[nodiscard]] inline PartitionState& partition_of(TaskRecord& holder) noexcept {
+  return *static_cast<PartitionState*>(holder.accesses()[0].buffer);
+}
+
+/// The holder was granted the region: lets the accesses to its parts begin.
+template <class Host>
+void open_parts(Host& host, TaskRecord& holder) {
+  bool const poisoned = holder.accesses()[0].queue->poisoned();
+  auto& state = partition_of(holder);
+  // The last part's grant may lead to a join that frees `state`: take what the loop needs first.
+  auto const parts = state.parts;
+  for (auto* part : parts) {
+    Access* chain = nullptr;
+    {
+      std::lock_guard const guard(part->home.lock);
+      chain = part->home.dequeue(poisoned);
+    }
+    grant_chain(host, chain);
+  }
+}
+
+/// A join was granted all parts: the region goes on to whoever waits for it as a whole.
+template <class Host>
+void close_parts(Host& host, TaskRecord& join) {
+  auto& holder = *static_cast<TaskRecord*>(static_cast<void*>(join.accesses()[0].buffer));
+  for (auto& access : std::span(join.accesses(), join.access_count)) {
+    std::lock_guard const guard(access.queue->lock);
+    holder.failed = holder.failed || access.queue->poisoned();
+  }
+  auto* const state = &partition_of(holder);
+  holder.accesses()[0].buffer = nullptr;
+  release_accesses(host, holder);
+  host.recycle(holder);
+  host.recycle(join);
+  delete state;
+}
+
+/// A task holds all its data: whoever it belongs to is told.
+template <class Host>
+void granted(Host& host, TaskRecord& task) {
+  switch (task.type_of().kind) {
+  case TaskKind::user:
+    if (task.has_commute && !take_tokens(task)) {
+      return;
+    }
+    [[fallthrough]];
+  case TaskKind::merge:
+    host.ready(task);
+    return;
+  case TaskKind::wait:
+    host.wait_granted(task);
+    return;
+  case TaskKind::partition:
+    open_parts(host, task);
+    return;
+  case TaskKind::join:
+    close_parts(host, task);
+    return;
+  }
+}
+
+} // namespace hetsched::detail

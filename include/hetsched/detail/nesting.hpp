@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which queue orders an access: the datum's own, or one in the domain of the spawning task.
+
+#include <hetsched/detail/data_registry.hpp>
+#include <hetsched/detail/task_record.hpp>
+
+#include <span>
+#include <string>
+
+namespace hetsched::detail {
+
+/// Whether a child may access so what its parent accesses so.
+[[nodiscard]] inline bool
+allowed_below(Access& parent, AccessMode mode, ReductionOps const* op) noexcept {
+  switch (parent.mode) {
+  case AccessMode::value:
+    return false;
+  case AccessMode::read:
+    return mode == AccessMode::read;
+  case AccessMode::reduce:
+    return mode == AccessMode::reduce && op == AccessQueue::op_of(parent);
+  case AccessMode::write:
+  case AccessMode::read_write:
+  case AccessMode::commute:
+    return true;
+  }
+  return false;
+}
+
+/// The queue of `record` in `domain`, whose owner is `parent` (null: outside any task). A datum
+/// that the parent declared gets a queue in the parent's domain when first used there. Called by
+/// the thread that executes the parent. Throws Error(bad_access).
+[[nodiscard]] inline AccessQueue& find_queue(DataRecord& record,
+                                             AccessMode mode,
+                                             ReductionOps const* op,
+                                             TaskRecord* parent,
+                                             Domain& domain) {
+  if (record.read_only && writes(mode)) {
+    throw Error(ErrorCode::bad_access, record.describe(), "may only be read here");
+  }
+  if (record.home.domain == &domain) {
+    return record.home;
+  }
+  if (parent == nullptr) {
+    throw Error(ErrorCode::bad_access,
+                record.describe(),
+                "was registered inside a task: only children of that task may use it");
+  }
+  for (auto& access : std::span(parent->accesses(), parent->access_count)) {
+    if (access.duplicate || access.queue->data != &record) {
+      continue;
+    }
+    if (!allowed_below(access, mode, op)) {
+      throw Error(ErrorCode::bad_access,
+                  record.describe(),
+                  "a child of task '" + std::string(parent->type_of().name) + "' wants mode " +
+                      to_string(mode) + ", but the parent declared " + to_string(access.mode));
+    }
+    auto* queue = domain.inherited;
+    while (queue != nullptr && queue->data != &record) {
+      queue = queue->next_inherited;
+    }
+    if (queue == nullptr) {
+      queue = new AccessQueue;
+      bool const contributes = access.mode == AccessMode::reduce;
+      queue->base = contributes ? access.buffer : access.queue->base;
+      queue->ld = contributes ? record.shape.rows : access.queue->ld;
+      queue->data = &record;
+      queue->domain = &domain;
+      queue->next_inherited = domain.inherited;
+      domain.inherited = queue;
+    }
+    return *queue;
+  }
+  throw Error(ErrorCode::bad_access,
+              record.describe(),
+              "is used by a child of task '" + std::string(parent->type_of().name) +
+                  "', which did not declare it");
+}
+
+} // namespace hetsched::detail

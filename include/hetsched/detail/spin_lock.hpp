@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The lock of one datum or one pool: held for tens of nanoseconds, so waiting spins first.
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace hetsched::detail {
+
+/// Tells the core that this is a spin loop.
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Lockable. A waiter yields its core after a short spin, so that a holder that lost its core on an
+/// oversubscribed machine can go on. Orders: the acquire exchange pairs with the release store.
+class SpinLock {
+public:
+  void lock() noexcept {
+    while (locked_.exchange(1, std::memory_order_acquire) != 0) {
+      wait();
+    }
+  }
+
+  [[nodiscard]] bool try_lock() noexcept {
+    return locked_.load(std::memory_order_relaxed) == 0 &&
+           locked_.exchange(1, std::memory_order_acquire) == 0;
+  }
+
+  void unlock() noexcept { locked_.store(0, std::memory_order_release); }
+
+private:
+  void wait() const noexcept {
+    for (int spins = 0; locked_.load(std::memory_order_relaxed) != 0; ++spins) {
+      if (spins < 64) {
+        cpu_relax();
+      } else {
+        sched_yield();
+      }
+    }
+  }
+
+  std::atomic<std::uint8_t> locked_{0};
+};
+
+} // namespace hetsched::detail

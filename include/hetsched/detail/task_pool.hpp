@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Recycled memory for task records: a cache per worker over one depot per runtime.
+
+#include <hetsched/detail/spin_lock.hpp>
+#include <hetsched/detail/task_record.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Size classes: steps of 64 bytes to 512, then powers of two. A class is never re-used for another
+/// size, which is what keeps a stale TaskId pointing at the head of a record.
+struct SizeClass {
+  static constexpr std::size_t count = 8 + 20; // up to 512 MiB
+
+  [[nodiscard]] static constexpr std::size_t of(std::size_t bytes) noexcept {
+    return bytes <= 512 ? (bytes + 63) / 64 - 1
+                        : 8 + static_cast<std::size_t>(std::bit_width(bytes - 1)) - 10;
+  }
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::size_t index) noexcept {
+    return index < 8 ? (index + 1) * 64 : std::size_t{1024} << (index - 8);
+  }
+};
+
+static_assert(SizeClass::bytes(SizeClass::of(513)) == 1024);
+static_assert(SizeClass::bytes(SizeClass::of(1025)) == 2048);
+static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
+
+/// A chain of free records, linked by `next`.
+struct FreeChain {
+  TaskRecord* head = nullptr;
+  std::size_t length = 0;
+
+  void push(TaskRecord* task) noexcept {
+    task->next = head;
+    head = task;
+    ++length;
+  }
+
+  [[nodiscard]] TaskRecord* pop() noexcept {
+    auto* task = head;
+    head = task->next;
+    --length;
+    return task;
+  }
+};
+
+/// The runtime's store of free chains and owner of all slabs. Thread-safe; a worker comes here once
+/// per `batch` tasks, so its lock is not on the path of a task.
+class TaskDepot {
+public:
+  static constexpr std::size_t batch = 64;
+
+  /// A chain of at least one record of the class.
+  [[nodiscard]] FreeChain take(std::size_t size_class) {
+    {
+      std::lock_guard const guard(lock_);
+      auto& chains = chains_[size_class];
+      if (!chains.empty()) {
+        auto const chain = chains.back();
+        chains.pop_back();
+        return chain;
+      }
+    }
+    return new_slab(size_class);
+  }
+
+  void give(std::size_t size_class, FreeChain chain) {
+    if (chain.length != 0) {
+      std::lock_guard const guard(lock_);
+      chains_[size_class].push_back(chain);
+    }
+  }
+
+  /// Calls f on every record that was ever handed out, free ones included.
+  template <class F>
+  void for_each_record(F&& f) const {
+    std::lock_guard const guard(lock_);
+    for (auto const& slab : slabs_) {
+      for (std::size_t i = 0; i < slab.count; ++i) {
+        f(*reinterpret_cast<TaskRecord*>(slab.memory.get() + i * slab.stride));
+      }
+    }
+  }
+
+private:
+  struct Unmap {
+    void operator()(std::byte* memory) const noexcept {
+      ::operator delete(memory, std::align_val_t{64});
+    }
+  };
+
+  struct Slab {
+    std::unique_ptr<std::byte, Unmap> memory;
+    std::size_t stride;
+    std::size_t count;
+  };
+
+  FreeChain new_slab(std::size_t size_class) {
+    auto const stride = SizeClass::bytes(size_class);
+    auto const count = stride <= 4096 ? batch : 1;
+    std::unique_ptr<std::byte, Unmap> memory(
+        static_cast<std::byte*>(::operator new(stride * count, std::align_val_t{64})));
+    FreeChain chain;
+    for (std::size_t i = count; i-- > 0;) {
+      auto* task = new (memory.get() + i * stride) TaskRecord;
+      task->size_class = static_cast<std::uint8_t>(size_class);
+      chain.push(task);
+    }
+    std::lock_guard const guard(lock_);
+    slabs_.push_back({std::move(memory), stride, count});
+    return chain;
+  }
+
+  mutable SpinLock lock_;
+  std::array<std::vector<FreeChain>, SizeClass::count> chains_;
+  std::vector<Slab> slabs_;
+};
+
+/// One thread's cache of free records. Not thread-safe. A record may be freed by another thread
+/// than the one that took it; surplus goes back to the depot in whole batches.
+class TaskPool {
+public:
+  explicit TaskPool(TaskDepot& depot) noexcept : depot_(&depot) {}
+
+  TaskPool(TaskPool const&) = delete;
+  TaskPool& operator=(TaskPool const&) = delete;
+
+  [[nodiscard]] TaskRecord* allocate(std::size_t bytes) {
+    auto const size_class = SizeClass::of(bytes);
+    auto& local = local_[size_class];
+    if (local.head == nullptr) {
+      auto& spare = spare_[size_class];
+      local = spare.head != nullptr ? spare : depot_->take(size_class);
+      spare = {};
+    }
+    return local.pop();
+  }
+
+  void release(TaskRecord* task) {
+    auto const size_class = task->size_class;
+    auto& local = local_[size_class];
+    if (local.length >= TaskDepot::batch) {
+      depot_->give(size_class, spare_[size_class]);
+      spare_[size_class] = local;
+      local = {};
+    }
+    local.push(task);
+  }
+
+private:
+  TaskDepot* depot_;
+  std::array<FreeChain, SizeClass::count> local_{};
+  std::array<FreeChain, SizeClass::count> spare_{};
+};
+
+} // namespace hetsched::detail

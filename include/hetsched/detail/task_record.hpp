@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The one allocation behind a task: record, access records, by-value arguments, label.
+
+#include <hetsched/access.hpp>
+#include <hetsched/data.hpp>
+#include <hetsched/task.hpp>
+#include <hetsched/types.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace hetsched::detail {
+
+struct AccessQueue;
+struct Domain;
+struct GroupState;
+struct TaskRecord;
+
+/// How the contributions of one CW parameter begin and combine, element-wise on dense copies.
+struct ReductionOps {
+  void (*fill_neutral)(void* into, std::size_t count);
+  void (*combine)(void* into, Shape const& shape, void const* dense);
+};
+
+struct ParameterInfo {
+  AccessMode mode;
+  ReductionOps const* reduction; // of a CW parameter, else null
+};
+
+enum class TaskKind : std::uint8_t {
+  user,
+  merge,     // combines the private copies of a reduction
+  wait,      // lives on a waiting thread's stack; never scheduled
+  partition, // opens the parts of a region when it is granted the region
+  join       // gives the region back when it is granted all parts
+};
+
+/// Compile-time table of a task type: what a class with virtual functions would be elsewhere.
+struct TaskType {
+  std::string_view name;
+  TaskKind kind;
+  ArchMask archs;                            // classes with a body
+  std::span<ParameterInfo const> parameters; // data parameters, in order
+  void (*run)(void* runtime, TaskRecord& task);
+  void (*destroy_values)(void* values) noexcept;   // null: nothing to destroy
+  void (*copy_values)(void* to, void const* from); // null: cannot be copied
+  std::size_t value_bytes;                         // by-value arguments
+  std::size_t value_align;
+};
+
+/// One datum argument of one task: a node of that datum's queue.
+struct Access {
+  AccessQueue* queue;
+  Access* next;    // in the queue's waiting list, or in the chain of just granted ones
+  void* buffer;    // CW: the private copy, while the task runs
+  AccessMode mode; // effective: the strongest of all parameters that name this datum
+  bool duplicate;  // a later parameter naming a datum that an earlier one stands for
+  std::uint32_t index;
+};
+
+enum class TaskState : std::uint8_t { free, created, pending, ready, running, waiting };
+
+/// Header of a task's block. Blocks are recycled, never unmapped while the runtime lives, so a
+/// policy's stale TaskId may still be asked `can_run`: the fields that this reads are atomic, their
+/// values then meaningless. Everything else is owned by one thread at a time: the spawning one,
+/// then (ordered by the datum locks, `pending` and the scheduler's publication) the executing one.
+struct TaskRecord {
+  std::atomic<TaskRecord*> parent{nullptr};
+  std::atomic<std::uint32_t> depth{0}; // nesting level; 0: spawned outside any task
+  std::atomic<std::uint16_t> generation{1};
+  std::atomic<std::uint8_t> archs{0};
+  std::atomic<TaskState> state{TaskState::free};
+  bool failed = false;    // its body threw, or a child's did
+  bool cancelled = false; // its body was or will be skipped
+  std::uint8_t size_class = 0;
+  bool has_commute = false;
+  std::uint32_t access_count = 0;
+  std::atomic<TaskType const*> type{nullptr};
+  TaskRecord* next = nullptr; // free lists and chains of ready tasks
+  Domain* domain = nullptr;   // of its children; null: it never spawned nor registered anything
+  GroupState* group = nullptr;
+  char const* label = nullptr; // inside this block; label_bytes long
+  std::uint32_t label_bytes = 0;
+  std::int32_t priority = 0;
+  std::atomic<std::int32_t> pending{0}; // accesses not yet granted
+  /// `body_bias` while the body runs, minus completed children, plus those spawned and published.
+  std::atomic<std::int32_t> children{0};
+  std::int32_t unpublished_children = 0; // touched by the executing thread only
+  std::int32_t graph_node = -1;
+  std::atomic<std::int32_t> worker{-1}; // that executes it
+
+  static constexpr std::int32_t body_bias = 1 << 30;
+
+  [[nodiscard]] Access* accesses() noexcept { return reinterpret_cast<Access*>(this + 1); }
+
+  [[nodiscard]] Access const* accesses() const noexcept {
+    return reinterpret_cast<Access const*>(this + 1);
+  }
+
+  /// Where the by-value arguments begin.
+  [[nodiscard]] void* values() noexcept {
+    return reinterpret_cast<std::byte*>(this) +
+           values_offset(access_count, type.load(std::memory_order_relaxed)->value_align);
+  }
+
+  [[nodiscard]] static constexpr std::size_t values_offset(std::size_t accesses,
+                                                           std::size_t align) noexcept {
+    auto const end = sizeof(TaskRecord) + accesses * sizeof(Access);
+    return (end + align - 1) / align * align;
+  }
+
+  [[nodiscard]] TaskType const& type_of() const noexcept {
+    return *type.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::string_view label_text() const noexcept { return {label, label_bytes}; }
+
+  /// The public id: address in the low 48 bits, generation above.
+  [[nodiscard]] TaskId id() const noexcept {
+    auto const address = reinterpret_cast<std::uintptr_t>(this);
+    return {static_cast<std::uint64_t>(address) |
+            static_cast<std::uint64_t>(generation.load(std::memory_order_relaxed)) << 48U};
+  }
+
+  [[nodiscard]] static TaskRecord* from(TaskId id) noexcept {
+    return reinterpret_cast<TaskRecord*>(
+        static_cast<std::uintptr_t>(id.value & ((std::uint64_t{1} << 48U) - 1)));
+  }
+};
+
+static_assert(sizeof(TaskRecord) % alignof(Access) == 0);
+
+/// Whether a task was spawned, directly or through others, from the body of `ancestor`. Safe on
+/// stale records (the walk is bounded), the answer then meaningless.
+[[nodiscard]] inline bool descends(TaskRecord const& task, TaskRecord const* ancestor) noexcept {
+  auto const* up = task.parent.load(std::memory_order_relaxed);
+  for (auto level = task.depth.load(std::memory_order_relaxed); up != nullptr && level > 0;
+       --level) {
+    if (up == ancestor) {
+      return true;
+    }
+    up = up->parent.load(std::memory_order_relaxed);
+  }
+  return false;
+}
+
+[[nodiscard]] inline TaskRecord& task_of(Access& access) noexcept {
+  return *(reinterpret_cast<TaskRecord*>(&access - access.index) - 1);
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The engine that runs tasks on real threads: worker loops, waiting, completion.
+
+#include <hetsched/concepts/perf_model.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/assert.hpp>
+#include <hetsched/detail/dataflow.hpp>
+#include <hetsched/detail/failures.hpp>
+#include <hetsched/detail/parking.hpp>
+#include <hetsched/detail/thread_context.hpp>
+#include <hetsched/detail/thread_worker.hpp>
+#include <hetsched/detail/topology.hpp>
+#include <hetsched/stats.hpp>
+
+#include <array>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Merge tasks have no user type.
+inline constexpr TaskType merge_type{"hetsched merge",
+                                     TaskKind::merge,
+                                     ArchMask::only(ArchHost),
+                                     {},
+                                     [](void*, TaskRecord& task) { merge_copies(task); },
+                                     nullptr,
+                                     nullptr,
+                                     0,
+                                     1};
+
+/// Runs tasks on P workers: P - 1 threads, and seat 0, which whichever outside thread waits in a
+/// sync sits in ("the thread that waits works"). Outside threads also borrow the seat for the
+/// length of a spawn. Everything here may be called from any thread.
+template <class Scheduler, class PerfModel>
+class ThreadCore {
+public:
+  using Context = ThreadContext<ThreadCore>;
+
+  /// `runtime` is what task bodies get as their runtime.
+  ThreadCore(Config const& config, void* runtime)
+      : runtime_(runtime), placement_(place_workers(config)), parking_(placement_.workers),
+        max_live_(config.max_live_tasks.value_or(0)), timing_(config.timing.value_or(false)),
+        outside_pool_(depot_), outside_random_(config.seed.value_or(1)) {
+    for (int w = 0; w < placement_.workers; ++w) {
+      infos_.push_back({WorkerId{w}, ArchHost, host_node, placement_.cpu_of(w)});
+      workers_.push_back(std::make_unique<ThreadWorker>(
+          infos_.back(),
+          depot_,
+          RandomStream(config.seed.value_or(1) + 1000003U * (static_cast<std::uint64_t>(w) + 1))
+              .next()));
+    }
+    scheduler_ = make_scheduler(infos_);
+    try {
+      for (auto& worker : workers_) {
+        if (worker->info.id.value != 0) {
+          start(*worker);
+        }
+      }
+    } catch (...) {
+      stop();
+      release_domain(root_);
+      throw;
+    }
+  }
+
+  ThreadCore(ThreadCore const&) = delete;
+  ThreadCore& operator=(ThreadCore const&) = delete;
+
+  /// All tasks must have completed.
+  ~ThreadCore() {
+    stop();
+    release_domain(root_);
+  }
+
+  // ---- for contexts ----
+
+  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return infos_; }
+
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return nodes_; }
+
+  [[nodiscard]] Instant clock() const { return {monotonic_ns() - start_ns_}; }
+
+  [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
+    auto const& w = *workers_[worker.index()];
+    if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch)) {
+      return false;
+    }
+    auto const* const scope = w.scope.load(std::memory_order_relaxed);
+    return scope == nullptr || descends(task, scope) ||
+           scopes_lifted_.load(std::memory_order_relaxed);
+  }
+
+  /// Called by the worker itself, or for no_worker by anybody.
+  [[nodiscard]] std::uint64_t random(WorkerId worker) const {
+    if (worker) {
+      return workers_[worker.index()]->random.next();
+    }
+    std::lock_guard const guard(outside_lock_);
+    return outside_random_.next();
+  }
+
+  [[nodiscard]] PerfModel const& model() const noexcept { return model_; }
+
+  [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
+    return {workers_[worker.index()]->running.load(std::memory_order_relaxed)};
+  }
+
+  [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
+    return {workers_[worker.index()]->busy_until_ns.load(std::memory_order_relaxed)};
+  }
+
+  // ---- for the runtime ----
+
+  /// The body being executed by the calling thread for this runtime, or null.
+  [[nodiscard]] TaskRecord* current_task() const noexcept {
+    return this_thread.core == this ? this_thread.task : nullptr;
+  }
+
+  [[nodiscard]] Domain& root_domain() noexcept { return *root_; }
+
+  /// The domain that the calling thread spawns into.
+  [[nodiscard]] Domain& current_domain() {
+    auto* const task = current_task();
+    if (task == nullptr) {
+      return *root_;
+    }
+    if (task->domain == nullptr) {
+      task->domain = new Domain;
+      task->domain->owner = task;
+    }
+    return *task->domain;
+  }
+
+  [[nodiscard]] bool has_worker_of(ArchMask archs) const noexcept {
+    for (auto const& info : infos_) {
+      if (archs.has(info.arch)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  class Host;
+  class Spawner;
+
+  /// Waits until every task is complete. At the end merges are done and the first failure of the
+  /// root domain is returned, if any.
+  void drain();
+
+  /// Waits until all children of the current task, merges included, are complete.
+  void await_children();
+
+  void await_group(GroupState& group);
+
+  /// Waits until nobody else uses the datum of `queue` and everything before has reached it.
+  /// Returns the exception that poisoned it, if one did. A worker meanwhile runs descendants of
+  /// `scope` only (null: anything).
+  std::exception_ptr await_data(AccessQueue& queue, TaskRecord* scope);
+
+  void prepare(TaskGraph const& graph) {
+    if constexpr (has_prepare<Scheduler, Context>) {
+      Context const ctx(*this);
+      locked([&] { scheduler_->prepare(ctx, graph); });
+    }
+  }
+
+  [[nodiscard]] FailureLog& failure_log() noexcept { return failure_log_; }
+
+  [[nodiscard]] TaskDepot const& depot() const noexcept { return depot_; }
+
+  [[nodiscard]] std::vector<std::unique_ptr<ThreadWorker>> const& all_workers() const noexcept {
+    return workers_;
+  }
+
+  [[nodiscard]] Parking const& parking() const noexcept { return parking_; }
+
+  [[nodiscard]] std::uint64_t spawned_total() const noexcept {
+    return sum(&ThreadWorker::spawned) + outside_spawned_.load(std::memory_order_acquire);
+  }
+
+  [[nodiscard]] std::uint64_t completed_total() const noexcept {
+    return sum(&ThreadWorker::completed) + outside_completed_.load(std::memory_order_acquire);
+  }
+
+  [[nodiscard]] std::uint64_t sum(Counter ThreadWorker::* counter) const noexcept {
+    std::uint64_t total = 0;
+    for (auto const& worker : workers_) {
+      total += ((*worker).*counter).get();
+    }
+    return total;
+  }
+
+  /// Snapshot of all counters.
+  [[nodiscard]] Stats stats() const;
+  void reset_stats();
+
+  /// What every worker does and what every datum is waited for, for a person to read.
+  [[nodiscard]] std::string dump(DataRegistry& registry) const;
+
+private:
+  static std::int64_t monotonic_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  }
+
+  static std::unique_ptr<Scheduler> make_scheduler(std::span<WorkerInfo const> workers) {
+    if constexpr (std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
+      return std::make_unique<Scheduler>(workers);
+    } else {
+      return std::make_unique<Scheduler>();
+    }
+  }
+
+  /// Runs a scheduler hook, under the engine's lock if the scheduler is serialized.
+  template <class F>
+  auto locked(F&& hook) {
+    if constexpr (Scheduler::threading == Threading::serialized) {
+      std::lock_guard const guard(scheduler_mutex_);
+      return hook();
+    } else {
+      return hook();
+    }
+  }
+
+  [[nodiscard]] Stats raw_stats() const;
+
+  void start(ThreadWorker& worker) {
+    worker.thread.start([this, &worker] {
+      bind_this_thread(worker.info.cpu);
+      ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
+      work_until(worker, [this] { return stopping_.load(std::memory_order_seq_cst); });
+    });
+  }
+
+  void stop() noexcept {
+    stopping_.store(true, std::memory_order_seq_cst);
+    for (auto& worker : workers_) {
+      parking_.unpark(worker->info.id, WakeReason::condition);
+      worker->thread.join();
+    }
+  }
+
+  // running tasks: thread_engine_run.hpp
+  bool take(ThreadWorker& worker, TaskId& task, bool& stolen);
+  void execute(ThreadWorker& worker, TaskId id, bool stolen);
+  void run_body(ThreadWorker& worker, TaskRecord& task);
+  void fail(ThreadWorker& worker, TaskRecord& task);
+  void pass_up(TaskRecord const& task, std::unique_ptr<Failure> failure);
+  void finish_body(ThreadWorker& worker, TaskRecord& task);
+  TaskRecord* complete(ThreadWorker& worker, TaskRecord& task);
+
+  // waiting and waking: thread_engine_wait.hpp
+  template <class Done>
+  void work_until(ThreadWorker& worker, Done&& done);
+  template <class Done>
+  bool find_task(ThreadWorker& worker, TaskId& task, bool& stolen, Done& done);
+  template <class Done>
+  void wait(TaskRecord* scope, Done&& done);
+  template <class Done>
+  void wait_outside(Done& done);
+  bool try_seat() noexcept;
+  void leave_seat();
+  void before_sleep();
+  void throttle(ThreadWorker* worker);
+  [[nodiscard]] bool quiescent() const noexcept;
+  [[nodiscard]] std::uint64_t live() const noexcept;
+  void apply(Wake wake, TaskId task);
+  void wake_for(TaskId task);
+  void wake_all(WakeReason reason);
+  void notify_outside();
+
+  void* const runtime_;
+  Placement const placement_;
+  std::vector<WorkerInfo> infos_;
+  std::vector<NodeInfo> const nodes_{{host_node, 0}};
+  std::int64_t const start_ns_ = monotonic_ns();
+  TaskDepot depot_;
+  Domain* const root_ = new Domain;
+  std::vector<std::unique_ptr<ThreadWorker>> workers_;
+  std::unique_ptr<Scheduler> scheduler_;
+  PerfModel model_;
+  std::mutex scheduler_mutex_;
+  Parking parking_;
+  std::uint64_t const max_live_;
+  bool const timing_;
+  FailureLog failure_log_;
+  std::atomic<std::int64_t> stats_since_ns_{0};
+  mutable std::mutex stats_mutex_;
+  Stats stats_base_;
+
+  /// 0: seat 0 is free; 1: taken; 2: taken and somebody waits for it.
+  alignas(64) std::atomic<std::uint32_t> seat_{0};
+  alignas(64) std::atomic<bool> stopping_{false};
+  std::atomic<bool> scopes_lifted_{false};
+  std::atomic<int> nested_waiters_{0};
+  std::atomic<int> drain_waiters_{0};
+  std::atomic<std::uint64_t> sleep_events_{0};
+  std::atomic<int> outside_waiters_{0};
+  std::atomic<std::uint32_t> outside_events_{0};
+  // for outside threads that found the seat taken
+  mutable SpinLock outside_lock_;
+  TaskPool outside_pool_;
+  mutable RandomStream outside_random_;
+  std::atomic<std::uint64_t> outside_spawned_{0};
+  std::atomic<std::uint64_t> outside_completed_{0};
+  std::atomic<std::uint64_t> outside_merges_{0};
+};
+
+} // namespace hetsched::detail
+
+#include <hetsched/detail/thread_engine_report.hpp>
+#include <hetsched/detail/thread_engine_run.hpp>
+#include <hetsched/detail/thread_engine_wait.hpp>

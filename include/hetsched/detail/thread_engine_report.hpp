@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ThreadCore: statistics and the dump for a person who wonders what everybody waits for.
+
+#include <hetsched/detail/thread_engine.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Adds the times of one worker to those of others. Task types are told apart by name: instances of
+/// one template in several translation units are one type.
+template <class Workers>
+[[nodiscard]] std::vector<TypeStats> merge_times(Workers const& workers) {
+  std::vector<TypeStats> types;
+  for (auto const& worker : workers) {
+    for (auto const& entry : worker->times.entries()) {
+      auto it = types.begin();
+      while (it != types.end() && (it->name < entry.type->name || (it->name == entry.type->name &&
+                                                                   it->arch < worker->info.arch))) {
+        ++it;
+      }
+      if (it == types.end() || it->name != entry.type->name || it->arch != worker->info.arch) {
+        it = types.insert(it,
+                          TypeStats{std::string(entry.type->name),
+                                    worker->info.arch,
+                                    0,
+                                    {},
+                                    entry.shortest,
+                                    entry.longest});
+      }
+      it->count += entry.count;
+      it->total += entry.total;
+      it->shortest = std::min(it->shortest, entry.shortest);
+      it->longest = std::max(it->longest, entry.longest);
+    }
+  }
+  return types;
+}
+
+template <class S, class P>
+Stats ThreadCore<S, P>::stats() const {
+  std::lock_guard const guard(stats_mutex_);
+  auto stats = raw_stats();
+  auto subtract = [](auto& value, auto const& base) { value = value - base; };
+  subtract(stats.spawned, stats_base_.spawned);
+  subtract(stats.executed, stats_base_.executed);
+  subtract(stats.merges, stats_base_.merges);
+  subtract(stats.steals, stats_base_.steals);
+  subtract(stats.failed, stats_base_.failed);
+  subtract(stats.cancelled, stats_base_.cancelled);
+  subtract(stats.elapsed, stats_base_.elapsed);
+  subtract(stats.idle, stats_base_.idle);
+  for (std::size_t w = 0; w < stats_base_.workers.size(); ++w) {
+    subtract(stats.workers[w].executed, stats_base_.workers[w].executed);
+    subtract(stats.workers[w].steals, stats_base_.workers[w].steals);
+    subtract(stats.workers[w].idle, stats_base_.workers[w].idle);
+  }
+  return stats;
+}
+
+template <class S, class P>
+Stats ThreadCore<S, P>::raw_stats() const {
+  Stats stats;
+  for (auto const& worker : workers_) {
+    Duration const idle{static_cast<std::int64_t>(worker->idle_ns.get())};
+    stats.workers.push_back({worker->executed.get(), worker->steals.get(), idle});
+    stats.executed += worker->executed.get();
+    stats.steals += worker->steals.get();
+    stats.idle += idle;
+  }
+  stats.merges = sum(&ThreadWorker::merges) + outside_merges_.load(std::memory_order_relaxed);
+  stats.spawned = spawned_total() - stats.merges;
+  stats.failed = sum(&ThreadWorker::failed);
+  stats.cancelled = sum(&ThreadWorker::cancelled);
+  stats.elapsed = {clock().ns};
+  stats.types = merge_times(workers_);
+  return stats;
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::reset_stats() {
+  std::lock_guard const guard(stats_mutex_);
+  for (auto& worker : workers_) {
+    worker->times.clear();
+  }
+  stats_since_ns_.store(clock().ns, std::memory_order_relaxed);
+  stats_base_ = raw_stats();
+}
+
+template <class S, class P>
+std::string ThreadCore<S, P>::dump(DataRegistry& registry) const {
+  std::string text;
+  auto line = [&](char const* format, auto... arguments) {
+    char buffer[256];
+    std::snprintf(buffer, sizeof buffer, format, arguments...);
+    text.append(buffer).append("\n");
+  };
+  line("hetsched: %llu tasks live, %d workers",
+       static_cast<unsigned long long>(live()),
+       placement_.workers);
+  for (auto const& worker : workers_) {
+    auto const id = worker->info.id;
+    auto const* const task = TaskRecord::from({worker->running.load(std::memory_order_relaxed)});
+    auto const* const scope = worker->scope.load(std::memory_order_relaxed);
+    bool const vacant = id.value == 0 && seat_.load(std::memory_order_relaxed) == 0;
+    line("  worker %d: %s%s%s%s",
+         id.value,
+         vacant                   ? "vacant (no thread is in sync)"
+         : parking_.is_asleep(id) ? "asleep"
+         : task != nullptr        ? "running"
+                                  : "looking for work",
+         task != nullptr ? ", in task " : "",
+         task != nullptr ? std::string(task->type_of().name).c_str() : "",
+         scope != nullptr ? ", waiting for its children" : "");
+  }
+
+  struct Count {
+    TaskType const* type;
+    TaskState state;
+    std::uint64_t tasks;
+  };
+
+  std::vector<Count> counts;
+  depot_.for_each_record([&](TaskRecord const& task) {
+    auto const state = task.state.load(std::memory_order_relaxed);
+    auto const* const type = task.type.load(std::memory_order_relaxed);
+    if (state != TaskState::free && type != nullptr) {
+      auto it = counts.begin();
+      while (it != counts.end() && (it->type != type || it->state != state)) {
+        ++it;
+      }
+      if (it == counts.end()) {
+        it = counts.insert(it, {type, state, 0});
+      }
+      ++it->tasks;
+    }
+  });
+  constexpr char const* states[] = {
+      "free", "being created", "waiting for data", "ready", "running", "waiting for children"};
+  for (auto const& count : counts) {
+    line("  %llu x %s: %s",
+         static_cast<unsigned long long>(count.tasks),
+         std::string(count.type->name).c_str(),
+         states[static_cast<int>(count.state)]);
+  }
+  registry.for_each([&](DataRecord& record) {
+    std::lock_guard const guard(record.home.lock);
+    auto const& queue = record.home;
+    if (queue.active != 0 || queue.waiting != 0) {
+      auto const* const first = queue.head;
+      line("  %s: held by %u in mode %s, awaited by %u%s%s",
+           record.describe().c_str(),
+           queue.active,
+           to_string(queue.active_mode),
+           queue.waiting,
+           first != nullptr ? ", first " : "",
+           first != nullptr ? std::string(task_of(*queue.head).type_of().name).c_str() : "");
+    }
+  });
+  return text;
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ThreadCore: looking for work, sleeping, waking, and the waits behind every kind of sync.
+
+#include <hetsched/detail/thread_engine.hpp>
+#include <hetsched/detail/thread_engine_run.hpp>
+
+#include <ctime>
+
+namespace hetsched::detail {
+
+/// Runs tasks until `done()`; the loop of every worker and of every thread that waits in a seat
+/// (Lima et al. 2015, algorithm 1).
+template <class S, class P>
+template <class Done>
+void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
+  TaskId task;
+  bool stolen = false;
+  while (!done()) {
+    if (take(worker, task, stolen) || find_task(worker, task, stolen, done)) {
+      execute(worker, task, stolen);
+    }
+  }
+  if (auto const owed = std::exchange(worker.owed_wake, no_task)) {
+    wake_for(owed); // this worker will not take it after all
+  }
+}
+
+/// Spins briefly, then sleeps, until there is a task (true) or `done()`. Measures the idle time.
+template <class S, class P>
+template <class Done>
+bool ThreadCore<S, P>::find_task(ThreadWorker& worker, TaskId& task, bool& stolen, Done& done) {
+  // Spinning as long as a wake-up costs bounds the loss to twice the optimum; a sleep and wake-up
+  // took 5 to 10 us on a 2-core EPYC VM, 100 polls about as long.
+  constexpr int polls = 100;
+  auto const id = worker.info.id;
+  auto const begin = clock();
+  bool found = false;
+  for (int poll = 0; poll < polls && !found && !done(); ++poll) {
+    if (poll < polls / 2) {
+      cpu_relax();
+    } else {
+      sched_yield();
+    }
+    found = take(worker, task, stolen);
+  }
+  while (!found && !done()) {
+    parking_.announce(id);
+    found = take(worker, task, stolen);
+    if (!found) {
+      before_sleep();
+      found = scopes_lifted_.load(std::memory_order_relaxed) && take(worker, task, stolen);
+    }
+    if (found || done()) {
+      if (!parking_.retract(id)) { // claimed meanwhile, perhaps for another task: pass it on
+        wake_all(WakeReason::task);
+      }
+      break;
+    }
+    auto const reason = parking_.park(id);
+    found = take(worker, task, stolen);
+    if (!found && reason == WakeReason::task && done()) {
+      wake_all(WakeReason::task); // woken for a task that this worker may have missed: pass it on
+    }
+  }
+  auto const since = std::max(begin.ns, stats_since_ns_.load(std::memory_order_relaxed));
+  worker.idle_ns.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, clock().ns - since)));
+  return found;
+}
+
+/// The last look before sleep, at what nobody is told of otherwise: that everything is complete,
+/// and that all workers sleep although nested tasks wait (their children are in queues that only
+/// workers with another scope look into): then the nesting rule is lifted for a moment.
+template <class S, class P>
+void ThreadCore<S, P>::before_sleep() {
+  // This RMW orders the counters of this worker against drain's look at them: whoever comes second
+  // in its modification order sees the other.
+  sleep_events_.fetch_add(1, std::memory_order_acq_rel);
+  if (drain_waiters_.load(std::memory_order_relaxed) > 0 && quiescent()) {
+    parking_.unpark(WorkerId{0}, WakeReason::condition);
+    notify_outside();
+  }
+  if constexpr (!has_steal<S, Context>) {
+    bool const vacant = seat_.load(std::memory_order_seq_cst) == 0;
+    if (nested_waiters_.load(std::memory_order_seq_cst) > 0 &&
+        !scopes_lifted_.load(std::memory_order_seq_cst) &&
+        parking_.count_asleep() + (vacant ? 1 : 0) == placement_.workers) {
+      scopes_lifted_.store(true, std::memory_order_seq_cst);
+      wake_all(WakeReason::task);
+    }
+  }
+}
+
+/// Waits for `done()`, working meanwhile: inside a task on descendants of `scope` only (null: on
+/// anything).
+template <class S, class P>
+template <class Done>
+void ThreadCore<S, P>::wait(TaskRecord* scope, Done&& done) {
+  if (done()) {
+    return;
+  }
+  if (this_thread.core != this) {
+    wait_outside(done);
+    return;
+  }
+  auto& worker = *this_thread.worker;
+  auto* const outer = worker.scope.load(std::memory_order_relaxed);
+  worker.scope.store(scope, std::memory_order_relaxed);
+  nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  work_until(worker, done);
+  nested_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+  worker.scope.store(outer, std::memory_order_relaxed);
+}
+
+/// An outside thread waits: in the seat if it can have it, else asleep.
+template <class S, class P>
+template <class Done>
+void ThreadCore<S, P>::wait_outside(Done& done) {
+  outside_waiters_.fetch_add(1, std::memory_order_acq_rel);
+  for (;;) {
+    auto const events = outside_events_.load(std::memory_order_acquire);
+    sleep_events_.fetch_add(1, std::memory_order_acq_rel); // as in before_sleep
+    if (done()) {
+      break;
+    }
+    if (try_seat()) {
+      {
+        auto& worker = *workers_[0];
+        AffinityGuard const bound(worker.info.cpu);
+        ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
+        work_until(worker, done);
+      }
+      leave_seat();
+      break;
+    }
+    std::uint32_t taken = 1;
+    if (seat_.load(std::memory_order_relaxed) != 2 &&
+        !seat_.compare_exchange_strong(taken, 2, std::memory_order_acq_rel)) {
+      continue; // it has just become free
+    }
+    outside_events_.wait(events, std::memory_order_acquire);
+  }
+  outside_waiters_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+template <class S, class P>
+bool ThreadCore<S, P>::try_seat() noexcept {
+  std::uint32_t free = 0;
+  return seat_.compare_exchange_strong(free, 1, std::memory_order_acquire); // pairs with leave_seat
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::leave_seat() {
+  if (seat_.exchange(0, std::memory_order_acq_rel) == 2) {
+    notify_outside();
+  }
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::drain() {
+  drain_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  int merges = 0;
+  do {
+    wait(nullptr, [this] { return quiescent(); });
+    Spawner spawner(*this);
+    merges = merge_all(spawner.host(), *root_);
+  } while (merges != 0);
+  drain_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::await_children() {
+  auto& task = *current_task();
+  int merges = 0;
+  do {
+    task.children.fetch_add(std::exchange(task.unpublished_children, 0), std::memory_order_acq_rel);
+    wait(&task,
+         [&] { return task.children.load(std::memory_order_acquire) == TaskRecord::body_bias; });
+    if (task.domain != nullptr) {
+      Spawner spawner(*this);
+      merges = merge_all(spawner.host(), *task.domain);
+    }
+  } while (merges != 0);
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::await_group(GroupState& group) {
+  group.state.fetch_add(GroupState::one_waiter, std::memory_order_acq_rel);
+  // Members need not descend from the waiting task: it may run anything.
+  wait(nullptr, [&] { return group.empty(); });
+  group.state.fetch_sub(GroupState::one_waiter, std::memory_order_acq_rel);
+}
+
+template <class S, class P>
+std::exception_ptr ThreadCore<S, P>::await_data(AccessQueue& queue, TaskRecord* scope) {
+  static constexpr TaskType wait_type{
+      "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr, 0, 1};
+
+  struct {
+    TaskRecord task;
+    Access access;
+  } waiter{{}, {&queue, nullptr, nullptr, AccessMode::read_write, false, 0}};
+
+  static_assert(sizeof(waiter) == sizeof(TaskRecord) + sizeof(Access));
+  bool const inside = this_thread.core == this;
+  Host::start_record(waiter.task, wait_type, current_task());
+  waiter.task.access_count = 1;
+  waiter.task.worker.store(inside ? this_thread.worker->info.id.value : 0,
+                           std::memory_order_relaxed);
+  {
+    Spawner spawner(*this);
+    register_accesses(spawner.host(), waiter.task);
+  }
+  wait(scope,
+       [&] { return waiter.task.state.load(std::memory_order_acquire) == TaskState::running; });
+  auto const error = queue.poisoned() ? queue.domain->failure.peek() : nullptr;
+  Spawner spawner(*this);
+  release_accesses(spawner.host(), waiter.task);
+  return error;
+}
+
+/// Spawning has gone too far ahead: runs tasks, or waits for others to. Looks every few spawns
+/// only.
+template <class S, class P>
+void ThreadCore<S, P>::throttle(ThreadWorker* worker) {
+  constexpr std::uint32_t interval = 16;
+  if (worker != nullptr && ++worker->spawns_since_check < interval) {
+    return;
+  }
+  if (worker != nullptr) {
+    worker->spawns_since_check = 0;
+  }
+  if (live() < max_live_) {
+    return;
+  }
+  bool const inside = this_thread.core == this;
+  if (inside) {
+    // Nested: only descendants may run here, and waiting could wait for oneself: work while there
+    // is any of one's own, then go on.
+    auto* const outer = worker->scope.load(std::memory_order_relaxed);
+    worker->scope.store(current_task(), std::memory_order_relaxed);
+    TaskId task;
+    bool stolen = false;
+    while (live() >= max_live_ && take(*worker, task, stolen)) {
+      execute(*worker, task, stolen);
+    }
+    worker->scope.store(outer, std::memory_order_relaxed);
+    return;
+  }
+  ThreadStateGuard const state(
+      worker == nullptr ? this_thread : ThreadState{this, worker, nullptr, nullptr, nullptr});
+  TaskId task;
+  bool stolen = false;
+  for (int idle = 0; live() >= max_live_; ++idle) {
+    if (worker != nullptr && take(*worker, task, stolen)) {
+      execute(*worker, task, stolen);
+      idle = 0;
+    } else if (idle < 100) {
+      sched_yield();
+    } else {
+      timespec const pause{0, 50000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+/// Whether all tasks are complete. Completions are read first: both counts only grow, and none
+/// completes that was not spawned, so equality proves that all had completed at the first reading.
+template <class S, class P>
+bool ThreadCore<S, P>::quiescent() const noexcept {
+  auto const completed = completed_total();
+  return spawned_total() == completed;
+}
+
+template <class S, class P>
+std::uint64_t ThreadCore<S, P>::live() const noexcept {
+  auto const completed = completed_total();
+  return spawned_total() - completed;
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::apply(Wake wake, TaskId task) {
+  if (wake.is_any()) {
+    wake_for(task);
+  } else if (auto const worker = wake.target(); worker && parking_.is_asleep(worker)) {
+    parking_.unpark(worker, WakeReason::task);
+  }
+}
+
+/// Wakes one sleeper that can run the task, if there is any.
+template <class S, class P>
+void ThreadCore<S, P>::wake_for(TaskId task) {
+  parking_.find_asleep([&](WorkerId worker) {
+    return can_run(*TaskRecord::from(task), worker) && parking_.unpark(worker, WakeReason::task);
+  });
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::wake_all(WakeReason reason) {
+  parking_.find_asleep([&](WorkerId worker) {
+    parking_.unpark(worker, reason);
+    return false;
+  });
+}
+
+/// Tells outside threads asleep in wait_outside to look at their conditions again.
+template <class S, class P>
+void ThreadCore<S, P>::notify_outside() {
+  // An RMW, so that it is ordered with the waiter's own: one of the two sees the other.
+  if (outside_waiters_.fetch_add(0, std::memory_order_acq_rel) > 0) {
+    outside_events_.fetch_add(1, std::memory_order_acq_rel);
+    outside_events_.notify_all();
+  }
+}
+
+} // namespace hetsched::detail

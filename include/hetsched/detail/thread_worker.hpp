@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What belongs to one worker of the thread engine, and what a thread knows about itself.
+
+#include <hetsched/detail/spin_lock.hpp>
+#include <hetsched/detail/task_pool.hpp>
+#include <hetsched/detail/task_record.hpp>
+#include <hetsched/error.hpp>
+#include <hetsched/platform.hpp>
+#include <hetsched/time.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Seeded stream of 64-bit numbers (splitmix64: Steele, Lea and Flood 2014).
+class RandomStream {
+public:
+  explicit RandomStream(std::uint64_t seed) noexcept : state_(seed) {}
+
+  std::uint64_t next() noexcept {
+    auto z = (state_ += 0x9e3779b97f4a7c15U);
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  }
+
+private:
+  std::uint64_t state_;
+};
+
+/// A counter with one writer at a time and any number of readers: no locked instruction.
+class Counter {
+public:
+  void add(std::uint64_t amount = 1) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_release);
+  }
+
+  [[nodiscard]] std::uint64_t get() const noexcept {
+    return value_.load(std::memory_order_acquire);
+  }
+
+private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Execution times of the task types one worker ran; used only when timing is on.
+class TypeTimes {
+public:
+  struct Entry {
+    TaskType const* type;
+    std::uint64_t count;
+    Duration total;
+    Duration shortest;
+    Duration longest;
+  };
+
+  void add(TaskType const& type, Duration time) {
+    std::lock_guard const guard(lock_);
+    auto it = std::find_if(
+        entries_.begin(), entries_.end(), [&](Entry const& e) { return e.type == &type; });
+    if (it == entries_.end()) {
+      it = entries_.insert(it, {&type, 0, {}, time, time});
+    }
+    ++it->count;
+    it->total += time;
+    it->shortest = std::min(it->shortest, time);
+    it->longest = std::max(it->longest, time);
+  }
+
+  [[nodiscard]] std::vector<Entry> entries() const {
+    std::lock_guard const guard(lock_);
+    return entries_;
+  }
+
+  void clear() {
+    std::lock_guard const guard(lock_);
+    entries_.clear();
+  }
+
+private:
+  mutable SpinLock lock_;
+  std::vector<Entry> entries_;
+};
+
+/// A joinable thread. POSIX's own: <thread> alone would cost a user's file a third of a second.
+class WorkerThread {
+public:
+  WorkerThread() = default;
+  WorkerThread(WorkerThread const&) = delete;
+  WorkerThread& operator=(WorkerThread const&) = delete;
+
+  /// Throws Error(bad_config) if the system has no thread left.
+  template <class F>
+  void start(F function) {
+    auto owned = std::make_unique<F>(std::move(function));
+    started_ = pthread_create(&thread_, nullptr, &run<F>, owned.get()) == 0;
+    if (!started_) {
+      throw Error(ErrorCode::bad_config, "Config::cpus", "the system refuses another thread");
+    }
+    (void)owned.release();
+  }
+
+  void join() noexcept {
+    if (started_) {
+      pthread_join(thread_, nullptr);
+      started_ = false;
+    }
+  }
+
+private:
+  template <class F>
+  static void* run(void* function) {
+    std::unique_ptr<F> const owned(static_cast<F*>(function));
+    (*owned)();
+    return nullptr;
+  }
+
+  pthread_t thread_{};
+  bool started_ = false;
+};
+
+/// Owned by the thread that sits in the worker: its own thread, or for worker 0 whichever thread
+/// holds the seat. What others read is atomic.
+struct alignas(64) ThreadWorker {
+  ThreadWorker(WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed)
+      : info(worker), pool(depot), random(seed) {}
+
+  WorkerInfo info;
+  TaskPool pool;
+  RandomStream random;
+  /// Innermost task of this worker that waits for its children: only its descendants may run here.
+  std::atomic<TaskRecord*> scope{nullptr};
+  std::atomic<std::uint64_t> running{0}; // TaskId of the innermost body
+  std::atomic<std::int64_t> busy_until_ns{0};
+  // tasks of any kind entered into the scheduler's care and done with; merges included
+  Counter spawned;
+  Counter completed;
+  Counter merges;
+  Counter executed;
+  Counter steals;
+  Counter failed;
+  Counter cancelled;
+  Counter idle_ns;
+  std::uint32_t spawns_since_check = 0; // of max_live_tasks
+  TaskId owed_wake = no_task; // pushed without waking anybody, for this worker to take next
+  TypeTimes times;
+  WorkerThread thread; // none for worker 0
+};
+
+/// What the calling thread is doing, per thread: which runtime's worker it is, in which task.
+struct ThreadState {
+  void const* core = nullptr;
+  ThreadWorker* worker = nullptr;
+  TaskRecord* task = nullptr;
+  void* capture = nullptr; // recording in progress, of the runtime `capture_core`
+  void const* capture_core = nullptr;
+};
+
+inline constinit thread_local ThreadState this_thread;
+
+/// Puts the previous state back, whatever happens in between.
+class ThreadStateGuard {
+public:
+  explicit ThreadStateGuard(ThreadState state) noexcept : before_(this_thread) {
+    this_thread = state;
+  }
+
+  ThreadStateGuard(ThreadStateGuard const&) = delete;
+  ThreadStateGuard& operator=(ThreadStateGuard const&) = delete;
+
+  ~ThreadStateGuard() { this_thread = before_; }
+
+private:
+  ThreadState before_;
+};
+
+} // namespace hetsched::detail

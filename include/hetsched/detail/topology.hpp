@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which cores this process may use, and binding threads to them. Linux.
+
+#include <hetsched/config.hpp>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A CPU set large enough for any machine, as the system calls want it.
+class CpuSet {
+public:
+  explicit CpuSet(int cpus = 8192)
+      : bytes_(CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus))),
+        words_(bytes_ / sizeof(unsigned long)) {}
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+  [[nodiscard]] cpu_set_t* get() noexcept { return reinterpret_cast<cpu_set_t*>(words_.data()); }
+
+  [[nodiscard]] int capacity() const noexcept { return static_cast<int>(bytes_ * 8); }
+
+  [[nodiscard]] bool has(int cpu) noexcept {
+    return CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes_, get()) != 0;
+  }
+
+  void add(int cpu) noexcept { CPU_SET_S(static_cast<std::size_t>(cpu), bytes_, get()); }
+
+private:
+  std::size_t bytes_;
+  std::vector<unsigned long> words_;
+};
+
+/// The number at the beginning of a file of the system, or `otherwise`.
+[[nodiscard]] inline long read_number(std::string const& path, long otherwise) {
+  long value = otherwise;
+  if (auto* const file = std::fopen(path.c_str(), "r")) {
+    if (std::fscanf(file, "%ld", &value) != 1) {
+      value = otherwise;
+    }
+    std::fclose(file);
+  }
+  return value;
+}
+
+/// The cores of this process's affinity mask: one hardware thread of each core first, then the
+/// second of each, and so on.
+[[nodiscard]] inline std::vector<int> usable_places() {
+  struct Found {
+    long core; // package and core number in one
+    int cpu;
+    int sibling; // hardware threads of the core that come before
+  };
+
+  CpuSet set;
+  std::vector<Found> found;
+  if (sched_getaffinity(0, set.bytes(), set.get()) == 0) {
+    for (int cpu = 0; cpu < set.capacity(); ++cpu) {
+      if (!set.has(cpu)) {
+        continue;
+      }
+      auto const base = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+      auto const core =
+          read_number(base + "physical_package_id", 0) * 65536 + read_number(base + "core_id", cpu);
+      int sibling = 0;
+      for (auto const& other : found) {
+        sibling += other.core == core ? 1 : 0;
+      }
+      found.push_back({core, cpu, sibling});
+    }
+  }
+  std::vector<int> places;
+  for (int sibling = 0; places.size() < found.size(); ++sibling) {
+    for (auto const& entry : found) {
+      if (entry.sibling == sibling) {
+        places.push_back(entry.cpu);
+      }
+    }
+  }
+  return places.empty() ? std::vector<int>{0} : places;
+}
+
+/// The cgroup's CPU quota in whole cores, rounded up; 0 if there is none (cgroup v2, then v1).
+[[nodiscard]] inline int cgroup_cpus() {
+  long quota = -1;
+  long period = 0;
+  if (auto* const file = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
+    if (std::fscanf(file, "%ld %ld", &quota, &period) != 2) { // "max 100000": no limit
+      quota = -1;
+    }
+    std::fclose(file);
+  } else {
+    quota = read_number("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", -1);
+    period = read_number("/sys/fs/cgroup/cpu/cpu.cfs_period_us", 0);
+  }
+  return quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
+}
+
+/// Cores for `config`, the number of workers, and whether to bind them.
+struct Placement {
+  std::vector<int> places;
+  int workers = 1;
+  bool bind = false;
+
+  /// The core of a worker, or -1 if workers are not bound.
+  [[nodiscard]] int cpu_of(int worker) const {
+    return bind ? places[static_cast<std::size_t>(worker) % places.size()] : -1;
+  }
+};
+
+[[nodiscard]] inline Placement place_workers(Config const& config) {
+  Placement placement;
+  placement.places = config.places.empty() ? usable_places() : config.places;
+  auto available = static_cast<int>(placement.places.size());
+  if (int const quota = cgroup_cpus(); quota > 0) {
+    available = std::min(available, quota);
+  }
+  placement.workers = config.cpus.value_or(available);
+  if (placement.workers > available) {
+    static bool const warned = [&] {
+      std::fprintf(stderr,
+                   "hetsched: %d workers on %d usable core%s: they will take turns\n",
+                   placement.workers,
+                   available,
+                   available == 1 ? "" : "s");
+      return true;
+    }();
+    (void)warned;
+  }
+  placement.bind =
+      config.bind.value_or(placement.workers > available ? Bind::none : Bind::cores) == Bind::cores;
+  return placement;
+}
+
+/// Binds the calling thread to one core; false if the system refuses.
+inline bool bind_this_thread(int cpu) {
+  CpuSet set;
+  if (cpu < 0 || cpu >= set.capacity()) {
+    return false;
+  }
+  set.add(cpu);
+  return pthread_setaffinity_np(pthread_self(), set.bytes(), set.get()) == 0;
+}
+
+/// The calling thread's affinity mask, restored on destruction. A runtime binds its creator while
+/// that thread works in `sync`; outside, the mask is the user's.
+class AffinityGuard {
+public:
+  explicit AffinityGuard(int cpu) {
+    if (cpu >= 0) {
+      saved_ = pthread_getaffinity_np(pthread_self(), before_.bytes(), before_.get()) == 0 &&
+               bind_this_thread(cpu);
+    }
+  }
+
+  AffinityGuard(AffinityGuard const&) = delete;
+  AffinityGuard& operator=(AffinityGuard const&) = delete;
+
+  ~AffinityGuard() {
+    if (saved_) {
+      pthread_setaffinity_np(pthread_self(), before_.bytes(), before_.get());
+    }
+  }
+
+private:
+  CpuSet before_;
+  bool saved_ = false;
+};
+
+} // namespace hetsched::detail

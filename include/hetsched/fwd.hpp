@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// Forward declarations; the only home of default template arguments.
+
+namespace hetsched {
+
+namespace policies {
+
+class WorkStealingDeque;
+class PriorityHeap;
+class Lru;
+struct NoModel;
+enum class DequeOrder : bool;
+template <DequeOrder Order>
+class LockedDeque;
+
+template <class Queue = WorkStealingDeque>
+class WorkStealing;
+
+template <class Queue = LockedDeque<DequeOrder{false}>>
+class Eager;
+
+template <class Queue = LockedDeque<DequeOrder{false}>>
+class Random;
+
+template <class Queue = PriorityHeap>
+class Priority;
+
+} // namespace policies
+
+struct ThreadEngine;
+
+/// See runtime.hpp.
+template <class Scheduler = policies::WorkStealing<>,
+          class Cache = policies::Lru,
+          class PerfModel = policies::NoModel,
+          class Engine = ThreadEngine>
+class Runtime;
+
+} // namespace hetsched

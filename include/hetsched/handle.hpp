@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Data handles: what tasks are spawned on.
+
+#include <hetsched/data.hpp>
+#include <hetsched/detail/data_registry.hpp>
+
+#include <utility>
+
+namespace hetsched {
+
+/// Names a registered region: `D` is a scalar type, `VectorView<E>` or `TileView<E>`, const for
+/// memory that may only be read. Made by `Runtime::data` and `Runtime::partition`.
+///
+/// Cheap to copy (a counted reference); the region is forgotten with its last handle. A handle may
+/// outlive the runtime. Letting the last handle go while tasks use the region is a mistake: the
+/// destructor waits for them and the next `sync()` throws Error(data_in_use).
+template <class D>
+class Handle {
+public:
+  using Data = D;
+
+  /// No region: spawning on it throws Error(bad_data).
+  Handle() noexcept = default;
+
+  Handle(Handle const& other) noexcept : record_(other.record_) {
+    if (record_ != nullptr) {
+      record_->references.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  Handle(Handle&& other) noexcept : record_(std::exchange(other.record_, nullptr)) {}
+
+  Handle& operator=(Handle other) noexcept {
+    std::swap(record_, other.record_);
+    return *this;
+  }
+
+  ~Handle() {
+    if (record_ != nullptr) {
+      detail::release_record(record_);
+    }
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
+
+  /// Elements in a column; the length of a vector; 1 for a scalar.
+  [[nodiscard]] std::size_t rows() const noexcept { return record_->shape.rows; }
+
+  [[nodiscard]] std::size_t cols() const noexcept { return record_->shape.cols; }
+
+  /// A name for messages and `Runtime::dump`. Not to be called while tasks use the datum.
+  Handle& named(std::string name) {
+    record_->name = std::make_unique<std::string>(std::move(name));
+    return *this;
+  }
+
+  /// Equal when they name the same region.
+  friend bool operator==(Handle const&, Handle const&) = default;
+
+  /// For the library: takes over one reference.
+  explicit Handle(detail::DataRecord* record) noexcept : record_(record) {}
+
+  /// For the library.
+  [[nodiscard]] detail::DataRecord* record() const noexcept { return record_; }
+
+private:
+  detail::DataRecord* record_ = nullptr;
+};
+
+} // namespace hetsched

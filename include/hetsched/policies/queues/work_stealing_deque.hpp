@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The lock-free deque of a work-stealing worker.
+
+#include <hetsched/concepts/queue.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace hetsched::policies {
+
+/// Decides: last in, first out for the owner; first in, first out for thieves.
+/// Source: Chase and Lev, Dynamic circular work-stealing deque, SPAA 2005; here without fences, by
+///   sequentially consistent accesses (ThreadSanitizer does not model fences).
+/// Cost: push and pop O(1), one locked instruction each; steal O(1), a compare-and-swap; doubling
+/// is
+///   amortised, and outgrown arrays are kept until destruction because thieves may be reading them.
+/// Needs: nothing of the context.
+/// Threading: push and pop by the owner only, steal by anybody; lock-free.
+/// Deterministic: yes, for one thread.
+/// Knobs: none.
+/// Limits: ignores priorities; pop and steal look at one task and give up if it is refused.
+class WorkStealingDeque {
+public:
+  static constexpr bool ordered_by_priority = false;
+
+  WorkStealingDeque() { grow(0, 0); }
+
+  void push(TaskId task, std::int32_t /*priority*/) {
+    auto const bottom = bottom_.load(std::memory_order_relaxed); // own variable
+    auto const top = top_.load(std::memory_order_acquire);       // pairs with a thief's exchange
+    auto* array = array_.load(std::memory_order_relaxed);        // own variable
+    if (bottom - top >= static_cast<std::int64_t>(array->size)) {
+      array = grow(top, bottom);
+    }
+    array->slot(bottom).store(task.value, std::memory_order_relaxed);
+    // Release publishes the slot and the task to thieves; seq_cst orders it before the engine's
+    // look at sleeping workers (concepts/queue.hpp, visibility).
+    bottom_.store(bottom + 1, std::memory_order_seq_cst);
+  }
+
+  template <class Accept>
+  [[nodiscard]] TaskId pop(Accept&& accept) {
+    auto const last = bottom_.load(std::memory_order_relaxed) - 1;
+    if (top_.load(std::memory_order_seq_cst) > last) { // top only grows: empty for certain
+      return no_task;
+    }
+    auto* const array = array_.load(std::memory_order_relaxed);
+    TaskId const task{array->slot(last).load(std::memory_order_relaxed)};
+    if (!accept(task)) {
+      return no_task;
+    }
+    bottom_.store(last, std::memory_order_seq_cst); // before the look at top: seq_cst both
+    auto top = top_.load(std::memory_order_seq_cst);
+    if (top < last) {
+      return task;
+    }
+    bool const won =
+        top == last && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst);
+    bottom_.store(last + 1, std::memory_order_relaxed);
+    return won ? task : no_task;
+  }
+
+  template <class Accept>
+  [[nodiscard]] TaskId steal(Accept&& accept) {
+    for (;;) {
+      auto top = top_.load(std::memory_order_seq_cst);
+      if (bottom_.load(std::memory_order_seq_cst) <= top) {
+        return no_task;
+      }
+      auto* const array = array_.load(std::memory_order_acquire); // pairs with grow
+      TaskId const task{array->slot(top).load(std::memory_order_relaxed)};
+      if (!accept(task)) {
+        return no_task;
+      }
+      if (top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst)) {
+        return task;
+      }
+    }
+  }
+
+private:
+  struct Array {
+    explicit Array(std::size_t count)
+        : size(count), slots(std::make_unique<std::atomic<std::uint64_t>[]>(count)) {}
+
+    [[nodiscard]] std::atomic<std::uint64_t>& slot(std::int64_t i) noexcept {
+      return slots[static_cast<std::size_t>(i) & (size - 1)];
+    }
+
+    std::size_t size;
+    std::unique_ptr<std::atomic<std::uint64_t>[]> slots;
+  };
+
+  Array* grow(std::int64_t top, std::int64_t bottom) {
+    auto const size = arrays_.empty() ? std::size_t{256} : arrays_.back()->size * 2;
+    auto larger = std::make_unique<Array>(size);
+    for (auto i = top; i < bottom; ++i) {
+      larger->slot(i).store(arrays_.back()->slot(i).load(std::memory_order_relaxed),
+                            std::memory_order_relaxed);
+    }
+    arrays_.push_back(std::move(larger));
+    array_.store(arrays_.back().get(), std::memory_order_release); // pairs with steal's acquire
+    return arrays_.back().get();
+  }
+
+  alignas(64) std::atomic<std::int64_t> top_{0};
+  alignas(64) std::atomic<std::int64_t> bottom_{0};
+  std::atomic<Array*> array_{nullptr};
+  std::vector<std::unique_ptr<Array>> arrays_;
+};
+
+static_assert(owned_queue<WorkStealingDeque>);
+
+} // namespace hetsched::policies

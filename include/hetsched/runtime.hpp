@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The runtime: spawn tasks on data, wait for them.
+
+#include <hetsched/captured_graph.hpp>
+#include <hetsched/config.hpp>
+#include <hetsched/detail/check_policies.hpp>
+#include <hetsched/detail/check_task.hpp>
+#include <hetsched/detail/fork.hpp>
+#include <hetsched/detail/nesting.hpp>
+#include <hetsched/detail/register_data.hpp>
+#include <hetsched/detail/spawn.hpp>
+#include <hetsched/detail/thread_engine.hpp>
+#include <hetsched/fwd.hpp>
+#include <hetsched/group.hpp>
+#include <hetsched/lambda.hpp>
+#include <hetsched/partition.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+/// The engine of real threads.
+struct ThreadEngine {
+  /// Host memory needs no replacement: `Cache` is for engines with devices.
+  template <class Scheduler, class Cache, class PerfModel>
+  using Core = typename detail::ThreadCore<Scheduler, PerfModel>;
+};
+
+/// Runs tasks in the order that their data accesses require, on all workers, as `Scheduler`
+/// decides.
+///
+/// Thread-safe: any thread may spawn and sync. A thread that waits in a sync works meanwhile;
+/// worker 0 exists only in such threads, so a program that spawned must reach a sync (or the
+/// destructor) to be sure of progress. The destructor runs what was spawned; a failure that no sync
+/// rethrew is then told in one line on stderr. Runtimes in one process are independent of each
+/// other. After fork, the child's copy only throws Error(bad_call) and is destroyed without
+/// waiting.
+template <class Scheduler, class Cache, class PerfModel, class Engine>
+class Runtime {
+public:
+  /// Throws Error(bad_config).
+  explicit Runtime(Config const& config = {})
+      : core_(new Core(detail::resolve_config(config), this)),
+        registry_(std::make_shared<detail::DataRegistry>(this, [](void* rt, detail::DataRecord& r) {
+          static_cast<Runtime*>(rt)->await_unused(r);
+        })) {}
+
+  Runtime(Runtime const&) = delete;
+  Runtime& operator=(Runtime const&) = delete;
+
+  ~Runtime() {
+    if (forked_.happened()) {
+      return; // its threads do not exist here, its locks may be held by them: left alone
+    }
+    core_->drain();
+    registry_->detach();
+    if (auto const failure = core_->root_domain().failure.take()) {
+      std::fprintf(stderr,
+                   "hetsched: task '%s' failed and no sync asked: %s\n",
+                   failure->report.task.c_str(),
+                   failure->report.message.c_str());
+    }
+    delete core_;
+  }
+
+  // ---- data ----
+
+  /// Registers a region and returns its handle: a scalar or any object (`data(x)`), a container
+  /// with data() and size(), a column-major matrix with rows(), cols(), outerStride() (Eigen),
+  /// `count` elements, or a block of rows x cols with leading dimension ld (in elements). Nothing
+  /// is copied; the memory must outlive the handles. Const memory gives a handle that may only be
+  /// read. Throws Error(bad_data) for a null pointer, ld < rows, or an overlap with another region.
+  template <class T>
+  [[nodiscard]] auto data(T& object) {
+    if constexpr (detail::matrix_like<T>) {
+      static_assert(detail::is_column_major<T>,
+                    "hetsched: data(matrix) needs column-major storage");
+      return data(object.data(),
+                  static_cast<std::size_t>(object.rows()),
+                  static_cast<std::size_t>(object.cols()),
+                  static_cast<std::size_t>(object.outerStride()));
+    } else if constexpr (detail::vector_like<T>) {
+      return data(object.data(), object.size());
+    } else {
+      return make_handle<T>(&object, {1, 1, 1});
+    }
+  }
+
+  template <class T>
+  void data(T const&& temporary) = delete; // the region would be gone at once
+
+  template <class T>
+  [[nodiscard]] Handle<VectorView<T>> data(T* first, std::size_t count) {
+    return make_handle<VectorView<T>>(first, {count, 1, count == 0 ? 1 : count});
+  }
+
+  template <class T>
+  [[nodiscard]] Handle<TileView<T>>
+  data(T* first, std::size_t rows, std::size_t cols, std::size_t ld) {
+    return make_handle<TileView<T>>(first, {rows, cols, ld});
+  }
+
+  /// Cuts a vector or tile into blocks; see Partition. Costs O(parts).
+  template <class D>
+  [[nodiscard]] Partition<D> partition(Handle<D> const& whole, Blocks blocks) {
+    check_usable("partition");
+    auto& record = record_of(whole);
+    detail::check_blocks<D>(record, blocks);
+    typename Core::Spawner spawner(*core_);
+    auto [state, parts] = detail::open_partition<D>(
+        spawner.host(), record, blocks, core_->current_task(), core_->current_domain(), *registry_);
+    auto const rows = state->grid_rows;
+    return Partition<D>(
+        this,
+        [](void* rt, detail::PartitionState* s) { static_cast<Runtime*>(rt)->join_parts(*s); },
+        state,
+        rows,
+        std::move(parts));
+  }
+
+  /// Gives a partitioned region back as a whole. Asynchronous: later tasks on the whole wait for
+  /// the tasks on its parts. Without effect if it was joined already.
+  template <class D>
+  void join(Partition<D>& partition) {
+    partition.join();
+  }
+
+  // ---- tasks ----
+
+  /// `spawn<T>(attributes...)(arguments...)`: the task runs some time after all earlier spawned
+  /// tasks that it conflicts with, in this runtime and, inside a task body, among that task's
+  /// children. Handles are given for data parameters, values for the others. Throws Error:
+  /// bad_access (data that the parent did not declare, mode stronger than the parent's, partitioned
+  /// or joined regions, CW mixed with another mode), cannot_run, bad_data (empty handle); then
+  /// nothing was spawned.
+  template <task_type T, detail::attribute... A>
+  [[nodiscard]] auto spawn(A const&... attributes) {
+    (detail::check_arch<T>(&attributes), ...);
+    detail::Attributes all;
+    (all.apply(attributes), ...);
+    return [this, all]<class... Args>(Args&&... arguments) {
+      this->template submit<T>(all, std::forward<Args>(arguments)...);
+    };
+  }
+
+  /// `spawn(attributes...)(lambda, arguments...)`: a one-off task. Data are given as read(h),
+  /// write(h), read_write(h), commute(h) or reduce<Op>(h), and arrive as views; anything else is
+  /// copied in. The lambda may take the runtime as an additional first parameter.
+  template <detail::attribute... A>
+  [[nodiscard]] auto spawn(A const&... attributes) {
+    detail::Attributes all;
+    (all.apply(attributes), ...);
+    return [this, all]<class F, class... Args>(F&& function, Args&&... arguments) {
+      using T =
+          detail::LambdaTask<std::decay_t<F>,
+                             typename detail::LambdaParameter<std::decay_t<Args>>::Declared...>;
+      this->template submit<T>(
+          all,
+          std::forward<F>(function),
+          detail::LambdaParameter<std::decay_t<Args>>::forward(std::forward<Args>(arguments))...);
+    };
+  }
+
+  // ---- waiting ----
+
+  /// Outside tasks: waits until every task of this runtime is complete and all reductions are
+  /// merged, then rethrows the first exception of a task that no group or nested sync took. Inside
+  /// a body: the same for the children of the running task. The runtime stays usable.
+  void sync() {
+    check_usable("sync");
+    if (core_->current_task() == nullptr) {
+      core_->drain();
+      rethrow(core_->root_domain());
+    } else if (core_->current_task()->domain != nullptr) {
+      core_->await_children();
+      rethrow(core_->current_domain());
+    }
+  }
+
+  /// Waits until all earlier spawned tasks on the datum are complete and host memory holds its
+  /// value; it may then be read and written until the next spawn on it. Throws the exception of the
+  /// task that was to write it, leaving it for `sync()` too.
+  template <class D>
+  void sync(Handle<D> const& handle) {
+    check_usable("sync");
+    auto& record = record_of(handle);
+    auto& queue = detail::find_queue(
+        record, AccessMode::read, nullptr, core_->current_task(), core_->current_domain());
+    if (auto const error = core_->await_data(queue, core_->current_task())) {
+      std::rethrow_exception(error);
+    }
+  }
+
+  /// Waits for the tasks of the group and rethrows the first exception among them. Data that a
+  /// failed task was to write stay unusable until they are overwritten (W) or `sync()` returns.
+  /// Throws Error(bad_call) when called from a task of the group: it would wait for itself.
+  void sync(TaskGroup& group) {
+    check_usable("sync");
+    for (auto* task = core_->current_task(); task != nullptr; task = task->parent) {
+      if (task->group == &group.state()) {
+        throw Error(ErrorCode::bad_call, "sync(group)", "called from a task of that group");
+      }
+    }
+    core_->await_group(group.state());
+    if (auto const failure = group.state().failure.take()) {
+      std::rethrow_exception(failure->error);
+    }
+  }
+
+  // ---- known graphs ----
+
+  /// Runs `spawns`, a function that spawns tasks, and records them instead of running them. Nested
+  /// capture, sync and capture inside a body throw Error(bad_call). By-value arguments are copied.
+  template <class F>
+  [[nodiscard]] CapturedGraph capture(F&& spawns) {
+    check_usable("capture");
+    if (core_->current_task() != nullptr) {
+      throw Error(ErrorCode::bad_call, "capture", "not allowed inside a task");
+    }
+    detail::Recording recording;
+    auto state = detail::this_thread;
+    state.capture = static_cast<detail::CaptureSink*>(&recording);
+    state.capture_core = core_;
+    detail::ThreadStateGuard const guard(state);
+    std::forward<F>(spawns)();
+    return CapturedGraph(std::move(recording.prototypes), core_);
+  }
+
+  /// Waits for everything spawned before, lets the scheduler prepare for the graph, runs its tasks
+  /// as if spawned now in program order, and waits for them; as `sync()`. Repeatable.
+  void run(CapturedGraph const& graph) {
+    check_usable("run");
+    if (core_->current_task() != nullptr) {
+      throw Error(ErrorCode::bad_call, "run", "not allowed inside a task");
+    }
+    if (graph.core() != core_) {
+      throw Error(ErrorCode::bad_call, "run", "the graph was captured by another runtime");
+    }
+    sync();
+    core_->prepare(graph.tasks());
+    std::int32_t node = 0;
+    for (auto const& prototype : graph.recording()) {
+      typename Core::Spawner spawner(*core_);
+      spawner.throttle();
+      prototype->spawn(*core_, spawner.host(), node++);
+    }
+    sync();
+  }
+
+  // ---- looking at it ----
+
+  [[nodiscard]] Stats stats() const { return core_->stats(); }
+
+  /// Begins a new count. Meant for moments without live tasks.
+  void reset_stats() { core_->reset_stats(); }
+
+  /// The tasks that failed since the runtime began (the first 1000), in the order in which they
+  /// did.
+  [[nodiscard]] std::vector<FailureReport> failures() const {
+    return core_->failure_log().reports();
+  }
+
+  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return core_->workers(); }
+
+  /// What every worker does and what every datum is waited for, several lines for a person to read.
+  /// May be called while tasks run or hang; the picture is then not of one instant.
+  [[nodiscard]] std::string dump() const { return core_->dump(*registry_); }
+
+  /// For the library: a group goes away.
+  void abandon(detail::GroupState& group) {
+    if (!group.empty()) {
+      core_->await_group(group);
+    }
+    if (auto failure = group.failure.take()) {
+      core_->root_domain().failure.offer(std::move(failure));
+    }
+  }
+
+private:
+  using Core = typename detail::CheckedCore<Engine, Scheduler, Cache, PerfModel>::Type;
+
+  void check_usable(char const* operation) const {
+    if (forked_.happened()) {
+      throw Error(ErrorCode::bad_call,
+                  operation,
+                  "this runtime was made before fork() and its workers stayed with the parent "
+                  "process; make a runtime in the child");
+    }
+    if (capture() != nullptr) {
+      throw Error(ErrorCode::bad_call, operation, "not allowed inside capture");
+    }
+  }
+
+  [[nodiscard]] detail::CaptureSink* capture() const noexcept {
+    auto const& state = detail::this_thread;
+    return state.capture_core == core_ ? static_cast<detail::CaptureSink*>(state.capture) : nullptr;
+  }
+
+  template <class D>
+  static detail::DataRecord& record_of(Handle<D> const& handle) {
+    if (!handle) {
+      throw Error(ErrorCode::bad_data, "handle", "is empty");
+    }
+    return *handle.record();
+  }
+
+  template <class D, class T>
+  Handle<D> make_handle(T* first, detail::Shape shape) {
+    check_usable("data");
+    return Handle<D>(detail::register_region<D>(first, shape, core_->current_domain(), registry_));
+  }
+
+  void await_unused(detail::DataRecord& record) {
+    auto error = std::make_exception_ptr(
+        Error(ErrorCode::data_in_use,
+              record.describe(),
+              "its last handle was destroyed while tasks still used it; the destructor waited"));
+    auto* const task = core_->current_task();
+    core_->await_data(record.home, record.home.domain->owner == task ? task : nullptr);
+    core_->root_domain().failure.offer(core_->failure_log().add(std::move(error), "(no task)", ""));
+  }
+
+  void join_parts(detail::PartitionState& state) {
+    typename Core::Spawner spawner(*core_);
+    detail::close_partition(spawner.host(), state);
+  }
+
+  static void rethrow(detail::Domain& domain) {
+    domain.epoch.fetch_add(1, std::memory_order_relaxed); // what was poisoned may be used again
+    if (auto const failure = domain.failure.take()) {
+      std::rethrow_exception(failure->error);
+    }
+  }
+
+  template <class T, class... Args>
+  void submit(detail::Attributes const& attributes, Args&&... arguments) {
+    (void)sizeof(detail::BodyExists<T>);
+    if constexpr (detail::check_arguments<T, Args...>()) {
+      if (forked_.happened()) {
+        check_usable("spawn");
+      }
+      auto const& type = detail::task_table<Runtime, T>;
+      auto const data = detail::data_of<T>(arguments...);
+      if (auto* const sink = capture()) {
+        auto* const values = sink->add(*sink, type, attributes, data);
+        detail::construct_values<T>(values, std::forward<Args>(arguments)...);
+        sink->commit(*sink);
+        return;
+      }
+      typename Core::Spawner spawner(*core_);
+      spawner.throttle();
+      detail::TaskDraft<Core> draft(*core_, spawner.host(), type, attributes, data);
+      detail::construct_values<T>(draft.values(), std::forward<Args>(arguments)...);
+      draft.submit();
+    }
+  }
+
+  detail::ForkMark forked_;
+  Core* const core_;
+  std::shared_ptr<detail::DataRegistry> registry_;
+};
+
+} // namespace hetsched

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Task types: signatures, bodies, spawn attributes, and the view of a task that policies get.
+
+#include <hetsched/access.hpp>
+#include <hetsched/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace hetsched {
+
+namespace detail {
+
+template <class... Parameters>
+struct ParameterList {};
+
+} // namespace detail
+
+/// Base of a task type: names its parameters and how each is accessed (Lima et al. 2015, sec. 3.2).
+///
+///     struct Gemm : hs::Task<3>::Signature<hs::R<Tile>, hs::R<Tile>, hs::RW<Tile>> {};
+///
+/// A task type may give itself a name for reports and performance histories by
+/// `static constexpr std::string_view name = "gemm";`.
+template <int N>
+struct Task {
+  template <class... Parameters>
+  struct Signature {
+    static_assert(sizeof...(Parameters) == static_cast<std::size_t>(N),
+                  "hetsched: Task<N>::Signature needs exactly N parameters");
+    using hetsched_signature = detail::ParameterList<Parameters...>;
+    static constexpr int arity = N;
+  };
+};
+
+/// The body that runs `T` on a host core: specialise it with a call operator whose parameters are
+/// the views of T's signature, optionally preceded by the runtime (to spawn nested tasks).
+template <class T>
+struct TaskBodyCPU;
+
+/// The body that runs `T` on a CUDA device: specialise it as `TaskBodyCPU`.
+template <class T>
+struct TaskBodyGPU;
+
+template <class T>
+concept task_type = requires { typename T::hetsched_signature; };
+
+// ---- attributes given at spawn; they compose in any order ----
+
+/// Restricts a task to one class of worker (Lima et al. 2015, sec. 3.4.1).
+template <std::uint8_t Index>
+struct SetArch {
+  constexpr explicit SetArch(ArchTag<Index>) noexcept {}
+};
+
+struct PriorityAttribute {
+  std::int32_t value;
+};
+
+/// Higher runs first, under schedulers that look at priorities. 0 when not given.
+[[nodiscard]] constexpr PriorityAttribute priority(std::int32_t value) noexcept {
+  return {value};
+}
+
+struct LabelAttribute {
+  std::string_view text;
+};
+
+/// A name for reports, copied into the task.
+[[nodiscard]] constexpr LabelAttribute label(std::string_view text) noexcept {
+  return {text};
+}
+
+// ---- what a policy sees ----
+
+/// One datum argument of a task.
+struct ArgumentView {
+  AccessMode mode = AccessMode::read;
+  std::size_t bytes = 0;
+  std::uint64_t data = 0;        // identity of the datum: equal for equal data
+  std::uint64_t valid_nodes = 1; // bit k: memory node k holds a valid copy
+};
+
+/// A task as schedulers and performance models see it; valid from push until epilogue returns.
+class TaskView {
+public:
+  using ArgumentGetter = ArgumentView (*)(void const* source, std::size_t index);
+
+  std::string_view type;
+  std::string_view label;
+  std::int32_t priority = 0;
+  ArchMask archs;               // classes that have a body and are allowed by SetArch
+  std::int32_t graph_node = -1; // position in the captured graph being run; -1: not part of one
+  std::size_t arguments = 0;    // data arguments; by-value parameters are not counted
+
+  /// The i-th data argument, i < arguments.
+  [[nodiscard]] ArgumentView argument(std::size_t i) const { return get_(source_, i); }
+
+  /// Hash of the task type and the sizes of its data: the key of performance histories.
+  [[nodiscard]] std::uint64_t footprint() const {
+    std::uint64_t hash = 0xcbf29ce484222325U; // FNV-1a
+    auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3U; };
+    for (char const c : type) {
+      mix(static_cast<unsigned char>(c));
+    }
+    for (std::size_t i = 0; i < arguments; ++i) {
+      mix(argument(i).bytes);
+    }
+    return hash;
+  }
+
+  /// For engines and contexts: where `argument` looks.
+  void set_source(void const* source, ArgumentGetter get) noexcept {
+    source_ = source;
+    get_ = get;
+  }
+
+private:
+  void const* source_ = nullptr;
+  ArgumentGetter get_ = nullptr;
+};
+
+} // namespace hetsched
