@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs what is missing, builds the examples in build/, and factorises a matrix with every
+# scheduler. With no network the matrix is a generated one.
+# Usage: ./demo.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+scripts/install_deps.sh
+scripts/build.sh build --buildtype=release -Dexamples=enabled -- examples
+
+arguments=(--scheduler all)
+matrix=matrices/bcsstk24.rsa
+if [[ -s $matrix ]] || { scripts/fetch_matrix.sh </dev/null && [[ -s $matrix ]]; }; then
+  arguments+=(--matrix "$matrix")
+else
+  matrix="a generated one ($matrix could not be fetched)"
+fi
+echo "Matrix: $matrix"
+
+echo
+echo "build/examples/cholesky ${arguments[*]}"
+status=0
+build/examples/cholesky "${arguments[@]}" </dev/null || status=$?
+
+echo
+if ((status != 0)); then
+  echo "Demo FAILED: build/examples/cholesky ended with status $status."
+  exit "$status"
+fi
+echo "Demo done. Every scheduler factorised the matrix once, on this machine's $(nproc) CPU cores;"
+echo "no GPU was used. Matrix: $matrix."
+echo "The times above are single runs: compare them only where they differ by a lot."

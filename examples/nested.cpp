@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Tasks that spawn tasks: the Fibonacci numbers, the slow way. A body that wants to spawn takes the
+// runtime first, and a handle instead of a view for what it hands on to its children.
+//
+//                 Fib(4, result)
+//            spawns: /  |   \ (and waits)
+//     Fib(3, a)  Fib(2, b)  a + b -> result      the sum runs after both others: it reads a, b
+//      / |  \     / |  \
+//       ...        ...
+//
+// For everybody outside, a task is complete when all its descendants are.
+//
+// Expected output:
+//   Fib(16) = 987
+
+#include <hetsched/hetsched.hpp>
+
+#include <cstdio>
+
+namespace hs = hetsched;
+
+struct Fib : hs::Task<2>::Signature<int, hs::W<long>> {};
+
+template <>
+struct hetsched::TaskBodyCPU<Fib> {
+  void operator()(hs::Runtime<>& rt, int n, hs::Handle<long> result) {
+    if (n < 2) {
+      rt.spawn()([n](long& r) { r = n; }, hs::write(result));
+      return;
+    }
+    long a = 0, b = 0;
+    auto ha = rt.data(a), hb = rt.data(b); // made here: only for this task's children
+    rt.spawn<Fib>()(n - 1, ha);
+    rt.spawn<Fib>()(n - 2, hb);
+    rt.spawn()([](long const& x, long const& y, long& sum) { sum = x + y; },
+               hs::read(ha),
+               hs::read(hb),
+               hs::write(result));
+    rt.sync(); // waits for the children only: a and b live on this function's stack
+  }
+};
+
+int main() {
+  hs::Runtime<> rt;
+  long result = 0;
+  auto handle = rt.data(result);
+  rt.spawn<Fib>()(16, handle);
+  rt.sync();
+  std::printf("Fib(16) = %ld\n", result);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The order of this machine's cores according to hwloc. Opt-in: link libhwloc.
+
+#include <hetsched/error.hpp>
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hetsched {
+
+namespace detail {
+
+struct DestroyTopology {
+  void operator()(hwloc_topology* topology) const noexcept { hwloc_topology_destroy(topology); }
+};
+
+struct FreeBitmap {
+  void operator()(hwloc_bitmap_s* bitmap) const noexcept { hwloc_bitmap_free(bitmap); }
+};
+
+[[noreturn]] inline void throw_hwloc(char const* doing) {
+  throw Error(
+      ErrorCode::bad_config, "hwloc", std::string("cannot ") + doing + ": " + std::strerror(errno));
+}
+
+} // namespace detail
+
+/// The hardware threads that the calling thread may use, by the operating system's numbers, for
+/// `Config::places`: one of each core first, in hwloc's topological order (cores that share a cache
+/// or a memory are neighbours), then the second of each core, and so on. Without it a runtime
+/// orders cores by the system's numbers, which on some machines alternate between packages.
+///
+/// Reads the machine's topology: some milliseconds. Throws Error(bad_config).
+[[nodiscard]] inline std::vector<int> hwloc_places() {
+  hwloc_topology_t loaded = nullptr;
+  if (hwloc_topology_init(&loaded) != 0) {
+    detail::throw_hwloc("make a topology");
+  }
+  std::unique_ptr<hwloc_topology, detail::DestroyTopology> const topology(loaded);
+  if (hwloc_topology_load(topology.get()) != 0) {
+    detail::throw_hwloc("read the topology of this machine");
+  }
+  std::unique_ptr<hwloc_bitmap_s, detail::FreeBitmap> const usable(hwloc_bitmap_alloc());
+  if (usable == nullptr ||
+      hwloc_get_cpubind(topology.get(), usable.get(), HWLOC_CPUBIND_THREAD) != 0) {
+    detail::throw_hwloc("read the affinity mask of this thread");
+  }
+
+  struct Found {
+    hwloc_obj_t core; // null where the system tells of no cores
+    int cpu;
+    int sibling; // usable hardware threads of the core that come before
+  };
+
+  std::vector<Found> found;
+  hwloc_obj_t pu = nullptr;
+  while ((pu = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, pu)) != nullptr) {
+    if (hwloc_bitmap_isset(usable.get(), pu->os_index) == 0) {
+      continue;
+    }
+    auto* const core = hwloc_get_ancestor_obj_by_type(topology.get(), HWLOC_OBJ_CORE, pu);
+    // In hwloc's order the hardware threads of a core follow one another.
+    bool const same = core != nullptr && !found.empty() && found.back().core == core;
+    found.push_back({core, static_cast<int>(pu->os_index), same ? found.back().sibling + 1 : 0});
+  }
+  std::stable_sort(found.begin(), found.end(), [](Found const& a, Found const& b) {
+    return a.sibling < b.sibling;
+  });
+
+  std::vector<int> places;
+  for (auto const& entry : found) {
+    places.push_back(entry.cpu);
+  }
+  if (places.empty()) {
+    throw Error(ErrorCode::bad_config, "hwloc", "found no core that this thread may use");
+  }
+  return places;
+}
+
+} // namespace hetsched

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Tile Cholesky factorisation.
+
+#include <hetsched/access.hpp>
+#include <hetsched/error.hpp>
+#include <hetsched/linalg/kernels.hpp>
+#include <hetsched/linalg/tiled_matrix.hpp>
+#include <hetsched/runtime.hpp>
+#include <hetsched/task.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace hetsched {
+
+namespace linalg {
+
+/// A(k, k) := its Cholesky factor; given k and the first column of the tile, for messages.
+template <class T>
+struct Potrf : Task<3>::Signature<RW<TileView<T>>, V<std::size_t>, V<std::size_t>> {
+  static constexpr std::string_view name = "potrf";
+};
+
+/// A(i, k) := A(i, k) L(k, k)^-T.
+template <class T>
+struct Trsm : Task<2>::Signature<R<TileView<T>>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "trsm";
+};
+
+/// A(i, i) := A(i, i) - L(i, k) L(i, k)^T, lower triangle.
+template <class T>
+struct Syrk : Task<2>::Signature<R<TileView<T>>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "syrk";
+};
+
+/// A(i, j) := A(i, j) - L(i, k) L(j, k)^T.
+template <class T>
+struct GemmUpdate : Task<3>::Signature<R<TileView<T>>, R<TileView<T>>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "gemm";
+};
+
+namespace detail {
+
+[[noreturn]] inline void report(kernels::Breakdown where, std::size_t tile, std::size_t first) {
+  std::string message = std::isnan(where.pivot) ? "NaN"
+                        : where.pivot > 0       ? "infinity"
+                                                : "not positive definite";
+  auto const k = std::to_string(tile);
+  message += " at column " + std::to_string(first + where.column) + " (tile " + k + ", " + k + ")";
+  throw Error(ErrorCode::numerical, "cholesky", message);
+}
+
+} // namespace detail
+} // namespace linalg
+
+template <class T>
+struct TaskBodyCPU<linalg::Potrf<T>> {
+  void operator()(TileView<T> a, std::size_t tile, std::size_t first) const {
+    if (auto const where = linalg::kernels::potrf(a)) {
+      linalg::detail::report(*where, tile, first);
+    }
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::Trsm<T>> {
+  void operator()(TileView<T const> l, TileView<T> a) const { linalg::kernels::trsm(l, a); }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::Syrk<T>> {
+  void operator()(TileView<T const> l, TileView<T> a) const { linalg::kernels::syrk(l, a); }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::GemmUpdate<T>> {
+  void operator()(TileView<T const> l, TileView<T const> r, TileView<T> a) const {
+    linalg::kernels::gemm_update(l, r, a);
+  }
+};
+
+namespace linalg {
+
+/// A := L with L L^T = A, for A n x n symmetric positive definite, float or double, of which only
+/// the lower triangle is read and written. Right-looking by tiles.
+///
+/// Asynchronous: spawns tasks of types potrf, trsm, syrk and gemm, and returns; `rt.sync()` waits
+/// and throws Error(numerical) if a pivot was not a positive finite number, naming its column (from
+/// 0) and tile: "hetsched: cholesky: not positive definite at column 137 (tile 2, 2)", or NaN or
+/// infinity instead of "not positive definite". The column is the first at which the trouble shows,
+/// the same for every scheduler and number of workers. A's lower triangle is then not specified.
+/// Throws Error(bad_data) at once, with nothing spawned, if A is not square. May be captured.
+///
+/// Priorities are bottom levels with unit times: a task that writes tile (i, j) in step k of N has
+/// 3N - 2 - i - j - k tasks on the longest path from itself, included, to the end.
+///
+/// Costs N (N + 1) (N + 2) / 6 tasks on N = ceil(n / tile) tile columns, n^3 / 3 flops.
+///
+/// Source: the right-looking tile algorithm of Lima et al. 2015, sec. 5.2, and Kumar 2017, sec. 1.4.1;
+/// bottom levels as in Kumar 2017, sec. 2.2.2, but counted in tasks: measured times are not
+/// known at the spawn.
+template <class Rt, class T>
+void cholesky(Rt& rt, TiledMatrix<T> const& a) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                "hetsched: cholesky works in place on float or double");
+  if (a.rows() != a.cols()) {
+    throw Error(ErrorCode::bad_data,
+                "cholesky",
+                "the matrix is " + std::to_string(a.rows()) + " x " + std::to_string(a.cols()) +
+                    ", not square");
+  }
+  use_one_blas_thread();
+  auto const count = a.tile_rows();
+  auto const level = [count](std::size_t i, std::size_t j, std::size_t k) {
+    return priority(static_cast<std::int32_t>(3 * count - 2 - i - j - k));
+  };
+  for (std::size_t k = 0; k < count; ++k) {
+    rt.template spawn<Potrf<T>>(level(k, k, k))(a(k, k), k, k * a.tile_size());
+    for (std::size_t i = k + 1; i < count; ++i) {
+      rt.template spawn<Trsm<T>>(level(i, k, k))(a(k, k), a(i, k));
+    }
+    for (std::size_t j = k + 1; j < count; ++j) {
+      rt.template spawn<Syrk<T>>(level(j, j, k))(a(j, k), a(j, j));
+      for (std::size_t i = j + 1; i < count; ++i) {
+        rt.template spawn<GemmUpdate<T>>(level(i, j, k))(a(i, k), a(j, k), a(i, j));
+      }
+    }
+  }
+}
+
+} // namespace linalg
+} // namespace hetsched

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Tile matrix product.
+
+#include <hetsched/access.hpp>
+#include <hetsched/error.hpp>
+#include <hetsched/linalg/kernels.hpp>
+#include <hetsched/linalg/tiled_matrix.hpp>
+#include <hetsched/runtime.hpp>
+#include <hetsched/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace hetsched {
+
+namespace linalg {
+
+/// C(i, j) := alpha A(i, k) B(k, j) + beta C(i, j).
+template <class T>
+struct Gemm : Task<5>::Signature<V<T>, R<TileView<T>>, R<TileView<T>>, V<T>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "gemm";
+};
+
+/// C(i, j) := beta C(i, j).
+template <class T>
+struct Scale : Task<2>::Signature<V<T>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "scale";
+};
+
+} // namespace linalg
+
+template <class T>
+struct TaskBodyCPU<linalg::Gemm<T>> {
+  void operator()(T alpha, TileView<T const> a, TileView<T const> b, T beta, TileView<T> c) const {
+    linalg::kernels::gemm(alpha, a, b, beta, c);
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::Scale<T>> {
+  void operator()(T beta, TileView<T> c) const { linalg::kernels::scale(beta, c); }
+};
+
+namespace linalg {
+
+namespace detail {
+
+template <class TA, class TB, class T>
+void check_product(TiledMatrix<TA> const& a, TiledMatrix<TB> const& b, TiledMatrix<T> const& c) {
+  auto const text = [](auto const& matrix) {
+    return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols()) + " in tiles of " +
+           std::to_string(matrix.tile_size());
+  };
+  auto const tile = c.tile_size();
+  if (a.rows() != c.rows() || b.cols() != c.cols() || a.cols() != b.rows() ||
+      a.tile_size() != tile || b.tile_size() != tile) {
+    throw Error(ErrorCode::bad_data,
+                "gemm",
+                "the shapes do not fit: A is " + text(a) + ", B is " + text(b) + ", C is " +
+                    text(c));
+  }
+  auto const is_c = [&c](auto const& other) {
+    return static_cast<void const*>(&c) == static_cast<void const*>(&other);
+  };
+  if (is_c(a) || is_c(b)) {
+    throw Error(ErrorCode::bad_data, "gemm", "C must be another matrix than A and B");
+  }
+}
+
+} // namespace detail
+
+/// C := alpha A B + beta C, for A m x p, B p x n, C m x n, all in tiles of one size, float or
+/// double; A and B may be one matrix, and const. As in BLAS, C is not read if beta is 0, so NaN in
+/// it does not survive, nor are A and B if alpha is 0.
+///
+/// Asynchronous: spawns tasks of type gemm (scale if p is 0) and returns; `rt.sync()` waits. Throws
+/// Error(bad_data) at once, with nothing spawned, if the shapes or tile sizes do not fit or C is A
+/// or B. May be captured.
+///
+/// Each tile of C is a chain of ceil(p / tile) tasks in ascending order of the inner index, so the
+/// result does not depend on scheduler or workers. Priorities are bottom levels with unit times.
+/// 2 m n p flops.
+///
+/// Source: the tile product of right-looking factorisations, Lima et al. 2015, sec. 5.2; task type
+/// as in sec. 3.2 there.
+template <class Rt, class TA, class TB, class T>
+void gemm(Rt& rt,
+          std::type_identity_t<T> alpha,
+          TiledMatrix<TA> const& a,
+          TiledMatrix<TB> const& b,
+          std::type_identity_t<T> beta,
+          TiledMatrix<T> const& c) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                "hetsched: gemm writes a matrix of float or double");
+  static_assert(std::is_same_v<std::remove_const_t<TA>, T> &&
+                    std::is_same_v<std::remove_const_t<TB>, T>,
+                "hetsched: gemm needs A, B and C of one element type");
+  detail::check_product(a, b, c);
+  use_one_blas_thread();
+  auto const depth = a.tile_cols();
+  for (std::size_t j = 0; j < c.tile_cols(); ++j) {
+    for (std::size_t i = 0; i < c.tile_rows(); ++i) {
+      if (depth == 0) {
+        rt.template spawn<Scale<T>>()(T(beta), c(i, j));
+      }
+      for (std::size_t k = 0; k < depth; ++k) {
+        rt.template spawn<Gemm<T>>(priority(static_cast<std::int32_t>(depth - k)))(
+            T(alpha), a(i, k), b(k, j), k == 0 ? T(beta) : T(1), c(i, j));
+      }
+    }
+  }
+}
+
+} // namespace linalg
+} // namespace hetsched

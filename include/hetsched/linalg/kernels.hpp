@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Sequential tile kernels for float and double: by Eigen, or by OpenBLAS where the build found it.
+//
+// HETSCHED_HAVE_LAPACKE, defined by the build when OpenBLAS and LAPACKE are there, selects
+// cblas/LAPACKE. Define it in all translation units of a program or in none.
+//
+// Tasks are the parallelism, so a kernel uses one thread: `use_one_blas_thread()`, which every
+// algorithm calls before it spawns, sees to it. Matrices are column-major. No kernel reads or
+// writes the strictly upper triangle of a triangular or symmetric argument.
+
+#include <hetsched/data.hpp>
+#include <hetsched/detail/assert.hpp>
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#ifdef HETSCHED_HAVE_LAPACKE
+#include <complex> // before lapacke.h, which would take C's
+#ifndef LAPACK_COMPLEX_CPP
+#define LAPACK_COMPLEX_CPP
+#endif
+#include <cblas.h>
+#include <lapacke.h>
+
+extern "C" { // not in every cblas.h
+void openblas_set_num_threads(int);
+int openblas_get_num_threads(void);
+}
+#endif
+
+namespace hetsched::linalg {
+
+/// Makes BLAS calls use the calling thread only, from now on and in the whole process: OpenBLAS
+/// would start as many threads as there are cores in each of as many tasks. To use a parallel BLAS
+/// between two algorithms, sync and set OpenBLAS's thread count; the next algorithm sets it back.
+/// Eigen has threads only when compiled with OpenMP, which this project does not do; if a program
+/// does, they are switched off too. Cheap when nothing is to be done.
+inline void use_one_blas_thread() {
+  if (Eigen::nbThreads() != 1) {
+    Eigen::setNbThreads(1);
+  }
+#ifdef HETSCHED_HAVE_LAPACKE
+  if (openblas_get_num_threads() != 1) {
+    openblas_set_num_threads(1);
+  }
+#endif
+}
+
+/// What does the kernels' work.
+[[nodiscard]] constexpr char const* kernel_library() noexcept {
+#ifdef HETSCHED_HAVE_LAPACKE
+  return "OpenBLAS";
+#else
+  return "Eigen";
+#endif
+}
+
+namespace kernels {
+
+/// An Eigen view of a tile.
+template <class T>
+[[nodiscard]] auto as_eigen(TileView<T> tile) {
+  using Element = std::remove_const_t<T>;
+  using Plain = Eigen::Matrix<Element, Eigen::Dynamic, Eigen::Dynamic>;
+  using Matrix = std::conditional_t<std::is_const_v<T>, Plain const, Plain>;
+  auto const index = [](std::size_t value) { return static_cast<Eigen::Index>(value); };
+  return Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>(
+      tile.data(), index(tile.rows()), index(tile.cols()), Eigen::OuterStride<>(index(tile.ld())));
+}
+
+template <class T>
+[[nodiscard]] bool is_empty(TileView<T> tile) noexcept {
+  return tile.rows() == 0 || tile.cols() == 0;
+}
+
+/// Where a factorisation stopped: the column within the tile and its pivot, which is not a positive
+/// finite number.
+struct Breakdown {
+  std::size_t column = 0;
+  double pivot = 0;
+};
+
+#ifdef HETSCHED_HAVE_LAPACKE
+namespace detail {
+
+[[nodiscard]] inline int blas_int(std::size_t value) noexcept {
+  HETSCHED_ASSERT(value <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
+                  "larger than BLAS can address");
+  return static_cast<int>(value);
+}
+
+/// cblas and LAPACKE by element type.
+template <class T>
+struct Blas;
+
+template <>
+struct Blas<float> {
+  static constexpr auto gemm = cblas_sgemm;
+  static constexpr auto syrk = cblas_ssyrk;
+  static constexpr auto trsm = cblas_strsm;
+  static constexpr auto potrf = LAPACKE_spotrf_work;
+};
+
+template <>
+struct Blas<double> {
+  static constexpr auto gemm = cblas_dgemm;
+  static constexpr auto syrk = cblas_dsyrk;
+  static constexpr auto trsm = cblas_dtrsm;
+  static constexpr auto potrf = LAPACKE_dpotrf_work;
+};
+
+} // namespace detail
+#endif
+
+/// C := beta C; overwritten if beta is 0, so that NaN in it does not survive.
+template <std::floating_point T>
+void scale(T beta, TileView<T> c) {
+  if (beta == T(0)) {
+    as_eigen(c).setZero();
+  } else if (beta != T(1)) {
+    as_eigen(c) *= beta;
+  }
+}
+
+/// C := alpha A B + beta C, for A m x k, B k x n, C m x n. As in BLAS, A and B are not read if
+/// alpha is 0, nor C if beta is 0. 2 m n k flops.
+template <std::floating_point T>
+void gemm(T alpha,
+          TileView<T const> a,
+          TileView<T const> b,
+          std::type_identity_t<T> beta,
+          TileView<T> c) {
+  HETSCHED_ASSERT(a.rows() == c.rows() && b.cols() == c.cols() && a.cols() == b.rows(), "shapes");
+  if (is_empty(c)) {
+    return;
+  }
+  if (alpha == T(0) || a.cols() == 0) {
+    scale(beta, c);
+    return;
+  }
+#ifdef HETSCHED_HAVE_LAPACKE
+  using detail::blas_int;
+  detail::Blas<T>::gemm(CblasColMajor,
+                        CblasNoTrans,
+                        CblasNoTrans,
+                        blas_int(c.rows()),
+                        blas_int(c.cols()),
+                        blas_int(a.cols()),
+                        alpha,
+                        a.data(),
+                        blas_int(a.ld()),
+                        b.data(),
+                        blas_int(b.ld()),
+                        beta,
+                        c.data(),
+                        blas_int(c.ld()));
+#else
+  scale(beta, c);
+  as_eigen(c).noalias() += alpha * as_eigen(a) * as_eigen(b);
+#endif
+}
+
+/// C := C - A B^T, for A m x k, B n x k, C m x n: the update of right-looking Cholesky. 2 m n k
+/// flops.
+template <std::floating_point T>
+void gemm_update(TileView<T const> a, std::type_identity_t<TileView<T const>> b, TileView<T> c) {
+  HETSCHED_ASSERT(a.rows() == c.rows() && b.rows() == c.cols() && a.cols() == b.cols(), "shapes");
+  if (is_empty(c) || a.cols() == 0) {
+    return;
+  }
+#ifdef HETSCHED_HAVE_LAPACKE
+  using detail::blas_int;
+  detail::Blas<T>::gemm(CblasColMajor,
+                        CblasNoTrans,
+                        CblasTrans,
+                        blas_int(c.rows()),
+                        blas_int(c.cols()),
+                        blas_int(a.cols()),
+                        T(-1),
+                        a.data(),
+                        blas_int(a.ld()),
+                        b.data(),
+                        blas_int(b.ld()),
+                        T(1),
+                        c.data(),
+                        blas_int(c.ld()));
+#else
+  as_eigen(c).noalias() -= as_eigen(a) * as_eigen(b).transpose();
+#endif
+}
+
+/// C := C - A A^T on the lower triangle, for A n x k, C n x n. n^2 k flops.
+template <std::floating_point T>
+void syrk(TileView<T const> a, TileView<T> c) {
+  HETSCHED_ASSERT(a.rows() == c.rows() && c.rows() == c.cols(), "shapes");
+  if (is_empty(c) || a.cols() == 0) {
+    return;
+  }
+#ifdef HETSCHED_HAVE_LAPACKE
+  using detail::blas_int;
+  detail::Blas<T>::syrk(CblasColMajor,
+                        CblasLower,
+                        CblasNoTrans,
+                        blas_int(c.rows()),
+                        blas_int(a.cols()),
+                        T(-1),
+                        a.data(),
+                        blas_int(a.ld()),
+                        T(1),
+                        c.data(),
+                        blas_int(c.ld()));
+#else
+  as_eigen(c).template selfadjointView<Eigen::Lower>().rankUpdate(as_eigen(a), T(-1));
+#endif
+}
+
+/// B := B L^-T, for L n x n lower triangular, B m x n. m n^2 flops. A zero on L's diagonal gives
+/// infinities or NaN.
+template <std::floating_point T>
+void trsm(TileView<T const> l, TileView<T> b) {
+  HETSCHED_ASSERT(l.rows() == l.cols() && l.cols() == b.cols(), "shapes");
+  if (is_empty(b)) {
+    return;
+  }
+#ifdef HETSCHED_HAVE_LAPACKE
+  using detail::blas_int;
+  detail::Blas<T>::trsm(CblasColMajor,
+                        CblasRight,
+                        CblasLower,
+                        CblasTrans,
+                        CblasNonUnit,
+                        blas_int(b.rows()),
+                        blas_int(b.cols()),
+                        T(1),
+                        l.data(),
+                        blas_int(l.ld()),
+                        b.data(),
+                        blas_int(b.ld()));
+#else
+  auto target = as_eigen(b);
+  as_eigen(l)
+      .transpose()
+      .template triangularView<Eigen::Upper>()
+      .template solveInPlace<Eigen::OnTheRight>(target);
+#endif
+}
+
+/// A := L with L L^T = A on the lower triangle, for A n x n. n^3 / 3 flops.
+///
+/// Neither Eigen nor OpenBLAS notices NaN or infinity, so each pivot is looked at here. A NaN
+/// anywhere in the lower triangle reaches the pivot of its row, so it is found at the latest there.
+/// After a breakdown the tile's contents are not specified.
+template <std::floating_point T>
+[[nodiscard]] std::optional<Breakdown> potrf(TileView<T> a) {
+  HETSCHED_ASSERT(a.rows() == a.cols(), "shapes");
+  auto const n = a.rows();
+  if (n == 0) {
+    return std::nullopt;
+  }
+  auto const broken = [](T pivot) { return !(pivot > T(0)) || !std::isfinite(pivot); };
+#ifdef HETSCHED_HAVE_LAPACKE
+  using detail::blas_int;
+  auto const info =
+      detail::Blas<T>::potrf(LAPACK_COL_MAJOR, 'L', blas_int(n), a.data(), blas_int(a.ld()));
+  HETSCHED_ASSERT(info >= 0, "potrf: illegal argument");
+  auto const checked = info > 0 ? static_cast<std::size_t>(info) : n;
+  for (std::size_t j = 0; j < checked; ++j) {
+    if (broken(a(j, j))) { // a pivot that stopped potrf stays in place
+      return Breakdown{j, static_cast<double>(a(j, j))};
+    }
+  }
+  return info > 0 ? std::optional(Breakdown{checked - 1, 0}) : std::nullopt;
+#else
+  constexpr std::size_t panel = 32; // as Eigen's LLT for tiles up to 512
+  auto m = as_eigen(a);
+  for (std::size_t first = 0; first < n; first += panel) {
+    auto const begin = static_cast<Eigen::Index>(first);
+    auto const width = static_cast<Eigen::Index>(std::min(panel, n - first));
+    auto const rest = m.rows() - begin - width;
+    auto block = m.block(begin, begin, width, width);
+    for (Eigen::Index j = 0; j < width; ++j) {
+      T const pivot = block(j, j) - block.row(j).head(j).squaredNorm();
+      if (broken(pivot)) {
+        return Breakdown{first + static_cast<std::size_t>(j), static_cast<double>(pivot)};
+      }
+      auto const below = width - j - 1;
+      auto column = block.col(j).tail(below);
+      column.noalias() -= block.bottomLeftCorner(below, j) * block.row(j).head(j).transpose();
+      block(j, j) = std::sqrt(pivot);
+      column /= block(j, j);
+    }
+    auto under = m.block(begin + width, begin, rest, width);
+    block.transpose()
+        .template triangularView<Eigen::Upper>()
+        .template solveInPlace<Eigen::OnTheRight>(under);
+    m.bottomRightCorner(rest, rest)
+        .template selfadjointView<Eigen::Lower>()
+        .rankUpdate(under, T(-1));
+  }
+  return std::nullopt;
+#endif
+}
+
+} // namespace kernels
+} // namespace hetsched::linalg

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs what building and testing hetsched needs, where it is missing (Debian 12 or later, as
+# root or with sudo). Needs no network when nothing is missing.
+# Usage: scripts/install_deps.sh [FURTHER_PACKAGE...]
+# Exit status: 0 everything is there, 2 something is missing and cannot be installed.
+set -euo pipefail
+
+packages=(
+  g++ meson ninja-build pkg-config python3 cmake
+  libboost-dev libeigen3-dev doctest-dev libopenblas-dev liblapacke-dev libhwloc-dev libcli11-dev
+  "$@"
+)
+
+fail() {
+  echo "install_deps: $1" >&2
+  exit 2
+}
+
+missing_packages() {
+  local package
+  for package in "${packages[@]}"; do
+    # shellcheck disable=SC2016  # dpkg-query's own variable
+    if [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]]; then
+      echo "$package"
+    fi
+  done
+}
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  fail "needs Debian's dpkg-query and apt-get; install the equivalents of: ${packages[*]}"
+fi
+
+mapfile -t missing < <(missing_packages)
+if ((${#missing[@]} == 0)); then
+  echo "install_deps: nothing is missing"
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    fail "must be root to install: ${missing[*]}"
+  fi
+  as_root=(sudo)
+  # Without a terminal nobody can type a password.
+  [[ -t 0 ]] || as_root+=(-n)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null >>"$log" 2>&1
+}
+
+echo "install_deps: installing ${missing[*]}"
+# A failed update does not matter when the lists at hand suffice.
+apt update || true
+if ! apt install --no-install-recommends "${missing[@]}"; then
+  reason=$(grep -m 1 '^E:' "$log" || tail -n 1 "$log")
+  fail "could not install ${missing[*]} (${reason#E: })"
+fi
+echo "install_deps: done"

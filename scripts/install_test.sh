@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs hetsched, moves the installed tree elsewhere, and builds and runs the README's first
+# program against it in three ways: pkg-config, CMake, and as a Meson subproject. Ends with the line
+# `N passed, N failed`.
+# Usage: scripts/install_test.sh
+set -uo pipefail
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+# Runs a function in a new folder with errexit, and shows what it printed only when it fails. Not to
+# be called in a condition: that switches errexit off inside.
+check() { # NAME FUNCTION
+  local status
+  mkdir -p "$work/$2"
+  (
+    set -e
+    cd "$work/$2"
+    "$2"
+  ) </dev/null >"$work/$2.log" 2>&1
+  status=$?
+  if ((status == 0)); then
+    echo "ok     $1"
+    passed=$((passed + 1))
+  else
+    echo "FAILED $1"
+    sed 's/^/    /' "$work/$2.log"
+    failed=$((failed + 1))
+  fi
+}
+
+# The first ```cpp block of the README that is a whole program.
+readme_program() {
+  awk '
+    /^```cpp/ { inside = 1; text = ""; next }
+    /^```/ && inside { inside = 0; if (text ~ /int main/) { printf "%s", text; exit } }
+    inside { text = text $0 "\n" }' "$source_dir/README.md"
+}
+
+install_and_move() {
+  readme_program >"$work/main.cpp"
+  if [[ ! -s $work/main.cpp ]]; then
+    echo "README.md has no program in a cpp block"
+    return 1
+  fi
+  meson setup build "$source_dir" --prefix=/opt/hetsched \
+    -Dtests=disabled -Dexamples=disabled -Dbenchmarks=disabled
+  DESTDIR="$PWD/stage" meson install -C build
+  mv stage/opt/hetsched "$work/prefix"
+}
+
+with_pkg_config() {
+  local flags
+  flags=$(PKG_CONFIG_PATH="$work/prefix/share/pkgconfig" pkg-config --cflags --libs hetsched)
+  # shellcheck disable=SC2086  # several flags
+  ${CXX:-g++} -std=c++20 "$work/main.cpp" $flags -o program
+  ./program
+}
+
+with_cmake() {
+  cp "$work/main.cpp" .
+  cat >CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.16)
+project(outside CXX)
+find_package(hetsched 0.1 REQUIRED)
+add_executable(program main.cpp)
+target_link_libraries(program PRIVATE hetsched::hetsched)
+EOF
+  cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
+  cmake --build build
+  ./build/program
+}
+
+as_meson_subproject() {
+  cp "$work/main.cpp" .
+  mkdir subprojects
+  ln -s "$source_dir" subprojects/hetsched
+  cat >meson.build <<'EOF'
+project('outside', 'cpp', default_options: 'cpp_std=c++20')
+executable('program', 'main.cpp', dependencies: dependency('hetsched', fallback: 'hetsched'))
+EOF
+  meson setup build --wrap-mode=forcefallback
+  ninja -C build
+  ./build/program
+}
+
+check "install to a prefix and move it" install_and_move
+if ((failed == 0)); then
+  check "use through pkg-config" with_pkg_config
+  check "use through CMake" with_cmake
+  check "use as a Meson subproject" as_meson_subproject
+fi
+echo "$passed passed, $failed failed"
+((failed == 0))

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// Random programs give bit for bit what running their bodies in program order gives.
+//
+// HETSCHED_TEST_GRAPHS: how many (default 10000, under a sanitizer 500).
+// HETSCHED_TEST_SEED: the first seed (default 1); graph k has seed first + k.
+
+#include "random_program.hpp"
+
+#include <hetsched/hetsched.hpp>
+#include <hetsched/policies/queues/mailbox.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace hs = hetsched;
+
+namespace {
+
+using equivalence::Argument;
+using equivalence::Block;
+using equivalence::Memory;
+using equivalence::Mode;
+using equivalence::Node;
+using equivalence::Program;
+using equivalence::Step;
+using Element = std::uint64_t;
+using Tile = hs::TileView<Element>;
+
+struct Xor {
+  static constexpr Element neutral() { return 0; }
+
+  static constexpr Element combine(Element a, Element b) { return a ^ b; }
+};
+
+/// A program being run: its memory and the handles of its slots.
+struct Run {
+  Program const* program;
+  Memory* memory;
+  std::vector<hs::Handle<Tile>> handles;
+};
+
+template <Mode M>
+struct Declared;
+template <>
+struct Declared<Mode::read> {
+  using Type = hs::R<Tile>;
+};
+template <>
+struct Declared<Mode::write> {
+  using Type = hs::W<Tile>;
+};
+template <>
+struct Declared<Mode::read_write> {
+  using Type = hs::RW<Tile>;
+};
+template <>
+struct Declared<Mode::commute> {
+  using Type = hs::Commute<Tile>;
+};
+template <>
+struct Declared<Mode::add> {
+  using Type = hs::CW<Tile, hs::Sum<Element>>;
+};
+template <>
+struct Declared<Mode::exclusive_or> {
+  using Type = hs::CW<Tile, Xor>;
+};
+
+/// A task with these modes; its values say which node of which run it is.
+template <Mode... M>
+struct Work
+    : hs::Task<2 + static_cast<int>(sizeof...(M))>::template Signature<
+          hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
+
+template <class Rt>
+void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps);
+
+template <class E>
+Block block_of(Mode mode, hs::TileView<E> view) {
+  return {mode, const_cast<Element*>(view.data()), view.rows(), view.cols(), view.ld()};
+}
+
+} // namespace
+
+template <Mode... M>
+struct hetsched::TaskBodyCPU<Work<M...>> {
+  template <class Rt, class... Views>
+  void operator()(Rt& rt, Run* run, Node const* node, Views... views) const {
+    std::vector<Block> const blocks{block_of(M, views)...};
+    equivalence::effect(node->constant, blocks);
+    for (int const local : node->locals) {
+      auto const& slot = run->program->slots[static_cast<std::size_t>(local)];
+      run->handles[static_cast<std::size_t>(local)] =
+          rt.data(run->memory->at(local), slot.rows, slot.cols, slot.ld);
+    }
+    run_steps(rt, *run, node->steps);
+    if (node->effect_after || !node->locals.empty()) {
+      rt.sync();
+    }
+    for (int const local : node->locals) {
+      run->handles[static_cast<std::size_t>(local)] = {};
+    }
+    if (node->effect_after) {
+      equivalence::effect(node->constant + 1, blocks);
+    }
+  }
+};
+
+namespace {
+
+/// Spawns a node whose arguments have the modes M..., found by trying one mode after the other.
+template <class Rt, Mode... M>
+void spawn_node(Rt& rt, Run& run, Node const& node) {
+  constexpr auto known = sizeof...(M);
+  if (node.arguments.size() == known) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      rt.template spawn<Work<M...>>(hs::priority(node.priority))(
+          &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+    }(std::make_index_sequence<known>{});
+    return;
+  }
+  if constexpr (known < 2) {
+    switch (node.arguments[known].mode) {
+    case Mode::read:
+      return spawn_node<Rt, M..., Mode::read>(rt, run, node);
+    case Mode::write:
+      return spawn_node<Rt, M..., Mode::write>(rt, run, node);
+    case Mode::read_write:
+      return spawn_node<Rt, M..., Mode::read_write>(rt, run, node);
+    case Mode::commute:
+      return spawn_node<Rt, M..., Mode::commute>(rt, run, node);
+    case Mode::add:
+      return spawn_node<Rt, M..., Mode::add>(rt, run, node);
+    case Mode::exclusive_or:
+      return spawn_node<Rt, M..., Mode::exclusive_or>(rt, run, node);
+    }
+  } else if constexpr (known == 2 && equivalence::takes_third(M...)) {
+    if (node.arguments[2].mode == Mode::add) {
+      return spawn_node<Rt, M..., Mode::add>(rt, run, node);
+    }
+    return spawn_node<Rt, M..., Mode::read_write>(rt, run, node);
+  }
+}
+
+template <class Rt>
+void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps) {
+  std::map<int, hs::Partition<Tile>> partitions; // by first part
+  for (auto const& step : steps) {
+    auto const slot = static_cast<std::size_t>(step.slot);
+    switch (step.kind) {
+    case Step::spawn:
+      spawn_node(rt, run, run.program->nodes[static_cast<std::size_t>(step.node)]);
+      break;
+    case Step::sync:
+      rt.sync();
+      break;
+    case Step::sync_datum:
+      rt.sync(run.handles[slot]);
+      break;
+    case Step::partition: {
+      auto parts = rt.partition(run.handles[slot], hs::tiles(step.block_rows, step.block_cols));
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        run.handles[static_cast<std::size_t>(step.first_part) + k] = parts[k];
+      }
+      partitions[step.first_part] = std::move(parts);
+      break;
+    }
+    case Step::join:
+      rt.join(partitions.at(step.first_part));
+      break;
+    }
+  }
+}
+
+struct Knobs {
+  int cpus;
+  std::uint64_t max_live;
+};
+
+std::uint64_t env_or(char const* name, std::uint64_t otherwise) {
+  char const* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t default_graphs = 500;
+#else
+constexpr std::uint64_t default_graphs = 10000;
+#endif
+
+/// Ends the process with a dump if one graph takes too long.
+class Watchdog {
+public:
+  explicit Watchdog(std::string what) : what_(std::move(what)), thread_([this] { watch(); }) {}
+
+  ~Watchdog() {
+    done_ = true;
+    thread_.join();
+  }
+
+  void begin(std::uint64_t seed, std::function<std::string()> dump) {
+    std::lock_guard const guard(mutex_);
+    seed_ = seed;
+    dump_ = std::move(dump);
+    begin_ = std::chrono::steady_clock::now();
+  }
+
+private:
+  void watch() {
+    while (!done_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::lock_guard const guard(mutex_);
+      if (dump_ && std::chrono::steady_clock::now() - begin_ > std::chrono::seconds(60)) {
+        std::fprintf(stderr,
+                     "hang: %s\n%sreproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=%llu\n",
+                     what_.c_str(),
+                     dump_().c_str(),
+                     static_cast<unsigned long long>(seed_));
+        std::_Exit(3);
+      }
+    }
+  }
+
+  std::string what_;
+  std::mutex mutex_;
+  std::uint64_t seed_ = 0;
+  std::function<std::string()> dump_;
+  std::chrono::steady_clock::time_point begin_;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+/// Runs the graph of one seed in a runtime and compares.
+template <class Rt>
+bool same_as_sequential(Rt& rt, std::uint64_t seed) {
+  auto const program = equivalence::Generator(seed).draw(500);
+  Memory expected(program);
+  equivalence::Interpreter(program, expected).run();
+  Memory memory(program);
+  Run run{&program, &memory, std::vector<hs::Handle<Tile>>(program.slots.size())};
+  for (std::size_t s = 0; s < program.slots.size(); ++s) {
+    auto const& slot = program.slots[s];
+    bool local = slot.part_of >= 0;
+    for (auto const& node : program.nodes) {
+      for (int const l : node.locals) {
+        local = local || l == static_cast<int>(s);
+      }
+    }
+    if (!local) {
+      run.handles[s] = rt.data(memory.at(static_cast<int>(s)), slot.rows, slot.cols, slot.ld);
+    }
+  }
+  run_steps(rt, run, program.steps);
+  rt.sync();
+  return memory.contents() == expected.contents();
+}
+
+/// Every `stride`-th of all graphs, from `first` on, with this scheduler; workers and limits are drawn
+/// from the seed.
+template <class Scheduler>
+void check_scheduler(std::uint64_t first, std::uint64_t stride) {
+  auto const graphs = env_or("HETSCHED_TEST_GRAPHS", default_graphs);
+  auto const seed0 = env_or("HETSCHED_TEST_SEED", 1);
+  bool const single = graphs == 1;
+  Watchdog watchdog("sequential equivalence");
+  for (int const cpus : {1, 2, 8}) {
+    for (std::uint64_t const max_live : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{64}}) {
+      hs::Config config;
+      config.cpus = cpus;
+      config.max_live_tasks = max_live;
+      config.bind = hs::Bind::none;
+      hs::Runtime<Scheduler> rt(config);
+      std::uint64_t const lane = (cpus == 1 ? 0 : cpus == 2 ? 1 : 2) * 3 +
+                                 (max_live == 0 ? 0 : max_live == 3 ? 1 : 2);
+      for (std::uint64_t k = 0; k < graphs; ++k) {
+        if (!single && (k % stride != first || k / stride % 9 != lane)) {
+          continue;
+        }
+        auto const seed = seed0 + k;
+        watchdog.begin(seed, [&rt] { return rt.dump(); });
+        CAPTURE(cpus);
+        CAPTURE(max_live);
+        INFO("reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" << seed);
+        REQUIRE(same_as_sequential(rt, seed));
+      }
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("sequential equivalence: WorkStealing") {
+  check_scheduler<hs::policies::WorkStealing<>>(0, 5);
+}
+
+TEST_CASE("sequential equivalence: Eager") { check_scheduler<hs::policies::Eager<>>(1, 5); }
+
+TEST_CASE("sequential equivalence: Random") { check_scheduler<hs::policies::Random<>>(2, 5); }
+
+TEST_CASE("sequential equivalence: Random with mailboxes") {
+  check_scheduler<hs::policies::Random<hs::policies::Mailbox>>(3, 5);
+}
+
+TEST_CASE("sequential equivalence: Priority") { check_scheduler<hs::policies::Priority<>>(4, 5); }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "matrix_files.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace matrix_files;
+
+namespace fs = std::filesystem;
+
+TEST_SUITE_BEGIN("linalg/matrix_io");
+
+TEST_CASE("read_matrix: files that are no matrix files") {
+  auto const neither = "; the file is neither Matrix Market nor Harwell-Boeing";
+
+  CHECK(error_of("") ==
+        "line 1: the file ends here; expected a Matrix Market banner or a Harwell-Boeing title");
+  CHECK(error_of("hello\n") ==
+        "line 2: the file ends here; expected the line counts of a Harwell-Boeing header");
+  CHECK(error_of("hello\nworld\n") ==
+        "line 2: expected five line counts, found 'world'" + std::string(neither));
+  CHECK(error_of(std::string(200, '\0')).starts_with("line 2: the file ends here"));
+  CHECK(error_of(std::string(100000, 'x')) == "line 1: the line is longer than 65534 characters");
+}
+
+TEST_CASE("read_matrix: paths that cannot be read") {
+  auto const error = [](std::string const& path) -> std::string {
+    try {
+      read_matrix(path);
+    } catch (Error const& caught) {
+      CHECK(caught.code() == ErrorCode::bad_input);
+      return caught.what();
+    }
+    return "";
+  };
+  std::string const folder = fs::temp_directory_path().string();
+
+  CHECK(error("/nonexistent/matrix.mtx") ==
+        "hetsched: /nonexistent/matrix.mtx: cannot be opened: no such file");
+  CHECK(error("") == "hetsched: : cannot be opened: no such file");
+  CHECK(error(folder) == "hetsched: " + folder + ": cannot be opened: it is not a regular file");
+  CHECK(error("/dev/zero").ends_with("it is not a regular file"));
+  CHECK(error(std::string(5000, 'x')).find("cannot be opened") != std::string::npos);
+  if (::geteuid() != 0) { // root may read anything
+    TemporaryFile const file(psa);
+    fs::permissions(file.path(), fs::perms::none);
+    CHECK(error(file.path()).ends_with("cannot be opened: Permission denied"));
+  }
+}
+
+TEST_CASE("read_matrix: mutated files are read or refused, nothing else") {
+  std::vector<std::string> const seeds = {
+      rsa,
+      rua_with_rhs,
+      psa,
+      hb_value("(1P,2(1X,E9.2))", "  1.00E+00 -1.00E-01\n  2.00E+00\n", 3),
+      mm("coordinate real general", "% comment\n3 4 3\n1 1 1.0\n3 4 -2.5e1\n2 2 nan\n"),
+      mm("coordinate pattern symmetric", "3 3 2\n2 1\n3 3\n"),
+      mm("array integer skew-symmetric", "3 3\n1\n-2\n3\n")};
+  std::string const alphabet = "0123456789 +-.,()%\n\r\tEeDPXIFRSUAZ\x01\xff";
+  std::mt19937 random(20240229);
+  auto const below = [&random](std::size_t limit) {
+    return static_cast<std::size_t>(random() % static_cast<std::uint32_t>(limit));
+  };
+  TemporaryFile const file("");
+  int read = 0;
+  int refused = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::string text = seeds[below(seeds.size())];
+    for (std::size_t edits = 1 + below(3); edits > 0 && !text.empty(); --edits) {
+      std::size_t const at = below(text.size());
+      switch (below(5)) {
+      case 0:
+        text[at] = alphabet[below(alphabet.size())];
+        break;
+      case 1:
+        text.insert(at, 1, alphabet[below(alphabet.size())]);
+        break;
+      case 2:
+        text.erase(at, 1 + below(4));
+        break;
+      case 3: {
+        std::size_t const from = below(text.size());
+        text.insert(at, text.substr(from, below(20)));
+        break;
+      }
+      default:
+        text[at] = static_cast<char>('0' + below(10));
+      }
+    }
+    file.write(text);
+    CAPTURE(round);
+    try {
+      check_well_formed(read_matrix(file.path()));
+      ++read;
+    } catch (Error const& error) {
+      CHECK(error.code() == ErrorCode::bad_input);
+      ++refused;
+    }
+  }
+  CHECK(read > 100); // the mutations reach past the headers
+  CHECK(refused > 1000);
+}
+
+TEST_SUITE_END();
