@@ -24,6 +24,7 @@ namespace hs = hetsched;
 struct NewestFirst {
   static constexpr auto threading = hs::Threading::serialized; // the engine locks around all hooks
   static constexpr auto priority_scope = hs::PriorityScope::none; // no promise about priorities
+  std::vector<hs::TaskId> ready;
 
   hs::Wake push(hs::placement_context auto const&, hs::TaskId task, hs::WorkerId) {
     ready.push_back(task);
@@ -31,8 +32,9 @@ struct NewestFirst {
   }
 
   hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
-    auto const allowed = [&](hs::TaskId task) { return ctx.can_run(task, worker); };
-    auto const newest = std::find_if(ready.rbegin(), ready.rend(), allowed);
+    auto const newest = std::find_if(ready.rbegin(), ready.rend(), [&](hs::TaskId task) {
+      return ctx.can_run(task, worker); // not every worker can run every task at any time
+    });
     if (newest == ready.rend()) {
       return hs::no_task;
     }
@@ -40,8 +42,6 @@ struct NewestFirst {
     ready.erase(std::next(newest).base());
     return task;
   }
-
-  std::vector<hs::TaskId> ready;
 };
 
 int main() {

@@ -2,11 +2,13 @@
 // Tasks that spawn tasks: the Fibonacci numbers, the slow way. A body that wants to spawn takes the
 // runtime first, and a handle instead of a view for what it hands on to its children.
 //
-//                 Fib(4, result)
-//            spawns: /  |   \ (and waits)
-//     Fib(3, a)  Fib(2, b)  a + b -> result      the sum runs after both others: it reads a, b
-//      / |  \     / |  \
-//       ...        ...
+//     Fib(4, result)
+//      |-- Fib(3, a)
+//      |    |-- Fib(2, a)
+//      |    |-- ...
+//      |-- Fib(2, b)
+//      |    |-- ...
+//      |-- a + b -> result      after both, because it reads what they write
 //
 // For everybody outside, a task is complete when all its descendants are.
 //

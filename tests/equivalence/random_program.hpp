@@ -2,9 +2,9 @@
 #pragma once
 // Random data-flow programs, and what running their bodies in program order must give.
 //
-// All data are tiles of 64-bit integers. A body's result depends on the order of everything that the
-// access modes order, and on nothing that they leave open: commuting and contributing accesses only
-// add (or xor) amounts that do not depend on the datum itself.
+// All data are tiles of 64-bit integers. A body's result depends on the order of everything that
+// the access modes order, and on nothing that they leave open: commuting and contributing accesses
+// only add (or xor) amounts that do not depend on the datum itself.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,9 +28,10 @@ struct Node;
 /// One step of a program, or of a task's body.
 struct Step {
   enum Kind : std::uint8_t { spawn, sync, sync_datum, partition, join } kind;
-  int node = -1;          // spawn: which
-  int slot = -1;          // sync_datum, partition, join: on which datum
-  int first_part = -1;    // partition: slots first_part ... first_part + parts - 1
+
+  int node = -1;       // spawn: which
+  int slot = -1;       // sync_datum, partition, join: on which datum
+  int first_part = -1; // partition: slots first_part ... first_part + parts - 1
   int parts = 0;
   std::size_t block_rows = 1;
   std::size_t block_cols = 1;
@@ -40,9 +41,9 @@ struct Node {
   std::vector<Argument> arguments;
   std::uint64_t constant = 0;
   int priority = 0;
-  std::vector<Step> steps;     // of its body, after its first effect
-  std::vector<int> locals;     // slots registered by the body
-  bool effect_after = false;   // syncs, then works on its data once more
+  std::vector<Step> steps;   // of its body, after its first effect
+  std::vector<int> locals;   // slots registered by the body
+  bool effect_after = false; // syncs, then works on its data once more
 };
 
 struct Slot {
@@ -69,6 +70,12 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 /// combination of modes is a task type that the test's compiler has to chew.
 constexpr bool takes_third(Mode first, Mode second) {
   return first == Mode::read && second != Mode::exclusive_or;
+}
+
+/// None other than pairs has a third argument.
+template <class... Modes>
+constexpr bool takes_third(Modes...) {
+  return false;
 }
 
 /// One argument as a body sees it.
@@ -177,9 +184,12 @@ private:
       if (lot < 4) {
         steps.push_back({Step::sync});
       } else if (lot < 8) {
-        auto const& argument = usable[static_cast<std::size_t>(
-            pick(0, static_cast<int>(usable.size()) - 1))];
-        steps.push_back({Step::sync_datum, -1, argument.slot});
+        auto const& argument =
+            usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
+        if (argument.mode != Mode::add &&
+            argument.mode != Mode::exclusive_or) { // not readable below
+          steps.push_back({Step::sync_datum, -1, argument.slot});
+        }
       } else if (lot < 12) {
         partitioned(steps, usable, level);
       } else {

@@ -4,10 +4,12 @@
 // HETSCHED_TEST_GRAPHS: how many (default 10000, under a sanitizer 500).
 // HETSCHED_TEST_SEED: the first seed (default 1); graph k has seed first + k.
 
-#include "random_program.hpp"
-
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
+
+#include "random_program.hpp"
+
+#include <doctest/doctest.h>
 
 #include <atomic>
 #include <chrono>
@@ -20,8 +22,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <doctest/doctest.h>
 
 namespace hs = hetsched;
 
@@ -52,26 +52,32 @@ struct Run {
 
 template <Mode M>
 struct Declared;
+
 template <>
 struct Declared<Mode::read> {
   using Type = hs::R<Tile>;
 };
+
 template <>
 struct Declared<Mode::write> {
   using Type = hs::W<Tile>;
 };
+
 template <>
 struct Declared<Mode::read_write> {
   using Type = hs::RW<Tile>;
 };
+
 template <>
 struct Declared<Mode::commute> {
   using Type = hs::Commute<Tile>;
 };
+
 template <>
 struct Declared<Mode::add> {
   using Type = hs::CW<Tile, hs::Sum<Element>>;
 };
+
 template <>
 struct Declared<Mode::exclusive_or> {
   using Type = hs::CW<Tile, Xor>;
@@ -80,8 +86,8 @@ struct Declared<Mode::exclusive_or> {
 /// A task with these modes; its values say which node of which run it is.
 template <Mode... M>
 struct Work
-    : hs::Task<2 + static_cast<int>(sizeof...(M))>::template Signature<
-          hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
+    : hs::Task<2 + static_cast<int>(sizeof...(M))>::
+          template Signature<hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
 
 template <class Rt>
 void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps);
@@ -266,8 +272,8 @@ bool same_as_sequential(Rt& rt, std::uint64_t seed) {
   return memory.contents() == expected.contents();
 }
 
-/// Every `stride`-th of all graphs, from `first` on, with this scheduler; workers and limits are drawn
-/// from the seed.
+/// Every `stride`-th of all graphs, from `first` on, with this scheduler; workers and limits are
+/// drawn from the seed.
 template <class Scheduler>
 void check_scheduler(std::uint64_t first, std::uint64_t stride) {
   auto const graphs = env_or("HETSCHED_TEST_GRAPHS", default_graphs);
@@ -281,8 +287,13 @@ void check_scheduler(std::uint64_t first, std::uint64_t stride) {
       config.max_live_tasks = max_live;
       config.bind = hs::Bind::none;
       hs::Runtime<Scheduler> rt(config);
-      std::uint64_t const lane = (cpus == 1 ? 0 : cpus == 2 ? 1 : 2) * 3 +
-                                 (max_live == 0 ? 0 : max_live == 3 ? 1 : 2);
+      std::uint64_t const lane = (cpus == 1   ? 0
+                                  : cpus == 2 ? 1
+                                              : 2) *
+                                     3 +
+                                 (max_live == 0   ? 0
+                                  : max_live == 3 ? 1
+                                                  : 2);
       for (std::uint64_t k = 0; k < graphs; ++k) {
         if (!single && (k % stride != first || k / stride % 9 != lane)) {
           continue;
@@ -304,12 +315,18 @@ TEST_CASE("sequential equivalence: WorkStealing") {
   check_scheduler<hs::policies::WorkStealing<>>(0, 5);
 }
 
-TEST_CASE("sequential equivalence: Eager") { check_scheduler<hs::policies::Eager<>>(1, 5); }
+TEST_CASE("sequential equivalence: Eager") {
+  check_scheduler<hs::policies::Eager<>>(1, 5);
+}
 
-TEST_CASE("sequential equivalence: Random") { check_scheduler<hs::policies::Random<>>(2, 5); }
+TEST_CASE("sequential equivalence: Random") {
+  check_scheduler<hs::policies::Random<>>(2, 5);
+}
 
 TEST_CASE("sequential equivalence: Random with mailboxes") {
   check_scheduler<hs::policies::Random<hs::policies::Mailbox>>(3, 5);
 }
 
-TEST_CASE("sequential equivalence: Priority") { check_scheduler<hs::policies::Priority<>>(4, 5); }
+TEST_CASE("sequential equivalence: Priority") {
+  check_scheduler<hs::policies::Priority<>>(4, 5);
+}

@@ -237,8 +237,6 @@ bool ThreadCore<S, P>::take(ThreadWorker& worker, TaskId& task, bool& stolen) {
   if (!task) {
     return false;
   }
-  HETSCHED_ASSERT(can_run(*TaskRecord::from(task), id),
-                  "scheduler gave a task the worker cannot run");
   worker.owed_wake = no_task;
   if (scopes_lifted_.load(std::memory_order_relaxed)) {
     scopes_lifted_.store(false, std::memory_order_relaxed);

@@ -101,9 +101,9 @@ namespace linalg {
 ///
 /// Costs N (N + 1) (N + 2) / 6 tasks on N = ceil(n / tile) tile columns, n^3 / 3 flops.
 ///
-/// Source: the right-looking tile algorithm of Lima et al. 2015, sec. 5.2, and Kumar 2017, sec. 1.4.1;
-/// bottom levels as in Kumar 2017, sec. 2.2.2, but counted in tasks: measured times are not
-/// known at the spawn.
+/// Source: the right-looking tile algorithm of Lima et al. 2015, sec. 5.2, and Kumar 2017,
+/// sec. 1.4.1, algorithm 1; bottom levels as in Kumar 2017, sec. 2.2.2, but counted in tasks,
+/// because measured times are not known at the spawn.
 template <class Rt, class T>
 void cholesky(Rt& rt, TiledMatrix<T> const& a) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,

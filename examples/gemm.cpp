@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// C := alpha A B + beta C by tiles, with every scheduler, checked against Eigen. Each tile of C is
+// a chain of products; the chains are independent:
+//
+//     A(i,0) B(0,j) -> A(i,1) B(1,j) -> ... -> C(i,j)
+//
+// Arguments: --n 300 --tile 64 --cpus 2
+// Expected output:
+//   gemm of random matrices ...: n = 300, tiles of 64, 2 workers, kernels by ...
+//   tile-size gemm on all workers: ... GFlop/s; median of 3 runs (min .. max)
+//
+//   scheduler ...
+//   ws ... 125 ...
+//   eager ... 125 ...
+//   random ... 125 ...
+//   priority ... 125 ...
+
+#include <hetsched/hetsched.hpp>
+#include <hetsched/linalg/gemm.hpp>
+
+#include "common.hpp"
+
+#include <algorithm>
+#include <string>
+
+using namespace example;
+
+namespace {
+
+void multiply(Options const& options, Report& report) {
+  check_memory("--n", options.n, 5);
+  auto const n = static_cast<Eigen::Index>(options.n);
+  auto const size = static_cast<double>(options.n);
+  double const alpha = 2;
+  double const beta = -1;
+  MatrixXd const a = random_matrix(n, n, options.seed);
+  MatrixXd const b = random_matrix(n, n, options.seed + 1);
+  MatrixXd const c = random_matrix(n, n, options.seed + 2);
+  MatrixXd expected = beta * c;
+  expected.noalias() += alpha * a * b;
+  MatrixXd result(n, n);
+  auto const rate = gemm_rate(options, std::min(options.tile, options.n));
+
+  for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
+    hs::Runtime<S> rt(options.config());
+    Measured measured;
+    {
+      hs::linalg::TiledMatrix const a_tiles(rt, a, options.tile);
+      hs::linalg::TiledMatrix const b_tiles(rt, b, options.tile);
+      hs::linalg::TiledMatrix const c_tiles(rt, result, options.tile);
+      auto const graph =
+          rt.capture([&] { hs::linalg::gemm(rt, alpha, a_tiles, b_tiles, beta, c_tiles); });
+      measured = measure(rt, graph, options.repeat, [&] { result = c; });
+    }
+    auto const error = (result - expected).norm();
+    report.add({.scheduler = scheduler.name,
+                .matrix = "random matrices (seed " + std::to_string(options.seed) + ")",
+                .n = options.n,
+                .workers = rt.workers().size(),
+                .flops = 2 * size * size * size,
+                .gemm_rate = rate,
+                .measured = measured,
+                .residual = error == 0 ? 0 : error / (a.norm() * b.norm())});
+  });
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return run_program(
+      argc,
+      argv,
+      {"gemm", "Computes C = 2 A B - C by tiles, with every scheduler, and checks it.", false},
+      multiply);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// expected-error: has not as many parameters as the signature
+// expected-error: BodyOf<Gemm>
+#include <hetsched/hetsched.hpp>
+
+namespace hs = hetsched;
+using Block = hs::TileView<double>;
+
+struct Gemm : hs::Task<3>::Signature<hs::R<Block>, hs::R<Block>, hs::RW<Block>> {};
+
+template <>
+struct hetsched::TaskBodyCPU<Gemm> {
+  void operator()(hs::TileView<double const>, Block) const {}
+};
+
+int main() {
+  hs::Runtime<> rt;
+  double memory[4] = {};
+  auto a = rt.data(memory, 2, 2, 2);
+  rt.spawn<Gemm>()(a, a, a);
+}
