@@ -32,19 +32,19 @@ enum class Bind : std::uint8_t {
 /// | timing         | HETSCHED_TIMING         | 0: Stats::types stays empty                    |
 struct Config {
   /// Workers, the thread that waits in `sync` included; 1 to 4096.
-  std::optional<int> cpus;
-  std::optional<Bind> bind;
+  std::optional<int> cpus = {};
+  std::optional<Bind> bind = {};
   /// When so many tasks are spawned and not complete, `spawn` runs tasks before it returns. Checked
   /// every few spawns, so the limit may be passed by some dozens per thread; a nested spawn that
   /// finds nothing of its own to run goes on past it rather than wait.
-  std::optional<std::uint64_t> max_live_tasks;
+  std::optional<std::uint64_t> max_live_tasks = {};
   /// Of the random streams that schedulers draw from.
-  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> seed = {};
   /// Times every body, for `Stats::types`.
-  std::optional<bool> timing;
+  std::optional<bool> timing = {};
   /// Cores to use, in order, by the operating system's numbers; empty: found in the system
   /// (see also hwloc.hpp).
-  std::vector<int> places;
+  std::vector<int> places = {};
 };
 
 namespace detail {
