@@ -258,8 +258,16 @@ void ThreadCore<S, P>::throttle(ThreadWorker* worker) {
     } else if (idle < 100) {
       sched_yield();
     } else {
+      // Counts as asleep meanwhile: the others may wait for the nesting rule to be lifted.
       timespec const pause{0, 50000};
+      if (worker != nullptr) {
+        parking_.announce(worker->info.id);
+        before_sleep();
+      }
       nanosleep(&pause, nullptr);
+      if (worker != nullptr) {
+        parking_.retract(worker->info.id);
+      }
     }
   }
 }
