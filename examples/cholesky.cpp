@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -70,9 +71,10 @@ Problem from_file(std::string const& path) {
   for (Eigen::Index j = 0; j < a.cols() && !file.symmetric; ++j) {
     for (Eigen::Index i = j + 1; i < a.rows(); ++i) {
       if (a(i, j) != a(j, i) && !(std::isnan(a(i, j)) && std::isnan(a(j, i)))) {
-        bad_input(path,
-                  "the matrix is not symmetric: entries (" + std::to_string(i + 1) + ", " +
-                      std::to_string(j + 1) + ") and its mirror image differ");
+        std::ostringstream text;
+        text << "not symmetric: entry (" << i + 1 << ", " << j + 1 << ") is " << a(i, j) << ", ("
+             << j + 1 << ", " << i + 1 << ") is " << a(j, i);
+        bad_input(path, text.str());
       }
     }
   }

@@ -26,6 +26,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -123,7 +124,11 @@ CLI::Option* add_number(CLI::App& app,
     }
     store(number, value);
   };
-  return app.add_option_function<std::string>(name, parse, help)->type_name("NUMBER");
+  auto* const option = app.add_option_function<std::string>(name, parse, help);
+  if constexpr (std::is_integral_v<Number>) {
+    option->default_str(std::to_string(number));
+  }
+  return option->type_name("NUMBER");
 }
 
 inline constexpr char const* help_footer =
@@ -133,11 +138,12 @@ inline constexpr char const* help_footer =
     "bound\n"
     "and critical path with each task type's mean time of that run. idle: of all workers' time.\n"
     "JSON keys: kernel, matrix, n, tile, scheduler, cpus, repeat, seconds, seconds_min,\n"
-    "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual and, if it\n"
-    "is the larger of the two, also factor_residual and backward_error.\n"
-    "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something else failed;\n"
-    "2 if the input is at fault: options, environment, file, a matrix that is not symmetric\n"
-    "positive definite. Then one line on stderr says what, and nothing is computed further.";
+    "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual; for\n"
+    "cholesky also factor_residual and backward_error, the larger of which is residual.\n"
+    "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
+    "failed; 2 if the input is at fault: options, environment, file, a matrix that is not "
+    "symmetric\n"
+    "positive definite. One line on stderr says what.";
 
 /// The options, or nothing if help was asked for and given.
 inline std::optional<Options> parse(int argc, char** argv, Program const& program) {
@@ -152,7 +158,8 @@ inline std::optional<Options> parse(int argc, char** argv, Program const& progra
   }
   add_number(app, "--tile", 1, 1'000'000, options.tile, "rows and columns of a tile");
   app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->default_str(options.scheduler);
   add_number(app, "--cpus", 1, 4096, options.cpus, "workers");
   add_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
   add_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
@@ -404,12 +411,12 @@ private:
 /// and the exit status that --help tells of.
 template <class Body>
 int run_program(int argc, char** argv, Program const& program, Body&& body) {
-  auto const fail = [&](char const* what, int status) {
-    std::string line(what);
+  auto const fail = [](std::string line, int status) {
     std::replace(line.begin(), line.end(), '\n', ' ');
-    std::fprintf(stderr, "%s: %s\n", program.kernel.c_str(), line.c_str());
+    std::fprintf(stderr, "%s\n", line.c_str());
     return status;
   };
+  auto const prefix = program.kernel + ": ";
   try {
     auto const options = parse(argc, argv, program);
     if (!options) {
@@ -418,20 +425,20 @@ int run_program(int argc, char** argv, Program const& program, Body&& body) {
     Report report(program, *options);
     body(*options, report);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return fail("cannot write to standard output", 1);
+      return fail(prefix + "cannot write to standard output", 1);
     }
-    return report.wrong() ? fail("wrong result: a residual is too large", 1) : 0;
+    return report.wrong() ? fail(prefix + "wrong result: a residual is too large", 1) : 0;
   } catch (CLI::ParseError const& error) {
-    return fail(error.what(), 2);
+    return fail(prefix + error.what(), 2);
   } catch (hs::Error const& error) {
     auto const code = error.code();
     bool const input = code == hs::ErrorCode::bad_config || code == hs::ErrorCode::bad_input ||
                        code == hs::ErrorCode::numerical;
     return fail(error.what(), input ? 2 : 1);
   } catch (std::bad_alloc const&) {
-    return fail("out of memory", 1);
+    return fail(prefix + "out of memory", 1);
   } catch (std::exception const& error) {
-    return fail(error.what(), 1);
+    return fail(prefix + error.what(), 1);
   }
 }
 

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include <hetsched/bounds.hpp>
+#include <hetsched/hetsched.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hs = hetsched;
+using hs::Duration;
+
+TEST_SUITE_BEGIN("bounds");
+
+namespace {
+
+using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+/// A graph with exactly these edges u -> v, u < v: one datum per edge, written by u, read by v.
+hs::TaskGraph graph_of(std::size_t tasks, Edges const& edges) {
+  std::vector<hs::TaskGraph::Node> nodes(tasks);
+  for (std::uint32_t e = 0; e < edges.size(); ++e) {
+    nodes[edges[e].first].accesses.push_back({e, hs::AccessMode::write, nullptr});
+    nodes[edges[e].second].accesses.push_back({e, hs::AccessMode::read, nullptr});
+  }
+  for (auto& node : nodes) {
+    node.type = "task";
+  }
+  return {std::move(nodes), std::vector<std::size_t>(edges.size(), 8)};
+}
+
+/// The shortest makespan: tries every order and every worker for each task.
+class BruteForce {
+public:
+  BruteForce(hs::TaskGraph const& graph, std::vector<Duration> const& durations, int workers)
+      : graph_(graph), durations_(durations), waiting_(graph.size()), earliest_(graph.size()),
+        done_(graph.size()), free_(static_cast<std::size_t>(workers)) {
+    for (std::size_t v = 0; v < graph.size(); ++v) {
+      waiting_[v] = graph.predecessor_count(v);
+    }
+    extend(0, 0);
+  }
+
+  [[nodiscard]] std::int64_t best() const { return best_; }
+
+private:
+  void extend(std::size_t placed, std::int64_t makespan) {
+    if (makespan >= best_) {
+      return;
+    }
+    if (placed == graph_.size()) {
+      best_ = makespan;
+      return;
+    }
+    for (std::size_t v = 0; v < graph_.size(); ++v) {
+      if (done_[v] || waiting_[v] != 0) {
+        continue;
+      }
+      for (auto& worker : free_) {
+        auto const end = std::max(worker, earliest_[v]) + durations_[v].ns;
+        auto const saved_worker = std::exchange(worker, end);
+        auto const saved_earliest = earliest_;
+        done_[v] = true;
+        for (auto const s : graph_.successors(v)) {
+          --waiting_[s];
+          earliest_[s] = std::max(earliest_[s], end);
+        }
+        extend(placed + 1, std::max(makespan, end));
+        for (auto const s : graph_.successors(v)) {
+          ++waiting_[s];
+        }
+        earliest_ = saved_earliest;
+        done_[v] = false;
+        worker = saved_worker;
+      }
+    }
+  }
+
+  hs::TaskGraph const& graph_;
+  std::vector<Duration> const& durations_;
+  std::vector<std::uint32_t> waiting_;
+  std::vector<std::int64_t> earliest_;
+  std::vector<bool> done_;
+  std::vector<std::int64_t> free_;
+  std::int64_t best_ = INT64_MAX;
+};
+
+} // namespace
+
+TEST_CASE("bounds: a diamond") {
+  //      1 (5)
+  //     /     \            worker 0  |0|1    |3 |
+  // 0 (1)      3 (2)       worker 1    |2 |
+  //     \     /            time      0 1  4  6 8
+  //      2 (3)
+  auto const graph = graph_of(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
+  std::vector<Duration> const durations{{1}, {5}, {3}, {2}};
+  CHECK(hs::critical_path(graph, durations) == Duration{8});
+  CHECK(hs::bottom_levels(graph, durations) == std::vector<Duration>{{8}, {7}, {5}, {2}});
+  CHECK(hs::area_bound(graph, durations, 1) == Duration{11});
+  CHECK(hs::area_bound(graph, durations, 2) == Duration{6}); // 5.5 rounded up
+  CHECK(hs::makespan_bound(graph, durations, 1) == Duration{11});
+  CHECK(hs::makespan_bound(graph, durations, 2) == Duration{8});
+  CHECK(BruteForce(graph, durations, 2).best() == 8);
+}
+
+TEST_CASE("bounds: neither bound is reached") {
+  // Three independent tasks of 2 on two workers:   |0 |1 |
+  //                                                |2 |
+  auto const graph = graph_of(3, {});
+  std::vector<Duration> const durations(3, Duration{2});
+  CHECK(hs::critical_path(graph, durations) == Duration{2});
+  CHECK(hs::area_bound(graph, durations, 2) == Duration{3});
+  CHECK(BruteForce(graph, durations, 2).best() == 4);
+}
+
+TEST_CASE("bounds: no tasks, tasks of no length") {
+  hs::TaskGraph const nothing;
+  CHECK(hs::critical_path(nothing, {}) == Duration{});
+  CHECK(hs::area_bound(nothing, {}, 3) == Duration{});
+  CHECK(hs::mean_durations(nothing, {}).empty());
+  auto const chain = graph_of(2, {{0, 1}});
+  CHECK(hs::makespan_bound(chain, std::vector<Duration>(2), 1) == Duration{});
+}
+
+TEST_CASE("bounds: never above the best schedule of random graphs" * doctest::timeout(60)) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    auto const tasks = 1 + random() % 5;
+    Edges edges;
+    for (std::uint32_t v = 1; v < tasks; ++v) {
+      for (std::uint32_t u = 0; u < v; ++u) {
+        if (random() % 3 == 0) {
+          edges.emplace_back(u, v);
+        }
+      }
+    }
+    auto const graph = graph_of(tasks, edges);
+    std::vector<Duration> durations;
+    std::int64_t work = 0;
+    for (std::size_t v = 0; v < tasks; ++v) {
+      durations.push_back({static_cast<std::int64_t>(random() % 10)});
+      work += durations.back().ns;
+    }
+    for (int workers = 1; workers <= 3; ++workers) {
+      auto const best = BruteForce(graph, durations, workers).best();
+      auto const bound = hs::makespan_bound(graph, durations, workers).ns;
+      CHECK(bound <= best);
+      CHECK(best <= hs::area_bound(graph, durations, workers).ns +
+                        hs::critical_path(graph, durations).ns); // Graham's list scheduling
+    }
+    CHECK(hs::makespan_bound(graph, durations, 1).ns == work);
+    CHECK(BruteForce(graph, durations, static_cast<int>(tasks)).best() ==
+          hs::critical_path(graph, durations).ns);
+  }
+}
+
+TEST_CASE("bounds: means of measured types") {
+  std::vector<hs::TaskGraph::Node> nodes(3);
+  nodes[0].type = "a";
+  nodes[1].type = "b";
+  nodes[2].type = "a";
+  hs::TaskGraph const graph(std::move(nodes), {});
+  std::vector<hs::TypeStats> types{{"a", hs::ArchHost, 2, {7}, {3}, {4}},
+                                   {"b", hs::ArchHost, 1, {9}, {9}, {9}},
+                                   {"b", hs::ArchCUDA, 2, {4}, {2}, {2}},
+                                   {"b", hs::Arch{2}, 0, {}, {}, {}}};
+  CHECK(hs::mean_durations(graph, types) == std::vector<Duration>{{3}, {2}, {3}});
+  types.erase(types.begin());
+  CHECK_THROWS_WITH_AS((void)hs::mean_durations(graph, types),
+                       "hetsched: task type 'a': has no measured times (is Config::timing on?)",
+                       hs::Error);
+}
+
+TEST_CASE("bounds: what they refuse") {
+  auto const graph = graph_of(2, {});
+  std::vector<Duration> const one(1);
+  CHECK_THROWS_WITH_AS((void)hs::critical_path(graph, one),
+                       "hetsched: durations: 1 given for a graph of 2 tasks",
+                       hs::Error);
+  CHECK_THROWS_AS((void)hs::bottom_levels(graph, one), hs::Error);
+  CHECK_THROWS_AS((void)hs::area_bound(graph, one, 1), hs::Error);
+  CHECK_THROWS_WITH_AS((void)hs::area_bound(graph, std::vector<Duration>(2), 0),
+                       "hetsched: workers: 0 is less than 1",
+                       hs::Error);
+}
+
+TEST_CASE("bounds: never above a measured run, each task as short as its type's shortest" *
+          doctest::timeout(20)) {
+  hs::Runtime<> rt({.cpus = 2, .bind = hs::Bind::none, .timing = true});
+  double x = 0;
+  double y = 0;
+  auto const first = rt.data(x);
+  auto const second = rt.data(y);
+  auto const captured = rt.capture([&] {
+    auto work = [](double& value) {
+      for (int i = 0; i < 20'000; ++i) {
+        value = value * 0.5 + 1;
+      }
+    };
+    for (int i = 0; i < 50; ++i) {
+      rt.spawn()(work, hs::read_write(first));
+      rt.spawn()(work, hs::read_write(second));
+    }
+  });
+  rt.reset_stats();
+  rt.run(captured);
+  auto const stats = rt.stats();
+  auto const& graph = captured.tasks();
+  REQUIRE(stats.types.size() == 1);
+  CHECK(hs::area_bound(graph, hs::mean_durations(graph, stats.types), 2) <= stats.elapsed);
+  std::vector<Duration> const shortest(graph.size(), stats.types[0].shortest);
+  CHECK(hs::makespan_bound(graph, shortest, 2) <= stats.elapsed);
+}
+
+TEST_SUITE_END();

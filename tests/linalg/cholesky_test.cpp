@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include <hetsched/bounds.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/linalg/cholesky.hpp>
+
+#include <Eigen/Dense>
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace hs = hetsched;
+namespace policies = hs::policies;
+using hs::linalg::TiledMatrix;
+
+TEST_SUITE_BEGIN("linalg/cholesky");
+
+namespace {
+
+#define SCHEDULERS                                                                                 \
+  policies::WorkStealing<>, policies::Eager<>, policies::Random<>, policies::Priority<>
+
+template <class T>
+using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+template <class T>
+Matrix<T> positive_definite(Eigen::Index n) {
+  Matrix<T> const m = Matrix<T>::Random(n, n);
+  return m * m.transpose() + T(n + 1) * Matrix<T>::Identity(n, n);
+}
+
+template <class Rt, class T>
+void factorise(Rt& rt, Matrix<T>& a, std::size_t tile) {
+  TiledMatrix const tiles(rt, a, tile);
+  hs::linalg::cholesky(rt, tiles);
+  rt.sync();
+}
+
+/// Factorises a matrix whose upper triangle is NaN: it is neither read nor written.
+template <class T, class Rt>
+void check(Rt& rt, Eigen::Index n, std::size_t tile) {
+  CAPTURE(n);
+  CAPTURE(tile);
+  Matrix<T> const a = positive_definite<T>(n);
+  Matrix<T> marked = a;
+  for (Eigen::Index j = 0; j < n; ++j) {
+    marked.col(j).head(j).setConstant(std::numeric_limits<T>::quiet_NaN());
+  }
+
+  Matrix<T> l = marked;
+  factorise(rt, l, tile);
+
+  Matrix<T> const lower = l.template triangularView<Eigen::Lower>();
+  CHECK(l.array().isNaN().count() == n * (n - 1) / 2);
+  CHECK((lower * lower.transpose() - a).norm() <=
+        T(10) * std::numeric_limits<T>::epsilon() * a.norm());
+
+  auto const first = lower;
+  l = marked;
+  factorise(rt, l, tile);
+  Matrix<T> const second = l.template triangularView<Eigen::Lower>();
+  CHECK((first.array() == second.array()).all()); // whatever the order of the tasks
+}
+
+template <class S>
+std::string error_of(Matrix<double> a, std::size_t tile, int workers) {
+  hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
+  try {
+    factorise(rt, a, tile);
+  } catch (hs::Error const& error) {
+    CHECK(error.code() == hs::ErrorCode::numerical);
+    a = Matrix<double>::Identity(40, 40);
+    factorise(rt, a, 16); // the runtime stays usable
+    CHECK(a.isIdentity());
+    return error.what();
+  }
+  return "no error";
+}
+
+} // namespace
+
+TEST_CASE_TEMPLATE("cholesky: every size and tile" * doctest::timeout(60), S, SCHEDULERS) {
+  for (int const workers : {1, 3}) {
+    hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
+    for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
+      for (std::size_t const tile : {13, 32, 64, 200}) {
+        check<float>(rt, n, tile);
+        check<double>(rt, n, tile);
+      }
+    }
+    check<double>(rt, 5, 1);
+  }
+}
+
+TEST_CASE("cholesky: a factor known by hand, in memory with a leading dimension") {
+  //   4  2 12       2           2 1 6
+  //   2  5 10   =   1 2      *    2 2
+  //  12 10 41       6 2 1           1
+  double memory[] = {4, 2, 12, -1, 9, 5, 10, -1, 9, 9, 41, -1};
+  double const expected[] = {2, 1, 6, -1, 9, 2, 2, -1, 9, 9, 1, -1};
+  hs::Runtime<> rt({.cpus = 1});
+  {
+    TiledMatrix const a(rt, memory, 3, 3, 4, 2);
+    hs::linalg::cholesky(rt, a);
+    rt.sync();
+  }
+  for (std::size_t k = 0; k < 12; ++k) {
+    CHECK(memory[k] == expected[k]);
+  }
+}
+
+TEST_CASE_TEMPLATE("cholesky: says where a matrix is not positive definite" * doctest::timeout(60),
+                   S,
+                   SCHEDULERS) {
+  constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr auto inf = std::numeric_limits<double>::infinity();
+  auto const good = positive_definite<double>(130);
+  auto const with = [&](Eigen::Index i, Eigen::Index j, double value) {
+    auto a = good;
+    a(i, j) = value;
+    return a;
+  };
+  for (int const workers : {1, 3}) {
+    auto const error = [&](Matrix<double> const& a) { return error_of<S>(a, 50, workers); };
+    CHECK(error(with(0, 0, -1)) ==
+          "hetsched: cholesky: not positive definite at column 0 (tile 0, 0)");
+    CHECK(error(with(129, 129, 0)) ==
+          "hetsched: cholesky: not positive definite at column 129 (tile 2, 2)");
+    CHECK(error(with(70, 20, 1e6)) ==
+          "hetsched: cholesky: not positive definite at column 70 (tile 1, 1)");
+    CHECK(error(with(101, 101, nan)) == "hetsched: cholesky: NaN at column 101 (tile 2, 2)");
+    CHECK(error(with(101, 3, nan)) == "hetsched: cholesky: NaN at column 101 (tile 2, 2)");
+    CHECK(error(with(60, 55, nan)) == "hetsched: cholesky: NaN at column 60 (tile 1, 1)");
+    CHECK(error(with(60, 60, inf)) == "hetsched: cholesky: infinity at column 60 (tile 1, 1)");
+    CHECK(error(with(3, 101, nan)) == "no error"); // above the diagonal
+    CHECK(error(Matrix<double>::Zero(60, 60)) ==
+          "hetsched: cholesky: not positive definite at column 0 (tile 0, 0)");
+  }
+}
+
+TEST_CASE("cholesky: refuses a matrix that is not square") {
+  hs::Runtime<> rt({.cpus = 1});
+  Matrix<double> a = Matrix<double>::Zero(4, 3);
+  TiledMatrix const tiles(rt, a, 2);
+  CHECK_THROWS_WITH_AS(hs::linalg::cholesky(rt, tiles),
+                       "hetsched: cholesky: the matrix is 4 x 3, not square",
+                       hs::Error);
+}
+
+TEST_CASE("cholesky: priorities are bottom levels, types are named") {
+  hs::Runtime<> rt({.cpus = 1});
+  for (std::size_t const count : {1, 2, 3, 7}) {
+    Matrix<float> a = positive_definite<float>(static_cast<Eigen::Index>(2 * count));
+    Matrix<float> const original = a;
+    {
+      TiledMatrix const tiles(rt, a, 2);
+      auto const captured = rt.capture([&] { hs::linalg::cholesky(rt, tiles); });
+      auto const& graph = captured.tasks();
+      REQUIRE(graph.size() == count * (count + 1) * (count + 2) / 6);
+      auto const levels =
+          hs::bottom_levels(graph, std::vector<hs::Duration>(graph.size(), hs::Duration{1}));
+      std::size_t potrf = 0, trsm = 0, syrk = 0, gemm = 0;
+      for (std::size_t v = 0; v < graph.size(); ++v) {
+        auto const& node = graph.nodes()[v];
+        CHECK(node.priority == levels[v].ns);
+        potrf += node.type == "potrf" ? 1 : 0;
+        trsm += node.type == "trsm" ? 1 : 0;
+        syrk += node.type == "syrk" ? 1 : 0;
+        gemm += node.type == "gemm" ? 1 : 0;
+      }
+      CHECK(potrf == count);
+      CHECK(trsm == count * (count - 1) / 2);
+      CHECK(syrk == trsm);
+      CHECK(potrf + trsm + syrk + gemm == graph.size());
+      rt.run(captured);
+    }
+    Matrix<float> const l = a.triangularView<Eigen::Lower>();
+    CHECK((l * l.transpose() - original).norm() <= 1e-5F * original.norm());
+  }
+}
+
+TEST_SUITE_END();
