@@ -19,7 +19,7 @@ template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
 template <class T>
-constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
 
 /// A tile within a larger matrix of NaN, so that what is read or written beside it shows.
 template <class T>
@@ -28,7 +28,7 @@ struct Framed {
   Eigen::Index rows, cols;
 
   explicit Framed(Matrix<T> const& contents)
-      : whole(Matrix<T>::Constant(contents.rows() + 3, contents.cols() + 2, nan<T>)),
+      : whole(Matrix<T>::Constant(contents.rows() + 3, contents.cols() + 2, not_a_number<T>)),
         rows(contents.rows()), cols(contents.cols()) {
     inside() = contents;
   }
@@ -61,7 +61,7 @@ Matrix<T> positive_definite(Eigen::Index n) {
 template <class T>
 Matrix<T> lower_only(Matrix<T> m) {
   for (Eigen::Index j = 0; j < m.cols(); ++j) {
-    m.col(j).head(j).setConstant(nan<T>);
+    m.col(j).head(j).setConstant(not_a_number<T>);
   }
   return m;
 }
@@ -91,13 +91,13 @@ TEST_CASE_TEMPLATE("kernels: gemm", T, float, double) {
         Framed<T> c(Matrix<T>::Random(m, n));
         Matrix<T> const expected = T(2) * a.inside() * b.inside() + beta * c.inside();
         if (beta == T(0)) {
-          c.inside().setConstant(nan<T>); // not read
+          c.inside().setConstant(not_a_number<T>); // not read
         }
         kernels::gemm(T(2), a.read(), b.read(), beta, c.view());
         CHECK(close<T>(c.inside(), expected));
         CHECK(c.frame_is_intact());
       }
-      Framed<T> nothing(Matrix<T>::Constant(m, k, nan<T>)); // not read if alpha is 0
+      Framed<T> nothing(Matrix<T>::Constant(m, k, not_a_number<T>)); // not read if alpha is 0
       Framed<T> c(Matrix<T>::Ones(m, n));
       kernels::gemm(T(0), nothing.read(), b.read(), T(4), c.view());
       CHECK((c.inside().array() == T(4)).all());
@@ -150,7 +150,7 @@ TEST_CASE_TEMPLATE("kernels: potrf says at which column it stopped", T, float, d
   constexpr auto inf = std::numeric_limits<T>::infinity();
   for (auto const n : sizes) {
     for (Eigen::Index const column : {Eigen::Index(0), n / 2, n - 1}) {
-      for (T const pivot : {T(0), T(-1), nan<T>, inf, -inf}) {
+      for (T const pivot : {T(0), T(-1), not_a_number<T>, inf, -inf}) {
         Framed<T> a(lower_only<T>(Matrix<T>::Identity(n, n)));
         a.inside()(column, column) = pivot;
         auto const where = kernels::potrf(a.view());
@@ -160,7 +160,7 @@ TEST_CASE_TEMPLATE("kernels: potrf says at which column it stopped", T, float, d
         CHECK((where->pivot > 0) == (pivot > 0));
       }
       Framed<T> a(positive_definite<T>(n));
-      a.inside()(column, 0) = nan<T>; // reaches the pivot of its row
+      a.inside()(column, 0) = not_a_number<T>; // reaches the pivot of its row
       auto const where = kernels::potrf(a.view());
       REQUIRE(where.has_value());
       CHECK(where->column == static_cast<std::size_t>(column));
