@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 # First match wins.
 LAYERS = [
     (0, ["fwd.hpp", "types.hpp", "time.hpp", "access.hpp", "error.hpp", "version.hpp"]),
-    (0, ["detail/assert.hpp"]),
+    (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "task.hpp", "task_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
     (2, ["concepts/"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),

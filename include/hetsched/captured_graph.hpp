@@ -16,7 +16,9 @@ namespace hetsched {
 
 namespace detail {
 
-/// A spawn that was recorded: everything needed to make the task, any number of times.
+/// A spawn that was recorded: everything needed to make the task, any number of times. A template,
+/// like all here, so that programs that capture nothing do not compile it.
+template <class Core>
 class Prototype {
 public:
   Prototype(TaskType const& type, Attributes const& attributes, std::span<DataRecord* const> data)
@@ -64,7 +66,6 @@ public:
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  template <class Core>
   void spawn(Core& core, typename Core::Host& host, std::int32_t graph_node) const {
     auto attributes = attributes_;
     attributes.label = label_;
@@ -107,8 +108,9 @@ private:
 };
 
 /// The spawns of one capture, in program order.
+template <class Core>
 struct Recording : CaptureSink {
-  std::vector<std::unique_ptr<Prototype>> prototypes;
+  std::vector<std::unique_ptr<Prototype<Core>>> prototypes;
 
   Recording()
       : CaptureSink{
@@ -120,7 +122,7 @@ struct Recording : CaptureSink {
               if (!list.empty() && !list.back()->complete()) {
                 list.pop_back(); // its arguments threw
               }
-              list.push_back(std::make_unique<Prototype>(type, attributes, data));
+              list.push_back(std::make_unique<Prototype<Core>>(type, attributes, data));
               return list.back()->values();
             },
             [](CaptureSink& sink) { static_cast<Recording&>(sink).prototypes.back()->commit(); }} {}
@@ -136,15 +138,17 @@ public:
   [[nodiscard]] TaskGraph const& tasks() const noexcept { return shared_->tasks; }
 
   /// For the runtime.
-  CapturedGraph(std::vector<std::unique_ptr<detail::Prototype>> recording, void const* core)
-      : shared_(std::make_shared<Shared>()) {
+  template <class Core>
+  CapturedGraph(detail::Recording<Core>& recording, Core const* core)
+      : shared_(std::make_shared<Recorded<Core>>()) {
+    auto& prototypes = recording.prototypes;
+    if (!prototypes.empty() && !prototypes.back()->complete()) {
+      prototypes.pop_back();
+    }
     std::map<detail::DataRecord*, std::uint32_t> numbers;
     std::vector<std::size_t> bytes;
     std::vector<TaskGraph::Node> nodes;
-    if (!recording.empty() && !recording.back()->complete()) {
-      recording.pop_back();
-    }
-    for (auto const& prototype : recording) {
+    for (auto const& prototype : prototypes) {
       nodes.push_back(prototype->node([&](detail::DataRecord* record) {
         auto const [it, fresh] =
             numbers.try_emplace(record, static_cast<std::uint32_t>(bytes.size()));
@@ -155,20 +159,28 @@ public:
       }));
     }
     shared_->core = core;
-    shared_->recording = std::move(recording);
     shared_->tasks = TaskGraph(std::move(nodes), std::move(bytes));
+    static_cast<Recorded<Core>&>(*shared_).prototypes = std::move(prototypes);
   }
 
-  /// For the runtime.
-  [[nodiscard]] auto const& recording() const noexcept { return shared_->recording; }
+  /// For the runtime: whether `core` captured it.
+  [[nodiscard]] bool is_of(void const* core) const noexcept { return shared_->core == core; }
 
-  [[nodiscard]] void const* core() const noexcept { return shared_->core; }
+  /// For the runtime, if is_of(&core).
+  template <class Core>
+  [[nodiscard]] auto const& prototypes() const noexcept {
+    return static_cast<Recorded<Core> const&>(*shared_).prototypes;
+  }
 
 private:
   struct Shared {
     void const* core = nullptr;
-    std::vector<std::unique_ptr<detail::Prototype>> recording;
     TaskGraph tasks;
+  };
+
+  template <class Core>
+  struct Recorded : Shared {
+    std::vector<std::unique_ptr<detail::Prototype<Core>>> prototypes;
   };
 
   std::shared_ptr<Shared> shared_;

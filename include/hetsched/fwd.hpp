@@ -5,11 +5,15 @@
 
 namespace hetsched {
 
+struct BlockId;
+
 namespace policies {
 
 class WorkStealingDeque;
 class PriorityHeap;
-class Lru;
+template <class Block>
+class BasicLru; // a template, so that who uses no cache does not compile one
+using Lru = BasicLru<BlockId>;
 struct NoModel;
 enum class DequeOrder : bool;
 template <DequeOrder Order>

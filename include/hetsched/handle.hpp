@@ -51,7 +51,7 @@ public:
 
   /// A name for messages and `Runtime::dump`. Not to be called while tasks use the datum.
   Handle& named(std::string name) {
-    record_->name = std::make_unique<std::string>(std::move(name));
+    record_->name = std::move(name);
     return *this;
   }
 

@@ -16,7 +16,6 @@
 #include <hetsched/lambda.hpp>
 #include <hetsched/partition.hpp>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +44,8 @@ public:
   /// Throws Error(bad_config).
   explicit Runtime(Config const& config = {})
       : core_(new Core(detail::resolve_config(config), this)),
-        registry_(std::make_shared<detail::DataRegistry>(this, [](void* rt, detail::DataRecord& r) {
-          static_cast<Runtime*>(rt)->await_unused(r);
+        registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
+          static_cast<Runtime*>(rt)->await_unused(record);
         })) {}
 
   Runtime(Runtime const&) = delete;
@@ -112,7 +111,7 @@ public:
     detail::check_blocks<D>(record, blocks);
     typename Core::Spawner spawner(*core_);
     auto [state, parts] = detail::open_partition<D>(
-        spawner.host(), record, blocks, core_->current_task(), core_->current_domain(), *registry_);
+        spawner.host(), record, blocks, core_->current_task(), core_->current_domain());
     auto const rows = state->grid_rows;
     return Partition<D>(
         this,
@@ -221,13 +220,13 @@ public:
     if (core_->current_task() != nullptr) {
       throw Error(ErrorCode::bad_call, "capture", "not allowed inside a task");
     }
-    detail::Recording recording;
+    detail::Recording<Core> recording;
     auto state = detail::this_thread;
     state.capture = static_cast<detail::CaptureSink*>(&recording);
     state.capture_core = core_;
     detail::ThreadStateGuard const guard(state);
     std::forward<F>(spawns)();
-    return CapturedGraph(std::move(recording.prototypes), core_);
+    return CapturedGraph(recording, static_cast<Core const*>(core_));
   }
 
   /// Waits for everything spawned before, lets the scheduler prepare for the graph, runs its tasks
@@ -237,13 +236,13 @@ public:
     if (core_->current_task() != nullptr) {
       throw Error(ErrorCode::bad_call, "run", "not allowed inside a task");
     }
-    if (graph.core() != core_) {
+    if (!graph.is_of(core_)) {
       throw Error(ErrorCode::bad_call, "run", "the graph was captured by another runtime");
     }
     sync();
     core_->prepare(graph.tasks());
     std::int32_t node = 0;
-    for (auto const& prototype : graph.recording()) {
+    for (auto const& prototype : graph.template prototypes<Core>()) {
       typename Core::Spawner spawner(*core_);
       spawner.throttle();
       prototype->spawn(*core_, spawner.host(), node++);
@@ -261,7 +260,9 @@ public:
   /// The tasks that failed since the runtime began (the first 1000), in the order in which they
   /// did.
   [[nodiscard]] std::vector<FailureReport> failures() const {
-    return core_->failure_log().reports();
+    std::vector<FailureReport> reports;
+    core_->failure_log().for_each([&](FailureReport const& report) { reports.push_back(report); });
+    return reports;
   }
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return core_->workers(); }
@@ -311,7 +312,7 @@ private:
   template <class D, class T>
   Handle<D> make_handle(T* first, detail::Shape shape) {
     check_usable("data");
-    return Handle<D>(detail::register_region<D>(first, shape, core_->current_domain(), registry_));
+    return Handle<D>(detail::register_region<D>(first, shape, core_->current_domain(), *registry_));
   }
 
   void await_unused(detail::DataRecord& record) {
@@ -361,7 +362,7 @@ private:
 
   detail::ForkMark forked_;
   Core* const core_;
-  std::shared_ptr<detail::DataRegistry> registry_;
+  detail::DataRegistry* const registry_; // one reference is held
 };
 
 } // namespace hetsched

@@ -38,19 +38,24 @@ public:
   TaskGraph() = default;
 
   /// `bytes[d]` is the size of datum d. Dependencies are derived from the accesses: O(edges).
-  TaskGraph(std::vector<Node> nodes, std::vector<std::size_t> bytes)
+  template <class Nodes = std::vector<Node>> // a template: compiled only where a graph is made
+  TaskGraph(Nodes nodes, std::vector<std::size_t> bytes)
       : nodes_(std::move(nodes)), bytes_(std::move(bytes)) {
-    link();
+    link<History>();
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
-  [[nodiscard]] std::span<Node const> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::span<Node const> nodes() const noexcept {
+    return {nodes_.data(), nodes_.size()};
+  }
 
-  [[nodiscard]] std::span<std::size_t const> data_bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::span<std::size_t const> data_bytes() const noexcept {
+    return {bytes_.data(), bytes_.size()};
+  }
 
   [[nodiscard]] std::span<std::uint32_t const> successors(std::size_t node) const noexcept {
-    return std::span(successors_).subspan(first_[node], first_[node + 1] - first_[node]);
+    return {successors_.data() + first_[node], first_[node + 1] - first_[node]};
   }
 
   /// Edges into the node.
@@ -75,10 +80,14 @@ private:
            access.mode != AccessMode::write && access.mode != AccessMode::read_write;
   }
 
+  template <class H>
   void link() {
-    std::vector<History> histories(bytes_.size());
-    std::vector<std::vector<std::uint32_t>> out(nodes_.size());
+    constexpr auto none = std::uint32_t(-1);
+    std::vector<H> histories(bytes_.size());
+    std::vector<std::uint32_t> newest(nodes_.size(), none); // successor found last, of each node
+    std::vector<std::uint32_t> from;                        // edges by ascending target
     predecessors_.assign(nodes_.size(), 0);
+    first_.assign(nodes_.size() + 1, 0);
     for (std::uint32_t v = 0; v < nodes_.size(); ++v) {
       for (auto const& access : nodes_[v].accesses) {
         auto& history = histories[access.data];
@@ -88,17 +97,31 @@ private:
         }
         history.last.members.push_back(v);
         for (auto const u : history.before.members) {
-          if (u != v && (out[u].empty() || out[u].back() != v)) {
-            out[u].push_back(v);
+          if (u != v && newest[u] != v) {
+            newest[u] = v;
+            from.push_back(u);
+            ++first_[u + 1];
             ++predecessors_[v];
           }
         }
       }
     }
-    first_.assign(1, 0);
-    for (auto const& targets : out) {
-      successors_.insert(successors_.end(), targets.begin(), targets.end());
-      first_.push_back(successors_.size());
+    sort_edges(from);
+  }
+
+  /// Counting sort by source; first_[u + 1] holds the number of edges from u.
+  template <class Edges>
+  void sort_edges(Edges const& from) {
+    for (std::size_t u = 0; u < nodes_.size(); ++u) {
+      first_[u + 1] += first_[u];
+    }
+    successors_.resize(from.size());
+    auto next = first_;
+    std::size_t edge = 0;
+    for (std::uint32_t v = 0; v < nodes_.size(); ++v) {
+      for (std::uint32_t k = 0; k < predecessors_[v]; ++k) {
+        successors_[next[from[edge++]]++] = v;
+      }
     }
   }
 

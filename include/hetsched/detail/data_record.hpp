@@ -2,6 +2,7 @@
 #pragma once
 // A registered region, its queue of accesses, and the domain that orders them.
 
+#include <hetsched/detail/array.hpp>
 #include <hetsched/detail/spin_lock.hpp>
 #include <hetsched/detail/task_record.hpp>
 #include <hetsched/error.hpp>
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
 
@@ -36,16 +36,15 @@ public:
 
   ~FailureSlot() { delete first_.load(std::memory_order_acquire); }
 
-  void offer(std::unique_ptr<Failure> failure) noexcept {
+  void offer(Owned<Failure> failure) noexcept {
     Failure* expected = nullptr;
     if (first_.compare_exchange_strong(expected, failure.get(), std::memory_order_acq_rel)) {
-      (void)failure.release();
+      failure.release();
     }
   }
 
-  [[nodiscard]] std::unique_ptr<Failure> take() noexcept {
-    return std::unique_ptr<Failure>(empty() ? nullptr
-                                            : first_.exchange(nullptr, std::memory_order_acq_rel));
+  [[nodiscard]] Owned<Failure> take() noexcept {
+    return Owned<Failure>(empty() ? nullptr : first_.exchange(nullptr, std::memory_order_acq_rel));
   }
 
   [[nodiscard]] bool empty() const noexcept {
@@ -223,10 +222,10 @@ struct DataRecord {
   std::size_t element_bytes = 0;
   bool read_only = false; // constant
   std::atomic<std::int32_t> references{1};
-  std::shared_ptr<DataRegistry> registry;
-  DataRecord* whole = nullptr; // the region that this is a part of; one reference is held
-  std::unique_ptr<std::string> name;
-  DataRecord* previous = nullptr; // the registry's list of all records
+  DataRegistry* registry = nullptr; // one reference is held
+  DataRecord* whole = nullptr;      // the region that this is a part of; one reference is held
+  std::string name;                 // empty: none given
+  DataRecord* previous = nullptr;   // the registry's list of all records
   DataRecord* next = nullptr;
 
   [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }

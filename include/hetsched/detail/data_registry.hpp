@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <mutex>
 
 namespace hetsched::detail {
@@ -35,8 +34,8 @@ inline void unlist(AccessQueue& queue) noexcept {
 }
 
 inline std::string DataRecord::describe() const {
-  if (name) {
-    return "data '" + *name + "'";
+  if (!name.empty()) {
+    return "data '" + name + "'";
   }
   char text[96];
   std::snprintf(text, sizeof text, "data at %p (%zu x %zu)", home.base, shape.rows, shape.cols);
@@ -44,12 +43,24 @@ inline std::string DataRecord::describe() const {
 }
 
 /// Thread-safe; a lock around everything, taken when regions come and go, never by a task.
+/// Reference-counted: by its runtime and by every record.
 class DataRegistry {
 public:
   /// Blocks until no task uses the record and notes the mistake; set by the runtime while it lives.
   using AwaitUnused = void (*)(void* runtime, DataRecord& record);
 
   DataRegistry(void* runtime, AwaitUnused await) : runtime_(runtime), await_(await) {}
+
+  DataRegistry* retain() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);
+    return this;
+  }
+
+  void release() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
+  }
 
   /// Adds a region of its own. Throws Error(bad_data) if it shares an element with another one.
   void add_region(DataRecord& record) {
@@ -89,10 +100,13 @@ public:
     }
   }
 
-  /// The runtime is going away: no record can be in use any more.
+  /// The runtime is going away, and its reference: no record can be in use any more.
   void detach() noexcept {
-    std::lock_guard const guard(mutex_);
-    runtime_ = nullptr;
+    {
+      std::lock_guard const guard(mutex_);
+      runtime_ = nullptr;
+    }
+    release();
   }
 
   void await_unused(DataRecord& record) {
@@ -167,6 +181,7 @@ private:
   DataRecord* records_ = nullptr;
   void* runtime_;
   AwaitUnused await_;
+  std::atomic<std::int64_t> references_{1};
 };
 
 /// Drops one reference; the last one waits until the region is unused and forgets it.
@@ -192,6 +207,7 @@ inline void release_record(DataRecord* record) {
   }
   auto* const whole = record->whole;
   release_domain(record->home.domain);
+  record->registry->release();
   delete record;
   if (whole != nullptr) {
     release_record(whole);

@@ -10,93 +10,13 @@
 // Locks: those of the queues involved, always in address order, never while calling ready.
 
 #include <hetsched/detail/data_registry.hpp>
+#include <hetsched/detail/lock_order.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <mutex>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace hetsched::detail {
-
-/// The order in which queues are locked.
-[[nodiscard]] inline bool before(AccessQueue const* a, AccessQueue const* b) noexcept {
-  return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b);
-}
-
-/// The distinct queues of a task in address order: the order in which they are locked. Duplicate
-/// parameters are folded into the first, with the stronger mode.
-class LockOrder {
-public:
-  explicit LockOrder(TaskRecord& task) : size_(task.access_count) {
-    auto* const accesses = task.accesses();
-    if (size_ > few_.size()) {
-      many_.resize(size_);
-    }
-    for (std::size_t i = 0; i < size_; ++i) {
-      begin()[i] = accesses + i;
-    }
-    if (size_ > 1) {
-      sort();
-      fold();
-    }
-  }
-
-  [[nodiscard]] Access** begin() noexcept { return many_.empty() ? few_.data() : many_.data(); }
-
-  [[nodiscard]] Access** end() noexcept { return begin() + size_; }
-
-private:
-  static bool precedes(Access const* a, Access const* b) noexcept {
-    return a->queue != b->queue ? before(a->queue, b->queue) : a->index < b->index;
-  }
-
-  void sort() {
-    if (!many_.empty()) {
-      std::sort(begin(), end(), precedes);
-      return;
-    }
-    for (std::size_t i = 1; i < size_; ++i) { // insertion: few
-      auto* const access = few_[i];
-      auto at = i;
-      for (; at > 0 && precedes(access, few_[at - 1]); --at) {
-        few_[at] = few_[at - 1];
-      }
-      few_[at] = access;
-    }
-  }
-
-  void fold() {
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < size_; ++i) {
-      auto& first = *begin()[kept];
-      auto& other = *begin()[i];
-      if (first.queue != other.queue) {
-        begin()[++kept] = &other;
-        continue;
-      }
-      other.duplicate = true;
-      first.mode = stronger(first, other);
-    }
-    size_ = kept + 1;
-  }
-
-  static AccessMode stronger(Access& a, Access& b) {
-    bool const contributes = a.mode == AccessMode::reduce || b.mode == AccessMode::reduce;
-    if (contributes && (a.mode != b.mode || AccessQueue::op_of(a) != AccessQueue::op_of(b))) {
-      throw Error(ErrorCode::bad_access,
-                  a.queue->data->describe(),
-                  "given to one task both as a contribution (CW) and in another mode");
-    }
-    return a.mode == b.mode ? a.mode : AccessMode::read_write;
-  }
-
-  std::size_t size_;
-  std::array<Access*, 12> few_{};
-  std::vector<Access*> many_;
-};
 
 template <class Host>
 void granted(Host& host, TaskRecord& task);
@@ -348,8 +268,8 @@ inline void merge_copies(TaskRecord& merge) {
 /// each part's queue begins with an access of the holder, ended when the region is granted.
 struct PartitionState {
   TaskRecord* holder = nullptr;
-  std::vector<DataRecord*> parts; // a reference each
-  std::size_t grid_rows = 0;      // parts down a column of the grid
+  Array<DataRecord*> parts;  // a reference each
+  std::size_t grid_rows = 0; // parts down a column of the grid
 
   ~PartitionState() {
     for (auto* part : parts) {
@@ -368,7 +288,7 @@ void open_parts(Host& host, TaskRecord& holder) {
   bool const poisoned = holder.accesses()[0].queue->poisoned();
   auto& state = partition_of(holder);
   // The last part's grant may lead to a join that frees `state`: take what the loop needs first.
-  auto const parts = state.parts;
+  auto const parts = state.parts.copy();
   for (auto* part : parts) {
     Access* chain = nullptr;
     {

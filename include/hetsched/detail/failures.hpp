@@ -2,16 +2,15 @@
 #pragma once
 // From an exception in a body to the report and the sync that rethrows it.
 
+#include <hetsched/detail/array.hpp>
 #include <hetsched/detail/data_record.hpp>
 #include <hetsched/detail/task_record.hpp>
 #include <hetsched/stats.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 namespace hetsched::detail {
 
@@ -46,30 +45,48 @@ class FailureLog {
 public:
   static constexpr std::size_t most = 1000;
 
-  std::unique_ptr<Failure> add(std::exception_ptr error, std::string task, std::string label) {
-    auto failure = std::make_unique<Failure>();
-    failure->report = {std::move(task), std::move(label), message_of(error)};
-    failure->error = std::move(error);
+  FailureLog() = default;
+  FailureLog(FailureLog const&) = delete;
+  FailureLog& operator=(FailureLog const&) = delete;
+
+  ~FailureLog() {
+    while (auto* const node = first_) {
+      first_ = node->next;
+      delete node;
+    }
+  }
+
+  Owned<Failure> add(std::exception_ptr error, std::string task, std::string label) {
+    Owned<Failure> failure(
+        new Failure{error, {std::move(task), std::move(label), message_of(error)}});
     std::lock_guard const guard(mutex_);
-    if (reports_.size() < most) {
-      reports_.push_back(failure->report);
+    if (count_ < most) {
+      *last_ = new Node{failure->report};
+      last_ = &(*last_)->next;
+      ++count_;
     }
     return failure;
   }
 
-  [[nodiscard]] std::vector<FailureReport> reports() const {
+  /// In the order in which they were added.
+  template <class F>
+  void for_each(F&& f) const {
     std::lock_guard const guard(mutex_);
-    return reports_;
-  }
-
-  void clear() {
-    std::lock_guard const guard(mutex_);
-    reports_.clear();
+    for (auto const* node = first_; node != nullptr; node = node->next) {
+      f(node->report);
+    }
   }
 
 private:
+  struct Node {
+    FailureReport report;
+    Node* next = nullptr;
+  };
+
   mutable std::mutex mutex_;
-  std::vector<FailureReport> reports_;
+  Node* first_ = nullptr;
+  Node** last_ = &first_;
+  std::size_t count_ = 0;
 };
 
 } // namespace hetsched::detail

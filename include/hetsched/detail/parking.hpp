@@ -2,12 +2,12 @@
 #pragma once
 // Where workers without work sleep, and how they are woken without losing a wake-up.
 
+#include <hetsched/detail/array.hpp>
 #include <hetsched/types.hpp>
 
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <memory>
 
 namespace hetsched::detail {
 
@@ -24,9 +24,8 @@ enum class WakeReason : std::uint32_t { none, task, condition };
 class Parking {
 public:
   explicit Parking(int workers)
-      : words_((static_cast<std::size_t>(workers) + 63) / 64),
-        asleep_(std::make_unique<Word[]>(words_)),
-        signals_(std::make_unique<Signal[]>(static_cast<std::size_t>(workers))) {}
+      : asleep_((static_cast<std::size_t>(workers) + 63) / 64),
+        signals_(static_cast<std::size_t>(workers)) {}
 
   void announce(WorkerId worker) noexcept {
     signals_[worker.index()].raised.store(0, std::memory_order_relaxed);
@@ -62,7 +61,7 @@ public:
   /// Calls f(worker) for announced workers, lowest number first, until it returns true.
   template <class F>
   void find_asleep(F&& f) const {
-    for (std::size_t i = 0; i < words_; ++i) {
+    for (std::size_t i = 0; i < asleep_.size(); ++i) {
       auto bits = asleep_[i].bits.load(std::memory_order_seq_cst);
       while (bits != 0) {
         auto const low = static_cast<std::size_t>(std::countr_zero(bits));
@@ -76,8 +75,8 @@ public:
 
   [[nodiscard]] int count_asleep() const noexcept {
     int count = 0;
-    for (std::size_t i = 0; i < words_; ++i) {
-      count += std::popcount(asleep_[i].bits.load(std::memory_order_seq_cst));
+    for (auto const& word : asleep_) {
+      count += std::popcount(word.bits.load(std::memory_order_seq_cst));
     }
     return count;
   }
@@ -103,9 +102,8 @@ private:
     return (word(worker).fetch_and(~bit(worker), std::memory_order_seq_cst) & bit(worker)) != 0;
   }
 
-  std::size_t words_;
-  std::unique_ptr<Word[]> asleep_;
-  std::unique_ptr<Signal[]> signals_;
+  FixedArray<Word> asleep_;
+  FixedArray<Signal> signals_;
 };
 
 } // namespace hetsched::detail

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <concepts>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -37,30 +36,24 @@ inline constexpr bool is_column_major = [] {
   }
 }();
 
-/// A record at `base` in a domain; takes a reference to the domain.
-inline std::unique_ptr<DataRecord> make_record(void* base,
-                                               Shape shape,
-                                               std::size_t element_bytes,
-                                               Domain& domain,
-                                               std::shared_ptr<DataRegistry> registry) {
-  auto record = std::make_unique<DataRecord>();
+/// A record at `base` in a domain; whoever adds it to a registry counts it there and in the domain.
+inline Owned<DataRecord>
+make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) {
+  Owned<DataRecord> record(new DataRecord);
   record->shape = shape;
   record->element_bytes = element_bytes;
   record->home.base = base;
   record->home.ld = shape.ld;
   record->home.data = record.get();
   record->home.domain = &domain;
-  record->registry = std::move(registry);
   return record;
 }
 
 template <class D, class T>
-[[nodiscard]] DataRecord* register_region(T* first,
-                                          Shape shape,
-                                          Domain& domain,
-                                          std::shared_ptr<DataRegistry> const& registry) {
+[[nodiscard]] DataRecord*
+register_region(T* first, Shape shape, Domain& domain, DataRegistry& registry) {
   auto* const base = const_cast<std::remove_const_t<T>*>(first); // read_only guards it
-  auto record = make_record(base, shape, sizeof(T), domain, registry);
+  auto record = make_record(base, shape, sizeof(T), domain);
   record->read_only = std::is_const_v<T>;
   if (first == nullptr && record->elements() != 0) {
     throw Error(ErrorCode::bad_data, "data(nullptr)", "has no memory");
@@ -70,7 +63,8 @@ template <class D, class T>
                 record->describe(),
                 "leading dimension " + std::to_string(shape.ld) + " is less than the rows");
   }
-  registry->add_region(*record);
+  registry.add_region(*record);
+  record->registry = registry.retain();
   domain.references.fetch_add(1, std::memory_order_relaxed);
   return record.release();
 }
@@ -89,8 +83,7 @@ inline void make_parts(PartitionState& state,
                        DataRecord& whole,
                        AccessQueue const& queue,
                        Blocks blocks,
-                       bool read_only,
-                       DataRegistry& registry) {
+                       bool read_only) {
   auto const& shape = whole.shape;
   auto const height = std::min(blocks.rows, std::max<std::size_t>(shape.rows, 1));
   auto const width = std::min(blocks.cols, std::max<std::size_t>(shape.cols, 1));
@@ -100,7 +93,7 @@ inline void make_parts(PartitionState& state,
           static_cast<std::byte*>(queue.base) + (i + j * queue.ld) * whole.element_bytes;
       Shape const part_shape{
           std::min(height, shape.rows - i), std::min(width, shape.cols - j), queue.ld};
-      auto part = make_record(base, part_shape, whole.element_bytes, *queue.domain, whole.registry);
+      auto part = make_record(base, part_shape, whole.element_bytes, *queue.domain);
       part->read_only = read_only;
       part->home.active = 1; // the holder, until it is granted the whole
       part->home.active_mode = AccessMode::read_write;
@@ -108,7 +101,8 @@ inline void make_parts(PartitionState& state,
       state.parts.push_back(part.get());
       whole.references.fetch_add(1, std::memory_order_relaxed);
       queue.domain->references.fetch_add(1, std::memory_order_relaxed);
-      registry.add_part(*part.release());
+      part->registry = whole.registry->retain();
+      part->registry->add_part(*part.release());
     }
     if (j == 0) {
       state.grid_rows = state.parts.size();
@@ -124,12 +118,7 @@ inline constexpr TaskType join_type{
 /// Makes the parts and has them opened when the whole is granted.
 template <class D, class Host>
 [[nodiscard]] std::pair<PartitionState*, std::vector<Handle<D>>>
-open_partition(Host& host,
-               DataRecord& whole,
-               Blocks blocks,
-               TaskRecord* parent,
-               Domain& domain,
-               DataRegistry& registry) {
+open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent, Domain& domain) {
   auto& queue = find_queue(whole, AccessMode::read, nullptr, parent, domain);
   bool read_only = whole.read_only;
   if (parent != nullptr && &queue != &whole.home) {
@@ -138,8 +127,8 @@ open_partition(Host& host,
                                 access.mode == AccessMode::read);
     }
   }
-  auto state = std::make_unique<PartitionState>();
-  make_parts(*state, whole, queue, blocks, read_only, registry);
+  Owned<PartitionState> state(new PartitionState);
+  make_parts(*state, whole, queue, blocks, read_only);
   std::vector<Handle<D>> parts;
   for (auto* part : state->parts) {
     part->references.fetch_add(1, std::memory_order_relaxed);

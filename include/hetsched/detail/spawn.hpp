@@ -180,7 +180,7 @@ private:
 
   /// Once registered, the task may be gone: what is to be listed is noted before.
   void submit_contribution() {
-    std::vector<AccessQueue*> queues;
+    Array<AccessQueue*> queues;
     for (auto const& access : std::span(task_->accesses(), task_->access_count)) {
       if (access.mode == AccessMode::reduce) {
         queues.push_back(access.queue);

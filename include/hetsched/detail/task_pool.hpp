@@ -2,16 +2,15 @@
 #pragma once
 // Recycled memory for task records: a cache per worker over one depot per runtime.
 
+#include <hetsched/detail/array.hpp>
 #include <hetsched/detail/spin_lock.hpp>
 #include <hetsched/detail/task_record.hpp>
 
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <new>
-#include <vector>
 
 namespace hetsched::detail {
 
@@ -59,15 +58,23 @@ class TaskDepot {
 public:
   static constexpr std::size_t batch = 64;
 
+  TaskDepot() = default;
+  TaskDepot(TaskDepot const&) = delete;
+  TaskDepot& operator=(TaskDepot const&) = delete;
+
+  ~TaskDepot() {
+    for (auto const& slab : slabs_) {
+      ::operator delete(slab.memory, std::align_val_t{64});
+    }
+  }
+
   /// A chain of at least one record of the class.
   [[nodiscard]] FreeChain take(std::size_t size_class) {
     {
       std::lock_guard const guard(lock_);
       auto& chains = chains_[size_class];
       if (!chains.empty()) {
-        auto const chain = chains.back();
-        chains.pop_back();
-        return chain;
+        return chains.pop_back();
       }
     }
     return new_slab(size_class);
@@ -86,20 +93,14 @@ public:
     std::lock_guard const guard(lock_);
     for (auto const& slab : slabs_) {
       for (std::size_t i = 0; i < slab.count; ++i) {
-        f(*reinterpret_cast<TaskRecord*>(slab.memory.get() + i * slab.stride));
+        f(*reinterpret_cast<TaskRecord*>(slab.memory + i * slab.stride));
       }
     }
   }
 
 private:
-  struct Unmap {
-    void operator()(std::byte* memory) const noexcept {
-      ::operator delete(memory, std::align_val_t{64});
-    }
-  };
-
   struct Slab {
-    std::unique_ptr<std::byte, Unmap> memory;
+    std::byte* memory;
     std::size_t stride;
     std::size_t count;
   };
@@ -107,22 +108,27 @@ private:
   FreeChain new_slab(std::size_t size_class) {
     auto const stride = SizeClass::bytes(size_class);
     auto const count = stride <= 4096 ? batch : 1;
-    std::unique_ptr<std::byte, Unmap> memory(
-        static_cast<std::byte*>(::operator new(stride * count, std::align_val_t{64})));
+    auto* const memory =
+        static_cast<std::byte*>(::operator new(stride * count, std::align_val_t{64}));
     FreeChain chain;
     for (std::size_t i = count; i-- > 0;) {
-      auto* task = new (memory.get() + i * stride) TaskRecord;
+      auto* task = new (memory + i * stride) TaskRecord;
       task->size_class = static_cast<std::uint8_t>(size_class);
       chain.push(task);
     }
-    std::lock_guard const guard(lock_);
-    slabs_.push_back({std::move(memory), stride, count});
+    try {
+      std::lock_guard const guard(lock_);
+      slabs_.push_back({memory, stride, count});
+    } catch (...) {
+      ::operator delete(memory, std::align_val_t{64});
+      throw;
+    }
     return chain;
   }
 
   mutable SpinLock lock_;
-  std::array<std::vector<FreeChain>, SizeClass::count> chains_;
-  std::vector<Slab> slabs_;
+  std::array<Array<FreeChain>, SizeClass::count> chains_;
+  Array<Slab> slabs_;
 };
 
 /// One thread's cache of free records. Not thread-safe. A record may be freed by another thread

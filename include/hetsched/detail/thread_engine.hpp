@@ -4,6 +4,7 @@
 
 #include <hetsched/concepts/perf_model.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/array.hpp>
 #include <hetsched/detail/assert.hpp>
 #include <hetsched/detail/dataflow.hpp>
 #include <hetsched/detail/failures.hpp>
@@ -15,9 +16,7 @@
 
 #include <array>
 #include <ctime>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 namespace hetsched::detail {
 
@@ -42,22 +41,25 @@ public:
 
   /// `runtime` is what task bodies get as their runtime.
   ThreadCore(Config const& config, void* runtime)
-      : runtime_(runtime), placement_(place_workers(config)), parking_(placement_.workers),
+      : runtime_(runtime), placement_(place_workers(config)),
+        infos_(static_cast<std::size_t>(placement_.workers),
+               [this](std::size_t w) {
+                 auto const worker = static_cast<std::int32_t>(w);
+                 return WorkerInfo{
+                     WorkerId{worker}, ArchHost, host_node, placement_.cpu_of(worker)};
+               }),
+        workers_(infos_.size(),
+                 [&](std::size_t w) {
+                   RandomStream seeds(config.seed.value_or(1) + 1000003U * (w + 1));
+                   return ThreadWorker(this, infos_[w], depot_, seeds.next());
+                 }),
+        scheduler_(make_scheduler(workers())), parking_(placement_.workers),
         max_live_(config.max_live_tasks.value_or(0)), timing_(config.timing.value_or(false)),
         outside_pool_(depot_), outside_random_(config.seed.value_or(1)) {
-    for (int w = 0; w < placement_.workers; ++w) {
-      infos_.push_back({WorkerId{w}, ArchHost, host_node, placement_.cpu_of(w)});
-      workers_.push_back(std::make_unique<ThreadWorker>(
-          infos_.back(),
-          depot_,
-          RandomStream(config.seed.value_or(1) + 1000003U * (static_cast<std::uint64_t>(w) + 1))
-              .next()));
-    }
-    scheduler_ = make_scheduler(infos_);
     try {
       for (auto& worker : workers_) {
-        if (worker->info.id.value != 0) {
-          start(*worker);
+        if (worker.info.id.value != 0) {
+          worker.thread.start(&run_worker, &worker);
         }
       }
     } catch (...) {
@@ -78,14 +80,16 @@ public:
 
   // ---- for contexts ----
 
-  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return infos_; }
+  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept {
+    return {infos_.data(), infos_.size()};
+  }
 
-  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return {&node_, 1}; }
 
   [[nodiscard]] Instant clock() const { return {monotonic_ns() - start_ns_}; }
 
   [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
-    auto const& w = *workers_[worker.index()];
+    auto const& w = workers_[worker.index()];
     if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch)) {
       return false;
     }
@@ -97,7 +101,7 @@ public:
   /// Called by the worker itself, or for no_worker by anybody.
   [[nodiscard]] std::uint64_t random(WorkerId worker) const {
     if (worker) {
-      return workers_[worker.index()]->random.next();
+      return workers_[worker.index()].random.next();
     }
     std::lock_guard const guard(outside_lock_);
     return outside_random_.next();
@@ -106,11 +110,11 @@ public:
   [[nodiscard]] PerfModel const& model() const noexcept { return model_; }
 
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
-    return {workers_[worker.index()]->running.load(std::memory_order_relaxed)};
+    return {workers_[worker.index()].running.load(std::memory_order_relaxed)};
   }
 
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
-    return {workers_[worker.index()]->busy_until_ns.load(std::memory_order_relaxed)};
+    return {workers_[worker.index()].busy_until_ns.load(std::memory_order_relaxed)};
   }
 
   // ---- for the runtime ----
@@ -164,17 +168,13 @@ public:
   void prepare(TaskGraph const& graph) {
     if constexpr (has_prepare<Scheduler, Context>) {
       Context const ctx(*this);
-      locked([&] { scheduler_->prepare(ctx, graph); });
+      locked([&] { scheduler_.prepare(ctx, graph); });
     }
   }
 
   [[nodiscard]] FailureLog& failure_log() noexcept { return failure_log_; }
 
   [[nodiscard]] TaskDepot const& depot() const noexcept { return depot_; }
-
-  [[nodiscard]] std::vector<std::unique_ptr<ThreadWorker>> const& all_workers() const noexcept {
-    return workers_;
-  }
 
   [[nodiscard]] Parking const& parking() const noexcept { return parking_; }
 
@@ -189,7 +189,7 @@ public:
   [[nodiscard]] std::uint64_t sum(Counter ThreadWorker::* counter) const noexcept {
     std::uint64_t total = 0;
     for (auto const& worker : workers_) {
-      total += ((*worker).*counter).get();
+      total += (worker.*counter).get();
     }
     return total;
   }
@@ -208,11 +208,11 @@ private:
     return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
   }
 
-  static std::unique_ptr<Scheduler> make_scheduler(std::span<WorkerInfo const> workers) {
+  static Scheduler make_scheduler(std::span<WorkerInfo const> workers) {
     if constexpr (std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
-      return std::make_unique<Scheduler>(workers);
+      return Scheduler(workers);
     } else {
-      return std::make_unique<Scheduler>();
+      return Scheduler();
     }
   }
 
@@ -229,19 +229,21 @@ private:
 
   [[nodiscard]] Stats raw_stats() const;
 
-  void start(ThreadWorker& worker) {
-    worker.thread.start([this, &worker] {
-      bind_this_thread(worker.info.cpu);
-      ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
-      work_until(worker, [this] { return stopping_.load(std::memory_order_seq_cst); });
-    });
+  /// A worker's thread from its beginning to its end.
+  static void* run_worker(void* argument) {
+    auto& worker = *static_cast<ThreadWorker*>(argument);
+    auto& core = *static_cast<ThreadCore*>(worker.core);
+    bind_this_thread(worker.info.cpu);
+    ThreadStateGuard const state({&core, &worker, nullptr, nullptr, nullptr});
+    core.work_until(worker, [&core] { return core.stopping_.load(std::memory_order_seq_cst); });
+    return nullptr;
   }
 
   void stop() noexcept {
     stopping_.store(true, std::memory_order_seq_cst);
     for (auto& worker : workers_) {
-      parking_.unpark(worker->info.id, WakeReason::condition);
-      worker->thread.join();
+      parking_.unpark(worker.info.id, WakeReason::condition);
+      worker.thread.join();
     }
   }
 
@@ -250,7 +252,7 @@ private:
   void execute(ThreadWorker& worker, TaskId id, bool stolen);
   void run_body(ThreadWorker& worker, TaskRecord& task);
   void fail(ThreadWorker& worker, TaskRecord& task);
-  void pass_up(TaskRecord const& task, std::unique_ptr<Failure> failure);
+  void pass_up(TaskRecord const& task, Owned<Failure> failure);
   void finish_body(ThreadWorker& worker, TaskRecord& task);
   TaskRecord* complete(ThreadWorker& worker, TaskRecord& task);
 
@@ -276,13 +278,13 @@ private:
 
   void* const runtime_;
   Placement const placement_;
-  std::vector<WorkerInfo> infos_;
-  std::vector<NodeInfo> const nodes_{{host_node, 0}};
+  FixedArray<WorkerInfo> const infos_;
+  NodeInfo const node_{host_node, 0};
   std::int64_t const start_ns_ = monotonic_ns();
   TaskDepot depot_;
   Domain* const root_ = new Domain;
-  std::vector<std::unique_ptr<ThreadWorker>> workers_;
-  std::unique_ptr<Scheduler> scheduler_;
+  FixedArray<ThreadWorker> workers_;
+  Scheduler scheduler_;
   PerfModel model_;
   std::mutex scheduler_mutex_;
   Parking parking_;

@@ -16,16 +16,16 @@ template <class Workers>
 [[nodiscard]] std::vector<TypeStats> merge_times(Workers const& workers) {
   std::vector<TypeStats> types;
   for (auto const& worker : workers) {
-    for (auto const& entry : worker->times.entries()) {
+    for (auto const& entry : worker.times.entries()) {
       auto it = types.begin();
-      while (it != types.end() && (it->name < entry.type->name || (it->name == entry.type->name &&
-                                                                   it->arch < worker->info.arch))) {
+      while (it != types.end() && (it->name < entry.type->name ||
+                                   (it->name == entry.type->name && it->arch < worker.info.arch))) {
         ++it;
       }
-      if (it == types.end() || it->name != entry.type->name || it->arch != worker->info.arch) {
+      if (it == types.end() || it->name != entry.type->name || it->arch != worker.info.arch) {
         it = types.insert(it,
                           TypeStats{std::string(entry.type->name),
-                                    worker->info.arch,
+                                    worker.info.arch,
                                     0,
                                     {},
                                     entry.shortest,
@@ -65,10 +65,10 @@ template <class S, class P>
 Stats ThreadCore<S, P>::raw_stats() const {
   Stats stats;
   for (auto const& worker : workers_) {
-    Duration const idle{static_cast<std::int64_t>(worker->idle_ns.get())};
-    stats.workers.push_back({worker->executed.get(), worker->steals.get(), idle});
-    stats.executed += worker->executed.get();
-    stats.steals += worker->steals.get();
+    Duration const idle{static_cast<std::int64_t>(worker.idle_ns.get())};
+    stats.workers.push_back({worker.executed.get(), worker.steals.get(), idle});
+    stats.executed += worker.executed.get();
+    stats.steals += worker.steals.get();
     stats.idle += idle;
   }
   stats.merges = sum(&ThreadWorker::merges) + outside_merges_.load(std::memory_order_relaxed);
@@ -84,7 +84,7 @@ template <class S, class P>
 void ThreadCore<S, P>::reset_stats() {
   std::lock_guard const guard(stats_mutex_);
   for (auto& worker : workers_) {
-    worker->times.clear();
+    worker.times.clear();
   }
   stats_since_ns_.store(clock().ns, std::memory_order_relaxed);
   stats_base_ = raw_stats();
@@ -102,9 +102,9 @@ std::string ThreadCore<S, P>::dump(DataRegistry& registry) const {
        static_cast<unsigned long long>(live()),
        placement_.workers);
   for (auto const& worker : workers_) {
-    auto const id = worker->info.id;
-    auto const* const task = TaskRecord::from({worker->running.load(std::memory_order_relaxed)});
-    auto const* const scope = worker->scope.load(std::memory_order_relaxed);
+    auto const id = worker.info.id;
+    auto const* const task = TaskRecord::from({worker.running.load(std::memory_order_relaxed)});
+    auto const* const scope = worker.scope.load(std::memory_order_relaxed);
     bool const vacant = id.value == 0 && seat_.load(std::memory_order_relaxed) == 0;
     line("  worker %d: %s%s%s%s",
          id.value,

@@ -140,7 +140,7 @@ private:
 
   void push(TaskId id) {
     Context const ctx(core_);
-    auto const wake = core_.locked([&] { return core_.scheduler_->push(ctx, id, from()); });
+    auto const wake = core_.locked([&] { return core_.scheduler_.push(ctx, id, from()); });
     core_.apply(wake, id);
   }
 
@@ -153,12 +153,12 @@ private:
     if constexpr (has_push_activated<S, Context>) {
       Context const ctx(core_);
       auto const wake =
-          core_.locked([&] { return core_.scheduler_->push_activated(ctx, tasks, from()); });
+          core_.locked([&] { return core_.scheduler_.push_activated(ctx, tasks, from()); });
       wake_activated(wake, tasks);
     } else {
       for (auto const id : tasks) {
         Context const ctx(core_);
-        auto const wake = core_.locked([&] { return core_.scheduler_->push(ctx, id, from()); });
+        auto const wake = core_.locked([&] { return core_.scheduler_.push(ctx, id, from()); });
         wake_activated(wake, std::span(&id, 1));
       }
     }
@@ -193,7 +193,7 @@ public:
   explicit Spawner(ThreadCore& core)
       : core_(core), seated_(this_thread.core != &core && core.try_seat()),
         worker_(this_thread.core == &core ? this_thread.worker
-                : seated_                 ? core.workers_[0].get()
+                : seated_                 ? &core.workers_[0]
                                           : nullptr),
         host_(core, worker_, core.current_task(), Host::Origin::spawned) {}
 
@@ -226,11 +226,11 @@ bool ThreadCore<S, P>::take(ThreadWorker& worker, TaskId& task, bool& stolen) {
   Context const ctx(*this);
   auto const id = worker.info.id;
   stolen = false;
-  task = locked([&] { return scheduler_->pop(ctx, id); });
+  task = locked([&] { return scheduler_.pop(ctx, id); });
   if constexpr (has_steal<S, Context>) {
     if (!task) {
       Context const steal_ctx(*this);
-      task = locked([&] { return scheduler_->steal(steal_ctx, id); });
+      task = locked([&] { return scheduler_.steal(steal_ctx, id); });
       stolen = static_cast<bool>(task);
     }
   }
@@ -279,7 +279,7 @@ void ThreadCore<S, P>::run_body(ThreadWorker& worker, TaskRecord& task) {
   }
   if constexpr (has_prologue<S, Context>) {
     Context const ctx(*this);
-    locked([&] { scheduler_->prologue(ctx, task.id(), worker.info.id); });
+    locked([&] { scheduler_.prologue(ctx, task.id(), worker.info.id); });
   }
   bool const measured = P::measures || timing_;
   auto const begin = measured ? clock() : Instant{};
@@ -305,7 +305,7 @@ void ThreadCore<S, P>::run_body(ThreadWorker& worker, TaskRecord& task) {
   }
   if constexpr (has_epilogue<S, Context>) {
     Context const ctx(*this);
-    locked([&] { scheduler_->epilogue(ctx, task.id(), worker.info.id, time); });
+    locked([&] { scheduler_.epilogue(ctx, task.id(), worker.info.id, time); });
   }
 }
 
@@ -322,7 +322,7 @@ void ThreadCore<S, P>::fail(ThreadWorker& worker, TaskRecord& task) {
 
 /// Hands a task's failure to whoever syncs on it: its group, else its parent's domain.
 template <class S, class P>
-void ThreadCore<S, P>::pass_up(TaskRecord const& task, std::unique_ptr<Failure> failure) {
+void ThreadCore<S, P>::pass_up(TaskRecord const& task, Owned<Failure> failure) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto& slot = task.group != nullptr ? task.group->failure
                : parent != nullptr   ? parent->domain->failure

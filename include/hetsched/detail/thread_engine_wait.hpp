@@ -125,7 +125,7 @@ void ThreadCore<S, P>::wait_outside(Done& done) {
     }
     if (try_seat()) {
       {
-        auto& worker = *workers_[0];
+        auto& worker = workers_[0];
         AffinityGuard const bound(worker.info.cpu);
         ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
         work_until(worker, done);

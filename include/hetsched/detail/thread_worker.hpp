@@ -2,6 +2,7 @@
 #pragma once
 // What belongs to one worker of the thread engine, and what a thread knows about itself.
 
+#include <hetsched/detail/array.hpp>
 #include <hetsched/detail/spin_lock.hpp>
 #include <hetsched/detail/task_pool.hpp>
 #include <hetsched/detail/task_record.hpp>
@@ -14,9 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 namespace hetsched::detail {
 
@@ -64,20 +63,16 @@ public:
 
   void add(TaskType const& type, Duration time) {
     std::lock_guard const guard(lock_);
-    auto it = std::find_if(
-        entries_.begin(), entries_.end(), [&](Entry const& e) { return e.type == &type; });
-    if (it == entries_.end()) {
-      it = entries_.insert(it, {&type, 0, {}, time, time});
-    }
-    ++it->count;
-    it->total += time;
-    it->shortest = std::min(it->shortest, time);
-    it->longest = std::max(it->longest, time);
+    auto& entry = entry_of(type, time);
+    ++entry.count;
+    entry.total += time;
+    entry.shortest = std::min(entry.shortest, time);
+    entry.longest = std::max(entry.longest, time);
   }
 
-  [[nodiscard]] std::vector<Entry> entries() const {
+  [[nodiscard]] Array<Entry> entries() const {
     std::lock_guard const guard(lock_);
-    return entries_;
+    return entries_.copy();
   }
 
   void clear() {
@@ -86,8 +81,18 @@ public:
   }
 
 private:
+  Entry& entry_of(TaskType const& type, Duration time) {
+    for (auto& entry : entries_) {
+      if (entry.type == &type) {
+        return entry;
+      }
+    }
+    entries_.push_back({&type, 0, {}, time, time});
+    return entries_.back();
+  }
+
   mutable SpinLock lock_;
-  std::vector<Entry> entries_;
+  Array<Entry> entries_;
 };
 
 /// A joinable thread. POSIX's own: <thread> alone would cost a user's file a third of a second.
@@ -97,15 +102,12 @@ public:
   WorkerThread(WorkerThread const&) = delete;
   WorkerThread& operator=(WorkerThread const&) = delete;
 
-  /// Throws Error(bad_config) if the system has no thread left.
-  template <class F>
-  void start(F function) {
-    auto owned = std::make_unique<F>(std::move(function));
-    started_ = pthread_create(&thread_, nullptr, &run<F>, owned.get()) == 0;
+  /// Runs `function(argument)`. Throws Error(bad_config) if the system has no thread left.
+  void start(void* (*function)(void*), void* argument) {
+    started_ = pthread_create(&thread_, nullptr, function, argument) == 0;
     if (!started_) {
       throw Error(ErrorCode::bad_config, "Config::cpus", "the system refuses another thread");
     }
-    (void)owned.release();
   }
 
   void join() noexcept {
@@ -116,13 +118,6 @@ public:
   }
 
 private:
-  template <class F>
-  static void* run(void* function) {
-    std::unique_ptr<F> const owned(static_cast<F*>(function));
-    (*owned)();
-    return nullptr;
-  }
-
   pthread_t thread_{};
   bool started_ = false;
 };
@@ -130,10 +125,11 @@ private:
 /// Owned by the thread that sits in the worker: its own thread, or for worker 0 whichever thread
 /// holds the seat. What others read is atomic.
 struct alignas(64) ThreadWorker {
-  ThreadWorker(WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed)
-      : info(worker), pool(depot), random(seed) {}
+  ThreadWorker(void* its_core, WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed)
+      : core(its_core), info(worker), pool(depot), random(seed) {}
 
-  WorkerInfo info;
+  void* const core;
+  WorkerInfo const info;
   TaskPool pool;
   RandomStream random;
   /// Innermost task of this worker that waits for its children: only its descendants may run here.

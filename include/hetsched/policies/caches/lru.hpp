@@ -3,6 +3,7 @@
 // Least recently used replacement.
 
 #include <hetsched/concepts/cache.hpp>
+#include <hetsched/fwd.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,36 +21,37 @@ namespace hetsched::policies {
 /// Limits: looks at neither sizes nor dirtiness. Host memory needs no replacement: a runtime
 /// without
 ///   devices makes no instance.
-class Lru {
+template <class Block>
+class BasicLru {
 public:
-  void insert(BlockId block, std::size_t /*bytes*/) {
+  void insert(Block block, std::size_t /*bytes*/) {
     blocks_[block.value] = {clock_, 0};
     order_[clock_++] = block;
   }
 
-  void access(BlockId block) {
+  void access(Block block) {
     auto& entry = blocks_.at(block.value);
     order_.erase(entry.used);
     entry.used = clock_;
     order_[clock_++] = block;
   }
 
-  void pin(BlockId block) { ++blocks_.at(block.value).pins; }
+  void pin(Block block) { ++blocks_.at(block.value).pins; }
 
-  void release(BlockId block) { --blocks_.at(block.value).pins; }
+  void release(Block block) { --blocks_.at(block.value).pins; }
 
-  void erase(BlockId block) {
+  void erase(Block block) {
     order_.erase(blocks_.at(block.value).used);
     blocks_.erase(block.value);
   }
 
-  [[nodiscard]] BlockId victim() const {
+  [[nodiscard]] Block victim() const {
     for (auto const& [used, block] : order_) {
       if (blocks_.at(block.value).pins == 0) {
         return block;
       }
     }
-    return no_block;
+    return Block{};
   }
 
 private:
@@ -58,10 +60,12 @@ private:
     int pins;
   };
 
-  std::map<std::uint64_t, BlockId> order_; // by time of last use
+  std::map<std::uint64_t, Block> order_; // by time of last use
   std::map<std::uint64_t, Entry> blocks_;
   std::uint64_t clock_ = 0;
 };
+
+using Lru = BasicLru<BlockId>;
 
 static_assert(cache_policy<Lru>);
 

@@ -3,8 +3,9 @@
 // A double-ended queue under one lock: Fifo and Lifo.
 
 #include <hetsched/concepts/queue.hpp>
+#include <hetsched/detail/array.hpp>
 
-#include <deque>
+#include <cstddef>
 #include <mutex>
 
 namespace hetsched::policies {
@@ -43,11 +44,9 @@ private:
   template <class Accept>
   TaskId oldest(Accept& accept) {
     std::lock_guard const guard(mutex_);
-    for (auto it = tasks_.begin(); it != tasks_.end(); ++it) {
-      if (accept(*it)) {
-        auto const task = *it;
-        tasks_.erase(it);
-        return task;
+    for (auto i = first_; i < tasks_.size(); ++i) {
+      if (accept(tasks_[i])) {
+        return take(i);
       }
     }
     return no_task;
@@ -56,18 +55,31 @@ private:
   template <class Accept>
   TaskId newest(Accept& accept) {
     std::lock_guard const guard(mutex_);
-    for (auto it = tasks_.rbegin(); it != tasks_.rend(); ++it) {
-      if (accept(*it)) {
-        auto const task = *it;
-        tasks_.erase(std::next(it).base());
-        return task;
+    for (auto i = tasks_.size(); i > first_; --i) {
+      if (accept(tasks_[i - 1])) {
+        return take(i - 1);
       }
     }
     return no_task;
   }
 
+  TaskId take(std::size_t i) noexcept {
+    auto const task = tasks_[i];
+    if (i == first_) {
+      ++first_;
+      if (2 * first_ >= tasks_.size()) { // each task is moved at most once for one that left
+        tasks_.erase(0, first_);
+        first_ = 0;
+      }
+    } else {
+      tasks_.erase(i, i + 1);
+    }
+    return task;
+  }
+
   std::mutex mutex_;
-  std::deque<TaskId> tasks_;
+  detail::Array<TaskId> tasks_; // oldest first, from first_ on
+  std::size_t first_ = 0;
 };
 
 using Fifo = LockedDeque<DequeOrder::fifo>;

@@ -3,11 +3,10 @@
 // A binary heap of ready tasks under one lock.
 
 #include <hetsched/concepts/queue.hpp>
+#include <hetsched/detail/array.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <mutex>
-#include <vector>
 
 namespace hetsched::policies {
 
@@ -26,7 +25,7 @@ public:
   void push(TaskId task, std::int32_t priority) {
     std::lock_guard const guard(mutex_);
     heap_.push_back({task, priority, pushed_++});
-    std::push_heap(heap_.begin(), heap_.end(), after);
+    rise(heap_.size() - 1);
   }
 
   template <class Accept>
@@ -35,13 +34,11 @@ public:
     if (heap_.empty()) {
       return no_task;
     }
-    if (accept(heap_.front().task)) {
-      std::pop_heap(heap_.begin(), heap_.end(), after);
-      auto const task = heap_.back().task;
-      heap_.pop_back();
-      return task;
+    if (accept(heap_[0].task)) {
+      return take(0);
     }
-    return pop_beyond_first(accept);
+    auto const best = best_beyond_first(accept);
+    return best == 0 ? no_task : take(best);
   }
 
 private:
@@ -51,30 +48,59 @@ private:
     std::uint64_t arrival;
   };
 
-  static bool after(Entry const& a, Entry const& b) noexcept {
-    return a.priority != b.priority ? a.priority < b.priority : a.arrival > b.arrival;
+  static bool before(Entry const& a, Entry const& b) noexcept {
+    return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
   }
 
+  /// Position of the first accepted entry in the heap's order but for the top; 0 if none.
   template <class Accept>
-  TaskId pop_beyond_first(Accept& accept) {
-    auto best = heap_.end();
-    for (auto it = heap_.begin() + 1; it != heap_.end(); ++it) {
-      if ((best == heap_.end() || after(*best, *it)) && accept(it->task)) {
-        best = it;
+  std::size_t best_beyond_first(Accept& accept) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < heap_.size(); ++i) {
+      if ((best == 0 || before(heap_[i], heap_[best])) && accept(heap_[i].task)) {
+        best = i;
       }
     }
-    if (best == heap_.end()) {
-      return no_task;
+    return best;
+  }
+
+  /// Removes the entry at `i`: the last one takes its place and moves to where it belongs.
+  TaskId take(std::size_t i) noexcept {
+    auto const task = heap_[i].task;
+    auto const last = heap_.pop_back();
+    if (i < heap_.size()) {
+      heap_[i] = last;
+      rise(i);
+      sink(i);
     }
-    auto const task = best->task;
-    *best = heap_.back();
-    heap_.pop_back();
-    std::make_heap(heap_.begin(), heap_.end(), after);
     return task;
   }
 
+  void rise(std::size_t i) noexcept {
+    auto const entry = heap_[i];
+    for (; i > 0 && before(entry, heap_[(i - 1) / 2]); i = (i - 1) / 2) {
+      heap_[i] = heap_[(i - 1) / 2];
+    }
+    heap_[i] = entry;
+  }
+
+  void sink(std::size_t i) noexcept {
+    auto const entry = heap_[i];
+    for (auto child = 2 * i + 1; child < heap_.size(); child = 2 * i + 1) {
+      if (child + 1 < heap_.size() && before(heap_[child + 1], heap_[child])) {
+        ++child;
+      }
+      if (!before(heap_[child], entry)) {
+        break;
+      }
+      heap_[i] = heap_[child];
+      i = child;
+    }
+    heap_[i] = entry;
+  }
+
   std::mutex mutex_;
-  std::vector<Entry> heap_;
+  detail::Array<Entry> heap_;
   std::uint64_t pushed_ = 0;
 };
 

@@ -3,12 +3,10 @@
 // The lock-free deque of a work-stealing worker.
 
 #include <hetsched/concepts/queue.hpp>
+#include <hetsched/detail/array.hpp>
 
 #include <atomic>
 #include <cstddef>
-#include <memory>
-#include <utility>
-#include <vector>
 
 namespace hetsched::policies {
 
@@ -17,7 +15,7 @@ namespace hetsched::policies {
 ///   sequentially consistent accesses (ThreadSanitizer does not model fences).
 /// Cost: push and pop O(1), one locked instruction each; steal O(1), a compare-and-swap; doubling
 /// is
-///   amortised, and outgrown arrays are kept until destruction because thieves may be reading them.
+///   amortised, and outgrown rings are kept until destruction because thieves may be reading them.
 /// Needs: nothing of the context.
 /// Threading: push and pop by the owner only, steal by anybody; lock-free.
 /// Deterministic: yes, for one thread.
@@ -27,16 +25,27 @@ class WorkStealingDeque {
 public:
   static constexpr bool ordered_by_priority = false;
 
-  WorkStealingDeque() { grow(0, 0); }
+  WorkStealingDeque() = default;
+  WorkStealingDeque(WorkStealingDeque const&) = delete;
+  WorkStealingDeque& operator=(WorkStealingDeque const&) = delete;
+
+  ~WorkStealingDeque() {
+    auto* ring = ring_.load(std::memory_order_relaxed);
+    while (ring != nullptr) {
+      auto* const smaller = ring->smaller;
+      delete ring;
+      ring = smaller;
+    }
+  }
 
   void push(TaskId task, std::int32_t /*priority*/) {
     auto const bottom = bottom_.load(std::memory_order_relaxed); // own variable
     auto const top = top_.load(std::memory_order_acquire);       // pairs with a thief's exchange
-    auto* array = array_.load(std::memory_order_relaxed);        // own variable
-    if (bottom - top >= static_cast<std::int64_t>(array->size)) {
-      array = grow(top, bottom);
+    auto* ring = ring_.load(std::memory_order_relaxed);          // own variable
+    if (bottom - top >= static_cast<std::int64_t>(ring->slots.size())) {
+      ring = grow(top, bottom);
     }
-    array->slot(bottom).store(task.value, std::memory_order_relaxed);
+    ring->slot(bottom).store(task.value, std::memory_order_relaxed);
     // Release publishes the slot and the task to thieves; seq_cst orders it before the engine's
     // look at sleeping workers (concepts/queue.hpp, visibility).
     bottom_.store(bottom + 1, std::memory_order_seq_cst);
@@ -48,8 +57,8 @@ public:
     if (top_.load(std::memory_order_seq_cst) > last) { // top only grows: empty for certain
       return no_task;
     }
-    auto* const array = array_.load(std::memory_order_relaxed);
-    TaskId const task{array->slot(last).load(std::memory_order_relaxed)};
+    auto* const ring = ring_.load(std::memory_order_relaxed);
+    TaskId const task{ring->slot(last).load(std::memory_order_relaxed)};
     if (!accept(task)) {
       return no_task;
     }
@@ -71,8 +80,8 @@ public:
       if (bottom_.load(std::memory_order_seq_cst) <= top) {
         return no_task;
       }
-      auto* const array = array_.load(std::memory_order_acquire); // pairs with grow
-      TaskId const task{array->slot(top).load(std::memory_order_relaxed)};
+      auto* const ring = ring_.load(std::memory_order_acquire); // pairs with grow
+      TaskId const task{ring->slot(top).load(std::memory_order_relaxed)};
       if (!accept(task)) {
         return no_task;
       }
@@ -83,34 +92,32 @@ public:
   }
 
 private:
-  struct Array {
-    explicit Array(std::size_t count)
-        : size(count), slots(std::make_unique<std::atomic<std::uint64_t>[]>(count)) {}
+  /// 2^k slots, used cyclically; what thieves may still read stays reachable through `smaller`.
+  struct Ring {
+    Ring(std::size_t size, Ring* outgrown) : slots(size), smaller(outgrown) {}
 
-    [[nodiscard]] std::atomic<std::uint64_t>& slot(std::int64_t i) noexcept {
-      return slots[static_cast<std::size_t>(i) & (size - 1)];
+    [[nodiscard]] std::atomic<std::uint64_t>& slot(std::int64_t i) const noexcept {
+      return slots[static_cast<std::size_t>(i) & (slots.size() - 1)];
     }
 
-    std::size_t size;
-    std::unique_ptr<std::atomic<std::uint64_t>[]> slots;
+    detail::FixedArray<std::atomic<std::uint64_t>> slots;
+    Ring* smaller;
   };
 
-  Array* grow(std::int64_t top, std::int64_t bottom) {
-    auto const size = arrays_.empty() ? std::size_t{256} : arrays_.back()->size * 2;
-    auto larger = std::make_unique<Array>(size);
+  Ring* grow(std::int64_t top, std::int64_t bottom) {
+    auto* const full = ring_.load(std::memory_order_relaxed);
+    auto* const larger = new Ring(2 * full->slots.size(), full);
     for (auto i = top; i < bottom; ++i) {
-      larger->slot(i).store(arrays_.back()->slot(i).load(std::memory_order_relaxed),
+      larger->slot(i).store(full->slot(i).load(std::memory_order_relaxed),
                             std::memory_order_relaxed);
     }
-    arrays_.push_back(std::move(larger));
-    array_.store(arrays_.back().get(), std::memory_order_release); // pairs with steal's acquire
-    return arrays_.back().get();
+    ring_.store(larger, std::memory_order_release); // pairs with steal's acquire
+    return larger;
   }
 
   alignas(64) std::atomic<std::int64_t> top_{0};
   alignas(64) std::atomic<std::int64_t> bottom_{0};
-  std::atomic<Array*> array_{nullptr};
-  std::vector<std::unique_ptr<Array>> arrays_;
+  std::atomic<Ring*> ring_{new Ring(256, nullptr)};
 };
 
 static_assert(owned_queue<WorkStealingDeque>);

@@ -4,11 +4,11 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/array.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
 namespace hetsched::policies {
@@ -33,8 +33,7 @@ public:
   static constexpr auto priority_scope =
       Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
 
-  explicit Random(std::span<WorkerInfo const> workers)
-      : slots_(std::make_unique<Slot[]>(workers.size())) {}
+  explicit Random(std::span<WorkerInfo const> workers) : slots_(workers.size()) {}
 
   template <placement_context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
@@ -63,7 +62,7 @@ private:
     Queue queue;
   };
 
-  std::unique_ptr<Slot[]> slots_;
+  detail::FixedArray<Slot> slots_;
 };
 
 } // namespace hetsched::policies

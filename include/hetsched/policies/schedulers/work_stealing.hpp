@@ -4,12 +4,12 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/array.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/work_stealing_deque.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
 namespace hetsched::policies {
@@ -35,8 +35,7 @@ public:
   static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope = PriorityScope::none;
 
-  explicit WorkStealing(std::span<WorkerInfo const> workers)
-      : slots_(std::make_unique<Slot[]>(workers.size())) {}
+  explicit WorkStealing(std::span<WorkerInfo const> workers) : slots_(workers.size()) {}
 
   template <placement_context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
@@ -101,7 +100,7 @@ private:
     return start; // not reached: the engine pushes only what some worker can run
   }
 
-  std::unique_ptr<Slot[]> slots_;
+  detail::FixedArray<Slot> slots_;
 };
 
 } // namespace hetsched::policies
