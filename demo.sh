@@ -28,6 +28,6 @@ if ((status != 0)); then
   echo "Demo FAILED: build/examples/cholesky ended with status $status."
   exit "$status"
 fi
-echo "Demo done. Every scheduler factorised the matrix once, on this machine's $(nproc) CPU cores;"
-echo "no GPU was used. Matrix: $matrix."
-echo "The times above are single runs: compare them only where they differ by a lot."
+echo "Demo done. Every scheduler factorised the matrix three times, on this machine's CPU cores; no"
+echo "GPU was used. Matrix: $matrix."
+echo "Times are medians of three runs: compare them only where the ranges beside them do not meet."

@@ -19,67 +19,18 @@
 
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
-#include <hetsched/linalg/matrix_io.hpp>
 
-#include "common.hpp"
-
-#include <Eigen/Dense>
+#include "common/problem.hpp"
+#include "common/report.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <utility>
 
 using namespace example;
 
 namespace {
-
-struct Problem {
-  std::string name;
-  MatrixXd a; // both triangles
-};
-
-/// Exponential covariance of random points of the unit square, plus a nugget of 1e-4.
-Problem covariance(Options const& options) {
-  check_memory("--n", options.n, 2);
-  auto const n = static_cast<Eigen::Index>(options.n);
-  auto const points = random_matrix(2, n, options.seed);
-  Problem problem{"a generated covariance matrix (exponential, seed " +
-                      std::to_string(options.seed) + ")",
-                  MatrixXd(n, n)};
-  for (Eigen::Index j = 0; j < n; ++j) {
-    for (Eigen::Index i = 0; i < n; ++i) {
-      problem.a(i, j) = std::exp(-(points.col(i) - points.col(j)).norm() / 0.2);
-    }
-    problem.a(j, j) += 1e-4;
-  }
-  return problem;
-}
-
-Problem from_file(std::string const& path) {
-  auto const file = hs::linalg::read_matrix(path);
-  auto const& sparse = file.matrix;
-  if (sparse.rows() != sparse.cols()) {
-    bad_input(path,
-              "the matrix is " + std::to_string(sparse.rows()) + " x " +
-                  std::to_string(sparse.cols()) + ", not square");
-  }
-  check_memory(path, static_cast<std::size_t>(sparse.rows()), 2);
-  Problem problem{path, MatrixXd(sparse)};
-  auto const& a = problem.a;
-  for (Eigen::Index j = 0; j < a.cols() && !file.symmetric; ++j) {
-    for (Eigen::Index i = j + 1; i < a.rows(); ++i) {
-      if (a(i, j) != a(j, i) && !(std::isnan(a(i, j)) && std::isnan(a(j, i)))) {
-        std::ostringstream text;
-        text << "not symmetric: entry (" << i + 1 << ", " << j + 1 << ") is " << a(i, j) << ", ("
-             << j + 1 << ", " << i + 1 << ") is " << a(j, i);
-        bad_input(path, text.str());
-      }
-    }
-  }
-  return problem;
-}
 
 /// ||A - L L^T||_F / ||A||_F, one task per block of columns; zeroes what is above L's diagonal.
 template <class Rt>
@@ -104,17 +55,10 @@ double factor_residual(Rt& rt, MatrixXd const& a, MatrixXd& l) {
   return a.size() == 0 ? 0 : std::sqrt(squares.sum()) / a.norm();
 }
 
-/// ||b - A x|| / (||A||_F ||x|| + ||b||) for the x that L L^T x = b gives.
-double backward_error(MatrixXd const& a, MatrixXd const& l, VectorXd const& b) {
-  VectorXd x = b;
-  l.triangularView<Eigen::Lower>().solveInPlace(x);
-  l.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
-  auto const error = (b - a * x).norm();
-  return error == 0 ? 0 : error / (a.norm() * x.norm() + b.norm());
-}
-
-void solve(Options const& options, Report& report) {
-  auto const problem = options.matrix.empty() ? covariance(options) : from_file(options.matrix);
+std::string solve(Program const& program, Options const& options) {
+  Report report(program, options);
+  auto const problem =
+      options.matrix.empty() ? covariance(options) : symmetric_from_file(options.matrix);
   auto const& a = problem.a;
   auto const n = static_cast<std::size_t>(a.rows());
   auto const size = static_cast<double>(n);
@@ -143,13 +87,16 @@ void solve(Options const& options, Report& report) {
                 .factor_residual = factor,
                 .backward_error = backward});
   });
+  return report.complaint();
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_program(argc,
-                     argv,
-                     {"cholesky", "Solves A x = b by tile Cholesky, with every scheduler.", true},
-                     solve);
+  Program const program{"cholesky",
+                        "Solves A x = b by tile Cholesky, with every scheduler.",
+                        linear_algebra_help,
+                        true};
+  return run_program(
+      argc, argv, program, [&](Options const& options) { return solve(program, options); });
 }

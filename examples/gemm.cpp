@@ -18,7 +18,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/gemm.hpp>
 
-#include "common.hpp"
+#include "common/report.hpp"
 
 #include <algorithm>
 #include <string>
@@ -27,7 +27,8 @@ using namespace example;
 
 namespace {
 
-void multiply(Options const& options, Report& report) {
+std::string multiply(Program const& program, Options const& options) {
+  Report report(program, options);
   check_memory("--n", options.n, 5);
   auto const n = static_cast<Eigen::Index>(options.n);
   auto const size = static_cast<double>(options.n);
@@ -62,14 +63,15 @@ void multiply(Options const& options, Report& report) {
                 .measured = measured,
                 .residual = error == 0 ? 0 : error / (a.norm() * b.norm())});
   });
+  return report.complaint();
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
+  Program const program{"gemm",
+                        "Computes C = 2 A B - C by tiles, with every scheduler, and checks it.",
+                        linear_algebra_help};
   return run_program(
-      argc,
-      argv,
-      {"gemm", "Computes C = 2 A B - C by tiles, with every scheduler, and checks it.", false},
-      multiply);
+      argc, argv, program, [&](Options const& options) { return multiply(program, options); });
 }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the linear algebra programs share: generated matrices, timing of captured graphs, and this
+// machine's GEMM rate.
+
+#include <hetsched/bounds.hpp>
+#include <hetsched/linalg/kernels.hpp>
+
+#include "program.hpp"
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace example {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// n x n numbers from -1 to 1, the same for a seed everywhere.
+inline MatrixXd random_matrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  return MatrixXd::NullaryExpr(
+      rows, cols, [&] { return static_cast<double>(random() >> 11U) * 0x1p-52 - 1.0; });
+}
+
+/// The block of rows x cols elements that begins at (i, j).
+template <class Matrix>
+auto block(Matrix& m, Eigen::Index i, Eigen::Index j, Eigen::Index rows, Eigen::Index cols) {
+  auto const size = [](Eigen::Index value) { return static_cast<std::size_t>(value); };
+  return hs::TileView(&m(i, j), size(rows), size(cols), size(m.outerStride()));
+}
+
+[[nodiscard]] inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Measured {
+  double seconds = 0; // of the median run, as are stats and bound
+  double shortest = 0;
+  double longest = 0;
+  hs::Stats stats;
+  hs::Duration bound; // the larger of area bound and critical path, from that run's mean times
+};
+
+/// Runs the graph `repeat` times, each after `restore()`, which is not timed.
+template <class Rt, class Restore>
+Measured measure(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
+  std::vector<std::pair<double, hs::Stats>> runs;
+  for (std::size_t r = 0; r < repeat; ++r) {
+    restore();
+    rt.reset_stats();
+    auto const begin = now();
+    rt.run(graph);
+    runs.emplace_back(now() - begin, hs::Stats{});
+    runs.back().second = rt.stats();
+  }
+  std::sort(
+      runs.begin(), runs.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
+  auto const& [seconds, stats] = runs[(repeat - 1) / 2];
+  auto const durations = hs::mean_durations(graph.tasks(), stats.types);
+  auto const workers = static_cast<int>(rt.workers().size());
+  return {seconds,
+          runs.front().first,
+          runs.back().first,
+          stats,
+          hs::makespan_bound(graph.tasks(), durations, workers)};
+}
+
+/// Flop/s of products of tile x tile matrices that stay in the caches, all workers busy: the best
+/// of three tenths of a second.
+[[nodiscard]] inline double gemm_rate(Options const& options, std::size_t tile) {
+  tile = std::max<std::size_t>(tile, 1);
+  hs::linalg::use_one_blas_thread();
+  hs::Runtime<hs::policies::Eager<>> rt(options.config());
+  auto const size = static_cast<Eigen::Index>(tile);
+  auto const flops =
+      2.0 * static_cast<double>(tile) * static_cast<double>(tile) * static_cast<double>(tile);
+  std::vector<std::vector<MatrixXd>> operands(rt.workers().size(),
+                                              {3, random_matrix(size, size, options.seed)});
+  double best = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    std::atomic<int> products = 0;
+    auto const begin = now();
+    for (auto& abc : operands) {
+      rt.spawn()([&abc, &products, begin, size] {
+        auto const all = [size](MatrixXd& m) { return block(m, 0, 0, size, size); };
+        do {
+          hs::linalg::kernels::gemm_update<double>(all(abc[0]), all(abc[1]), all(abc[2]));
+          ++products;
+        } while (now() - begin < 0.1);
+      });
+    }
+    rt.sync();
+    best = std::max(best, products * flops / (now() - begin));
+  }
+  return best;
+}
+
+} // namespace example

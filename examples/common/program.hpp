@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the programs share: command line, schedulers by name, failures as one line and a status.
+
+#include <hetsched/hetsched.hpp>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace example {
+
+namespace hs = hetsched;
+
+// ---- schedulers by name ----
+
+template <class S>
+struct Named {
+  using Scheduler = S;
+  std::string_view name;
+};
+
+/// The schedulers that every program knows: add new ones here.
+inline constexpr auto schedulers = std::tuple(Named<hs::policies::WorkStealing<>>{"ws"},
+                                              Named<hs::policies::Eager<>>{"eager"},
+                                              Named<hs::policies::Random<>>{"random"},
+                                              Named<hs::policies::Priority<>>{"priority"});
+
+/// Calls `use(Named<S>)` for the scheduler `wanted`, or for each if it is "all"; how many were
+/// called.
+template <class Use>
+int for_each_scheduler(std::string_view wanted, Use&& use) {
+  int count = 0;
+  auto consider = [&](auto named) {
+    if (wanted == "all" || wanted == named.name) {
+      use(named);
+      ++count;
+    }
+  };
+  std::apply([&](auto... named) { (consider(named), ...); }, schedulers);
+  return count;
+}
+
+// ---- command line ----
+
+struct Program {
+  std::string kernel; // as printed
+  std::string description;
+  std::string help; // printed below the options
+  bool takes_matrix = false;
+};
+
+struct Options {
+  std::string matrix; // a file; empty: generated
+  std::size_t n = 1500;
+  std::size_t tile = 128;
+  std::string scheduler = "all";
+  std::optional<int> cpus;
+  std::size_t repeat = 3;
+  std::uint64_t seed = 1;
+  bool json = false;
+
+  [[nodiscard]] hs::Config config() const {
+    hs::Config config;
+    config.cpus = cpus;
+    config.seed = seed;
+    config.timing = true;
+    return config;
+  }
+};
+
+[[noreturn]] inline void bad_input(std::string culprit, std::string const& message) {
+  throw hs::Error(hs::ErrorCode::bad_input, std::move(culprit), message);
+}
+
+template <class Number>
+void store(Number& number, std::uint64_t value) {
+  number = static_cast<Number>(value);
+}
+
+inline void store(std::optional<int>& number, std::uint64_t value) {
+  number = static_cast<int>(value);
+}
+
+/// An option that is a whole number from `low` to `high`.
+template <class Number>
+CLI::Option* add_number(CLI::App& app,
+                        std::string const& name,
+                        std::uint64_t low,
+                        std::uint64_t high,
+                        Number& number,
+                        std::string const& help) {
+  auto const parse = [=, &number](std::string const& text) {
+    std::uint64_t value = 0;
+    auto const* const end = text.data() + text.size();
+    auto const [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end || value < low || value > high) {
+      bad_input(name,
+                "'" + text + "' is not a whole number from " + std::to_string(low) + " to " +
+                    std::to_string(high));
+    }
+    store(number, value);
+  };
+  auto* const option = app.add_option_function<std::string>(name, parse, help);
+  if constexpr (std::is_integral_v<Number>) {
+    option->default_str(std::to_string(number));
+  }
+  return option->type_name("NUMBER");
+}
+
+/// The options, or nothing if help was asked for and given.
+inline std::optional<Options> parse(int argc, char** argv, Program const& program) {
+  Options options;
+  CLI::App app(program.description);
+  app.footer(program.help);
+  auto* const n = add_number(app, "--n", 0, 1'000'000, options.n, "size of a generated problem");
+  if (program.takes_matrix) {
+    app.add_option("--matrix", options.matrix, "Matrix Market or Harwell-Boeing file")
+        ->type_name("FILE")
+        ->excludes(n);
+  }
+  add_number(app, "--tile", 1, 1'000'000, options.tile, "rows and columns of a tile");
+  app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all")
+      ->type_name("NAME")
+      ->default_str(options.scheduler);
+  add_number(app, "--cpus", 1, 4096, options.cpus, "workers");
+  add_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
+  add_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
+  app.add_flag("--json", options.json, "one JSON object per line instead of a table");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::CallForHelp const& help) {
+    app.exit(help);
+    return std::nullopt;
+  }
+  if (for_each_scheduler(options.scheduler, [](auto) {}) == 0) {
+    bad_input("--scheduler",
+              "'" + options.scheduler + "' is none of ws, eager, random, priority, all");
+  }
+  if (program.takes_matrix && app.count("--matrix") != 0 && options.matrix.empty()) {
+    bad_input("--matrix", "is empty");
+  }
+  return options;
+}
+
+/// Throws unless this machine can hold `count` matrices of n x n doubles.
+inline void check_memory(std::string const& culprit, std::size_t n, int count) {
+  constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+  auto const size = static_cast<double>(n) * static_cast<double>(n) * sizeof(double) / gib;
+  auto const memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<double>(::sysconf(_SC_PAGESIZE)) / gib;
+  if (size * count > memory) {
+    bad_input(culprit,
+              "n = " + std::to_string(n) + " needs " + std::to_string(count) + " matrices of " +
+                  std::to_string(static_cast<long long>(size + 1)) + " GiB, more than this " +
+                  "machine's memory");
+  }
+}
+
+// ---- output ----
+
+/// One JSON object on one line; numbers that JSON does not know become null.
+class JsonLine {
+public:
+  JsonLine& add(std::string_view key, std::string_view text) {
+    begin(key) += quoted(text);
+    return *this;
+  }
+
+  JsonLine& add(std::string_view key, double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", number);
+    begin(key) += std::isfinite(number) ? text : "null";
+    return *this;
+  }
+
+  template <std::integral Integer>
+  JsonLine& add(std::string_view key, Integer number) {
+    begin(key) += std::to_string(number);
+    return *this;
+  }
+
+  void print() const { std::printf("{%s}\n", fields_.c_str()); }
+
+private:
+  static std::string quoted(std::string_view text) {
+    std::string result = "\"";
+    for (char const c : text) {
+      char escape[8];
+      if (static_cast<unsigned char>(c) < 0x20) {
+        std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+        result += escape;
+      } else {
+        result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+      }
+    }
+    return result + '"';
+  }
+
+  std::string& begin(std::string_view key) {
+    fields_ += (fields_.empty() ? "" : ", ") + quoted(key) + ": ";
+    return fields_;
+  }
+
+  std::string fields_;
+};
+
+/// A program's main: parses, calls `body(options)`, which answers what is wrong with the result, if
+/// anything, and turns failures into one line on stderr and the exit status that --help tells of.
+template <class Body>
+int run_program(int argc, char** argv, Program const& program, Body&& body) {
+  auto const fail = [](std::string line, int status) {
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    std::fprintf(stderr, "%s\n", line.c_str());
+    return status;
+  };
+  auto const prefix = program.kernel + ": ";
+  try {
+    auto const options = parse(argc, argv, program);
+    if (!options) {
+      return 0;
+    }
+    std::string const wrong = body(*options);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      return fail(prefix + "cannot write to standard output", 1);
+    }
+    return wrong.empty() ? 0 : fail(prefix + "wrong result: " + wrong, 1);
+  } catch (CLI::ParseError const& error) {
+    return fail(prefix + error.what(), 2);
+  } catch (hs::Error const& error) {
+    auto const code = error.code();
+    bool const input = code == hs::ErrorCode::bad_config || code == hs::ErrorCode::bad_input ||
+                       code == hs::ErrorCode::numerical;
+    return fail(error.what(), input ? 2 : 1);
+  } catch (std::bad_alloc const&) {
+    return fail(prefix + "out of memory", 1);
+  } catch (std::exception const& error) {
+    return fail(prefix + error.what(), 1);
+  }
+}
+
+} // namespace example
