@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <new>
 #include <optional>
 #include <string>
@@ -58,13 +59,6 @@ int for_each_scheduler(std::string_view wanted, Use&& use) {
 
 // ---- command line ----
 
-struct Program {
-  std::string kernel; // as printed
-  std::string description;
-  std::string help; // printed below the options
-  bool takes_matrix = false;
-};
-
 struct Options {
   std::string matrix; // a file; empty: generated
   std::size_t n = 1500;
@@ -82,6 +76,15 @@ struct Options {
     config.timing = true;
     return config;
   }
+};
+
+struct Program {
+  std::string kernel; // as printed
+  std::string description;
+  std::string help; // printed below the options
+  bool takes_matrix = false;
+  Options defaults = {};
+  std::function<void(CLI::App&)> add_options = {}; // of this program alone
 };
 
 [[noreturn]] inline void bad_input(std::string culprit, std::string const& message) {
@@ -125,7 +128,7 @@ CLI::Option* add_number(CLI::App& app,
 
 /// The options, or nothing if help was asked for and given.
 inline std::optional<Options> parse(int argc, char** argv, Program const& program) {
-  Options options;
+  Options options = program.defaults;
   CLI::App app(program.description);
   app.footer(program.help);
   auto* const n = add_number(app, "--n", 0, 1'000'000, options.n, "size of a generated problem");
@@ -142,6 +145,9 @@ inline std::optional<Options> parse(int argc, char** argv, Program const& progra
   add_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
   add_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
+  if (program.add_options) {
+    program.add_options(app);
+  }
   try {
     app.parse(argc, argv);
   } catch (CLI::CallForHelp const& help) {

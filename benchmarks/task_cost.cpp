@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// What an empty task costs: instructions, counted by callgrind (so the figure is the same on a
+// busy machine), and time.
+//
+//     independent   n tasks on a datum each, read and written
+//     chain         n tasks that read and write one datum
+//     cholesky      the tile Cholesky graph of 40 x 40 tiles: 11480 tasks of one to three data
+//
+// Every task is spawned one by one, allocated, queued and fetched by the scheduler: one call of
+// spawn and a share of one sync. Data and workers exist before. Instructions are those of one
+// round, the difference between a process that runs two rounds and one that runs three, so memory
+// is recycled as in a long program.
+
+#include "../examples/common/program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace example;
+
+struct Update : hs::Task<1>::Signature<hs::RW<int>> {};
+
+struct Potrf : hs::Task<1>::Signature<hs::RW<int>> {};
+
+struct Trsm : hs::Task<2>::Signature<hs::R<int>, hs::RW<int>> {};
+
+struct Gemm : hs::Task<3>::Signature<hs::R<int>, hs::R<int>, hs::RW<int>> {};
+
+template <>
+struct hetsched::TaskBodyCPU<Update> {
+  void operator()(int& /*x*/) const {}
+};
+
+template <>
+struct hetsched::TaskBodyCPU<Potrf> {
+  void operator()(int& /*a*/) const {}
+};
+
+template <>
+struct hetsched::TaskBodyCPU<Trsm> {
+  void operator()(int const& /*l*/, int& /*a*/) const {}
+};
+
+template <>
+struct hetsched::TaskBodyCPU<Gemm> {
+  void operator()(int const& /*l*/, int const& /*r*/, int& /*a*/) const {}
+};
+
+namespace {
+
+constexpr std::size_t tiles = 40;
+
+/// Spawns one round of a graph; returns the number of tasks.
+template <class Rt>
+using Round = std::size_t (*)(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t n);
+
+template <class Rt>
+struct Case {
+  std::string_view name;
+  Round<Rt> round;
+};
+
+template <class Rt>
+std::size_t independent(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    rt.template spawn<Update>()(data[i]);
+  }
+  return n;
+}
+
+template <class Rt>
+std::size_t chain(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    rt.template spawn<Update>()(data[0]);
+  }
+  return n;
+}
+
+template <class Rt>
+std::size_t cholesky(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t /*n*/) {
+  auto const a = [&](std::size_t i, std::size_t j) { return data[i * tiles + j]; };
+  for (std::size_t k = 0; k < tiles; ++k) {
+    rt.template spawn<Potrf>()(a(k, k));
+    for (auto i = k + 1; i < tiles; ++i) {
+      rt.template spawn<Trsm>()(a(k, k), a(i, k));
+    }
+    for (auto j = k + 1; j < tiles; ++j) {
+      rt.template spawn<Trsm>()(a(j, k), a(j, j));
+      for (auto i = j + 1; i < tiles; ++i) {
+        rt.template spawn<Gemm>()(a(i, k), a(j, k), a(i, j));
+      }
+    }
+  }
+  return tiles * (tiles + 1) * (tiles + 2) / 6;
+}
+
+template <class Rt>
+constexpr auto cases = std::to_array<Case<Rt>>(
+    {{"independent", independent<Rt>}, {"chain", chain<Rt>}, {"cholesky", cholesky<Rt>}});
+
+struct Rounds {
+  std::size_t tasks = 0;         // of one round
+  std::vector<double> seconds{}; // of each round but the first, ascending
+};
+
+template <class S>
+Rounds run(Options const& options, std::string_view name, std::size_t count) {
+  using Rt = hs::Runtime<S>;
+  auto const& list = cases<Rt>;
+  auto const* const found =
+      std::find_if(list.begin(), list.end(), [&](auto const& entry) { return entry.name == name; });
+  auto config = options.config();
+  config.timing = false;
+  Rt rt(config);
+  std::vector<int> numbers(std::max(options.n, tiles * tiles));
+  std::vector<hs::Handle<int>> data;
+  for (auto& number : numbers) {
+    data.push_back(rt.data(number));
+  }
+  Rounds rounds;
+  for (std::size_t r = 0; r < count; ++r) {
+    auto const begin = std::chrono::steady_clock::now();
+    rounds.tasks = found->round(rt, data, options.n);
+    rt.sync();
+    std::chrono::duration<double> const time = std::chrono::steady_clock::now() - begin;
+    if (r > 0) { // the first round finds no memory to recycle
+      rounds.seconds.push_back(time.count());
+    }
+  }
+  std::sort(rounds.seconds.begin(), rounds.seconds.end());
+  return rounds;
+}
+
+/// Instructions of this program running `rounds` rounds, by callgrind; nothing if there is none.
+std::optional<double> instructions(std::string const& self, std::size_t rounds) {
+  auto const command = "valgrind --tool=callgrind --callgrind-out-file=/dev/null " + self +
+                       " --rounds " + std::to_string(rounds) + " 2>&1 </dev/null";
+  std::unique_ptr<FILE, int (*)(FILE*)> const pipe(::popen(command.c_str(), "r"), ::pclose);
+  std::optional<double> count;
+  char line[512];
+  while (pipe != nullptr && std::fgets(line, sizeof line, pipe.get()) != nullptr) {
+    std::string_view const text(line);
+    if (auto const at = text.find("Collected : "); at != std::string_view::npos) {
+      count = std::strtod(line + at + 12, nullptr);
+    }
+  }
+  return count;
+}
+
+void print(Options const& options,
+           std::string_view name,
+           std::string_view scheduler,
+           Rounds const& rounds,
+           std::optional<double> per_task) {
+  auto const tasks = static_cast<double>(rounds.tasks);
+  auto const median = rounds.seconds[(rounds.seconds.size() - 1) / 2] / tasks * 1e9;
+  if (options.json) {
+    JsonLine()
+        .add("kernel", name)
+        .add("scheduler", scheduler)
+        .add("cpus", options.cpus.value_or(1))
+        .add("tasks", rounds.tasks)
+        .add("instructions_per_task", per_task.value_or(std::nan("")))
+        .add("ns_per_task", median)
+        .add("ns_per_task_min", rounds.seconds.front() / tasks * 1e9)
+        .print();
+    return;
+  }
+  char count[32] = "-";
+  if (per_task) {
+    std::snprintf(count, sizeof count, "%.0f", *per_task);
+  }
+  std::printf("%-12s %-10s %8zu %18s %12.0f %10.0f\n",
+              std::string(name).c_str(),
+              std::string(scheduler).c_str(),
+              rounds.tasks,
+              count,
+              median,
+              rounds.seconds.front() / tasks * 1e9);
+  std::fflush(stdout);
+}
+
+/// The program's own command line for one case and scheduler, for callgrind to run.
+std::string own_command(Options const& options, std::string_view name, std::string_view scheduler) {
+  char path[4096];
+  auto const length = ::readlink("/proc/self/exe", path, sizeof path);
+  std::string quoted = "'";
+  for (auto i = 0; i < length; ++i) {
+    quoted += path[i] == '\'' ? std::string("'\\''") : std::string(1, path[i]);
+  }
+  return quoted + "' --case " + std::string(name) + " --scheduler " + std::string(scheduler) +
+         " --n " + std::to_string(options.n) + " --cpus " +
+         std::to_string(options.cpus.value_or(1)) + " --seed " + std::to_string(options.seed);
+}
+
+struct Extra {
+  std::string only = "all";
+  std::size_t rounds = 0;
+};
+
+std::string compare(Options options, Extra const& extra) {
+  options.cpus = options.cpus.value_or(1);
+  if (extra.rounds == 0 && !options.json) {
+    std::printf("%-12s %-10s %8s %18s %12s %10s\n",
+                "graph",
+                "scheduler",
+                "tasks",
+                "instructions/task",
+                "ns/task",
+                "(min)");
+  }
+  for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
+    for (auto const& entry : cases<hs::Runtime<S>>) {
+      if (extra.only != "all" && extra.only != entry.name) {
+        continue;
+      }
+      if (extra.rounds != 0) { // under callgrind
+        run<S>(options, entry.name, extra.rounds);
+        continue;
+      }
+      auto const rounds = run<S>(options, entry.name, options.repeat + 1);
+      auto const self = own_command(options, entry.name, scheduler.name);
+      auto const two = instructions(self, 2);
+      auto const three = two ? instructions(self, 3) : std::nullopt;
+      std::optional<double> per_task;
+      if (three) {
+        per_task = (*three - *two) / static_cast<double>(rounds.tasks);
+      }
+      print(options, entry.name, scheduler.name, rounds, per_task);
+    }
+  });
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Extra extra;
+  Program program{"task_cost",
+                  "Measures what an empty task costs, with every scheduler.",
+                  "Instructions need valgrind; without it the column is '-' (JSON: null). ns/task "
+                  "is the median "
+                  "of\n--repeat rounds after a first one, on this machine as it is now. --n: tasks "
+                  "of the first "
+                  "two\ngraphs. JSON keys: kernel, scheduler, cpus, tasks, instructions_per_task, "
+                  "ns_per_task,\n"
+                  "ns_per_task_min."};
+  program.add_options = [&](CLI::App& app) {
+    app.add_option("--case", extra.only, "independent, chain, cholesky or all")
+        ->check(CLI::IsMember({"independent", "chain", "cholesky", "all"}));
+    add_number(app, "--rounds", 0, 1000, extra.rounds, "run so many rounds and print nothing");
+  };
+  program.defaults.n = 10000;
+  program.defaults.repeat = 21;
+  return run_program(
+      argc, argv, program, [&](Options const& options) { return compare(options, extra); });
+}

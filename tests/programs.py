@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the command lines of the programs: JSON lines with the promised keys and right values, and
+bad input answered by one line on stderr, nothing on stdout and status 2.
+
+Usage: programs.py NAME PROGRAM
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SCHEDULERS = ["ws", "eager", "random", "priority"]
+SOLVER_KEYS = {
+    "kernel", "n", "tile", "scheduler", "cpus", "seconds", "gflops", "gemm_gflops", "bound_s",
+    "idle", "tasks", "steals", "residual",
+}  # fmt: skip
+
+# An SPD matrix, then ones that must be refused: (file contents, what the message names).
+SPD = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n"
+BAD_MATRICES = {
+    "not_spd.mtx": (SPD.replace("1 1 4", "1 1 0.1"), "column 1 (tile 0, 0)"),
+    "nan.mtx": (SPD.replace("2 1 1", "2 1 nan"), ""),
+    "not_square.mtx": ("%%MatrixMarket matrix array real general\n2 1\n1\n2\n", "not square"),
+    "unsymmetric.mtx": ("%%MatrixMarket matrix array real general\n2 2\n4\n1\n2\n3\n", "(2, 1)"),
+    "cut_off.mtx": (SPD[:-6], "cut_off.mtx"),
+    "empty.mtx": ("", "empty.mtx"),
+}
+
+failures = []
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def run(program, *arguments, **environment):
+    result = subprocess.run(
+        [program, *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        timeout=60,
+    )
+    return result.returncode, result.stdout, result.stderr
+
+
+def json_lines(program, *arguments):
+    status, out, err = run(program, *arguments, "--json")
+    check(status == 0, f"{Path(program).name} {' '.join(arguments)}: status {status}: {err}")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def refuses(program, named, *arguments, **environment):
+    name = f"{Path(program).name} {' '.join(arguments)} {environment or ''}"
+    status, out, err = run(program, *arguments, **environment)
+    check(status == 2, f"{name}: status {status} instead of 2")
+    check(out == "", f"{name}: wrote to stdout: {out[:200]!r}")
+    check(err.count("\n") == 1 and named in err, f"{name}: {err!r} does not name {named!r}")
+
+
+def test_solver(program, kernel, tasks, flops):
+    rows = json_lines(program, "--n", "300", "--tile", "64", "--cpus", "2", "--seed", "7")
+    check([row["scheduler"] for row in rows] == SCHEDULERS, f"{kernel}: schedulers of {rows}")
+    for row in rows:
+        name = f"{kernel} --json, {row['scheduler']}"
+        check(SOLVER_KEYS <= row.keys(), f"{name}: lacks {SOLVER_KEYS - row.keys()}")
+        check(row["kernel"] == kernel and row["n"] == 300 and row["tile"] == 64, f"{name}: {row}")
+        check(row["cpus"] == 2 and row["tasks"] == tasks, f"{name}: {row}")
+        check(0 <= row["residual"] <= 1e-13, f"{name}: residual {row['residual']}")
+        check(0 <= row["idle"] <= 1 and 0 < row["bound_s"], f"{name}: {row}")
+        rate = row["gflops"] * row["seconds"] * 1e9 / flops
+        check(0.99 < rate < 1.01, f"{name}: {rate} times the operations expected")
+    one = json_lines(program, "--n", "50", "--scheduler", "eager", "--repeat", "1")
+    check(len(one) == 1 and one[0]["repeat"] == 1, f"{kernel}: {one}")
+    check(len(json_lines(program, "--n", "0")) == 4, f"{kernel} --n 0")
+    status, out, _ = run(program, "--help")
+    check(status == 0 and "--scheduler" in out and "residual" in out, f"{kernel} --help")
+    for arguments, named in [
+        (["--n", "-1"], "--n"),
+        (["--n", "12x"], "12x"),
+        (["--tile", "0"], "--tile"),
+        (["--cpus", "0"], "--cpus"),
+        (["--cpus", "99999999999999999999"], "--cpus"),
+        (["--scheduler", "heft"], "heft"),
+        (["--repeat", "0"], "--repeat"),
+        (["--frobnicate"], "frobnicate"),
+        (["stray"], "stray"),
+        (["--n", "1000000"], "--n"),
+    ]:
+        refuses(program, named, *arguments)
+    refuses(program, "HETSCHED_NCPU", "--n", "10", HETSCHED_NCPU="many")
+
+
+def test_cholesky(program):
+    test_solver(program, "cholesky", 35, 300 * 301 * 601 / 6)
+    with tempfile.TemporaryDirectory() as folder:
+        good = Path(folder) / "spd.mtx"
+        good.write_text(SPD)
+        for row in json_lines(program, "--matrix", str(good)):
+            check(row["n"] == 2 and row["residual"] <= 1e-15, f"cholesky of {SPD!r}: {row}")
+            worse = max(row["factor_residual"], row["backward_error"])
+            check(row["residual"] == worse, f"cholesky: residual is not the larger: {row}")
+        refuses(program, "--n", "--matrix", str(good), "--n", "3")
+        refuses(program, "no_such", "--matrix", str(Path(folder) / "no_such.mtx"))
+        refuses(program, folder, "--matrix", folder)
+        for name, (text, named) in BAD_MATRICES.items():
+            path = Path(folder) / name
+            path.write_text(text)
+            refuses(program, named, "--matrix", str(path))
+
+
+def test_task_cost(program):
+    rows = json_lines(program, "--n", "100", "--repeat", "1", "--scheduler", "ws")
+    check([row["kernel"] for row in rows] == ["independent", "chain", "cholesky"], str(rows))
+    for row in rows:
+        tasks = 11480 if row["kernel"] == "cholesky" else 100
+        check(row["tasks"] == tasks and row["ns_per_task"] > 0, f"task_cost: {row}")
+        count = row["instructions_per_task"]
+        check(count is None or 50 < count < 20000, f"task_cost: {row}")
+
+
+def test_task_memory(program):
+    (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
+    check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
+
+
+def main():
+    tests = {
+        "cholesky": test_cholesky,
+        "gemm": lambda program: test_solver(program, "gemm", 125, 2 * 300**3),
+        "task_cost": test_task_cost,
+        "task_memory": test_task_memory,
+    }
+    tests[sys.argv[1]](sys.argv[2])
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
