@@ -101,16 +101,18 @@ public:
   }
 
   hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
-    auto const task = slots_[worker.index()].list.pop(ctx, worker);
-    popped_none_ = !task;
-    return taken_ = task ? task : shared_.pop(ctx, worker);
+    auto& slot = slots_[worker.index()];
+    auto task = slot.list.pop(ctx, worker);
+    task = task ? task : shared_.pop(ctx, worker);
+    slot.popped_none = !task;
+    return task;
   }
 
   hs::TaskId steal(hs::placement_context auto const& ctx, hs::WorkerId thief) {
-    expect(popped_none_ && !taken_);
+    expect(slots_[thief.index()].popped_none);
     for (auto& slot : slots_) {
       if (auto const task = slot.list.pop(ctx, thief)) {
-        return taken_ = task;
+        return task;
       }
     }
     return hs::no_task;
@@ -141,6 +143,7 @@ private:
   struct Slot {
     OldestFirst list;
     hs::TaskId running;
+    bool popped_none = false;
   };
 
   static void expect(bool condition) {
@@ -152,8 +155,6 @@ private:
   Config config_;
   std::vector<Slot> slots_;
   OldestFirst shared_;
-  hs::TaskId taken_;
-  bool popped_none_ = false;
 };
 
 } // namespace own
