@@ -34,6 +34,28 @@ concept misdeclared_push_activated =
        s.push_activated(ctx, std::span<TaskId const>{}, WorkerId{});
      } || requires(S& s, Ctx const& ctx) { s.push_activated(ctx, TaskId{}, WorkerId{}); });
 
+template <class S, class Ctx>
+concept misdeclared_prologue =
+    !has_prologue<S, Ctx> && (requires { &S::prologue; } || requires(S& s, Ctx const& ctx) {
+      s.prologue(ctx, TaskId{}, WorkerId{});
+    } || requires(S& s, Ctx const& ctx) { s.prologue(ctx, TaskId{}); } ||
+    requires(S& s, Ctx const& ctx) { s.prologue(ctx, WorkerId{}); });
+
+template <class S, class Ctx>
+concept misdeclared_epilogue =
+    !has_epilogue<S, Ctx> && (requires { &S::epilogue; } || requires(S& s, Ctx const& ctx) {
+      s.epilogue(ctx, TaskId{}, WorkerId{}, Duration{});
+    } || requires(S& s, Ctx const& ctx) { s.epilogue(ctx, TaskId{}, WorkerId{}); } ||
+    requires(S& s, Ctx const& ctx) { s.epilogue(ctx, TaskId{}); });
+
+template <class S, class Ctx>
+concept misdeclared_prepare =
+    !has_prepare<S, Ctx> &&
+    (requires { &S::prepare; } ||
+     requires(S& s, Ctx const& ctx, TaskGraph const& graph) { s.prepare(ctx, graph); } ||
+     requires(S& s, Ctx const& ctx) { s.prepare(ctx); } ||
+     requires(S& s, TaskGraph const& graph) { s.prepare(graph); });
+
 /// One sentence a rung; false after the first broken one.
 template <class Scheduler, class Ctx>
 struct CheckScheduler {
@@ -77,8 +99,23 @@ struct CheckScheduler {
                 "hetsched: Scheduler's push_activated must be `Wake push_activated(Ctx const&, "
                 "std::span<TaskId const>, WorkerId)`; see concepts/scheduler.hpp");
 
-  static constexpr bool ok =
-      declares && constructible && pushes && pops && answers && steals && activates;
+  static constexpr bool begins = !misdeclared_prologue<Scheduler, Ctx>;
+  static_assert(begins,
+                "hetsched: Scheduler's prologue must be `void prologue(Ctx const&, TaskId, "
+                "WorkerId)`; see concepts/scheduler.hpp");
+
+  static constexpr bool ends = !misdeclared_epilogue<Scheduler, Ctx>;
+  static_assert(ends,
+                "hetsched: Scheduler's epilogue must be `void epilogue(Ctx const&, TaskId, "
+                "WorkerId, Duration)`; see concepts/scheduler.hpp");
+
+  static constexpr bool prepares = !misdeclared_prepare<Scheduler, Ctx>;
+  static_assert(prepares,
+                "hetsched: Scheduler's prepare must be `void prepare(Ctx const&, TaskGraph "
+                "const&)`; see concepts/scheduler.hpp");
+
+  static constexpr bool ok = declares && constructible && pushes && pops && answers && steals &&
+                             activates && begins && ends && prepares;
 };
 
 template <class Cache>

@@ -7,20 +7,24 @@
 #include <boost/lockfree/queue.hpp>
 
 #include <atomic>
-#include <cstddef>
-#include <vector>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <new>
 
 namespace hetsched::policies {
 
-/// Decides: first in, first out; tasks that were refused go to the end.
+/// Decides: first in, first out among the tasks that are accepted.
 /// Source: Boost.Lockfree's queue (Michael and Scott 1996).
-/// Cost: push and pop O(1), lock-free; pop O(tasks looked at) when tasks are refused.
+/// Cost: push O(1), lock-free; pop O(1), under a lock that only takers share; O(tasks looked at)
+///   when tasks are refused; pop of an empty mailbox one load.
 /// Needs: nothing of the context.
 /// Threading: any operation from any thread; Boost's queue moves the tasks, `count_` decides
 ///   visibility: seq_cst on both sides, because Boost's own orders are weaker (concepts/queue.hpp).
 /// Deterministic: yes, for one thread.
 /// Knobs: none.
-/// Limits: ignores priorities; a pop that sees tasks in another's hands waits for it to decide.
+/// Limits: ignores priorities; made for one taker: several wait for each other. Without their lock,
+///   each could hold tasks in its hands that the others then do not see, or wait for for ever.
 class Mailbox {
 public:
   static constexpr bool ordered_by_priority = false;
@@ -34,28 +38,25 @@ public:
 
   template <class Accept>
   [[nodiscard]] TaskId pop(Accept&& accept) {
-    std::vector<std::uint64_t> refused; // allocates only if something is refused
-    while (count_.load(std::memory_order_seq_cst) > 0) {
-      std::uint64_t value = 0;
-      TaskId found = no_task;
-      while (!found && queue_.pop(value)) {
-        if (accept(TaskId{value})) {
-          found = TaskId{value};
-        } else {
-          refused.push_back(value);
-        }
+    if (count_.load(std::memory_order_seq_cst) <= 0) {
+      return no_task;
+    }
+    std::lock_guard const guard(taking_);
+    for (auto it = refused_.begin(); it != refused_.end(); ++it) {
+      if (accept(*it)) {
+        auto const task = *it;
+        refused_.erase(it);
+        count_.fetch_sub(1, std::memory_order_seq_cst);
+        return task;
       }
-      auto const count = found ? count_.fetch_sub(1, std::memory_order_seq_cst) : count_.load();
-      auto const seen = static_cast<std::int64_t>(refused.size());
-      for (auto const put_back : refused) {
-        while (!queue_.push(put_back)) { // out of memory for a node just freed: try again
-        }
+    }
+    std::uint64_t value = 0;
+    while (queue_.pop(value)) {
+      if (accept(TaskId{value})) {
+        count_.fetch_sub(1, std::memory_order_seq_cst);
+        return TaskId{value};
       }
-      refused.clear();
-      if (found || count <= seen) {
-        return found;
-      }
-      // Others hold tasks that they may put back: look again.
+      refused_.push_back(TaskId{value});
     }
     return no_task;
   }
@@ -63,6 +64,8 @@ public:
 private:
   boost::lockfree::queue<std::uint64_t> queue_{16};
   std::atomic<std::int64_t> count_{0}; // pushed and not taken; lags behind queue_ during a push
+  std::mutex taking_;
+  std::deque<TaskId> refused_; // older than all in queue_; guarded by taking_
 };
 
 static_assert(task_queue<Mailbox>);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the conformance kit takes and answers: options, rules and the report.
+
+#include <hetsched/types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hetsched::testing {
+
+/// How hard to try. The defaults take well below a second for a shipped scheduler.
+struct Options {
+  std::uint64_t seed = 1;          // the first one
+  int seeds = 10;                  // scenarios of one thread run once for each
+  int tasks = 150;                 // in each of them
+  int threads = 4;                 // worker threads at most, 2 to 8; 0: no scenario with threads
+  int threaded_tasks = 1500;       // in each scenario with threads
+  int handovers = 300;             // races of one push against one worker that falls asleep
+  std::size_t max_violations = 16; // then the kit stops
+};
+
+/// The rules of concepts/scheduler.hpp that can be checked from outside.
+enum class Rule : std::uint8_t {
+  lost,         // a pushed task never comes out
+  twice,        // a task comes out a second time
+  invented,     // an answer that is no pushed task
+  wrong_worker, // an answer that the worker cannot run at that time
+  hidden,       // pop does not see a task that this worker alone can reach
+  missed_wake,  // a task waits while those that its Wake designates sleep or find nothing
+  wrong_wake,   // a Wake that names no worker, or one that cannot run the task
+  priority,     // less than what priority_scope promises
+  stale_view,   // ctx.task() of a task whose epilogue has returned, or that never was
+  determinism,  // one thread, the same seed, another sequence of answers
+  threw,        // a hook threw an exception
+};
+
+[[nodiscard]] constexpr std::string_view name_of(Rule rule) noexcept {
+  switch (rule) {
+  case Rule::lost:
+    return "no task is lost";
+  case Rule::twice:
+    return "no task comes out twice";
+  case Rule::invented:
+    return "only pushed tasks come out";
+  case Rule::wrong_worker:
+    return "a worker gets only tasks that it can run";
+  case Rule::hidden:
+    return "pop sees what this worker alone can reach";
+  case Rule::missed_wake:
+    return "no wake-up is missed";
+  case Rule::wrong_wake:
+    return "a Wake names a worker that can run the task";
+  case Rule::priority:
+    return "priorities are honoured as priority_scope says";
+  case Rule::stale_view:
+    return "a task's view is asked for only until its epilogue";
+  case Rule::determinism:
+    return "one thread and one seed give one sequence";
+  case Rule::threw:
+    return "hooks do not throw";
+  }
+  return "?";
+}
+
+struct Violation {
+  Rule rule{};
+  std::uint64_t seed = 0;
+  WorkerId worker;  // no_worker: none in particular
+  std::string text; // one sentence: rule, what happened to which task, where, seed
+};
+
+/// What was violated, in the order of discovery: the first case of each rule in each scenario.
+struct Report {
+  std::vector<Violation> violations;
+
+  [[nodiscard]] bool ok() const noexcept { return violations.empty(); }
+
+  [[nodiscard]] bool broke(Rule rule) const noexcept {
+    return std::any_of(violations.begin(), violations.end(), [=](Violation const& violation) {
+      return violation.rule == rule;
+    });
+  }
+
+  /// One line per violation; empty when good.
+  [[nodiscard]] std::string text() const {
+    std::string lines;
+    for (auto const& violation : violations) {
+      lines += violation.text + '\n';
+    }
+    return lines;
+  }
+};
+
+} // namespace hetsched::testing

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Calls a scheduler's hooks as an engine does, and judges every answer.
+
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/testing/conformance_report.hpp>
+#include <hetsched/testing/scripted_context.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hetsched::testing::detail {
+
+template <class S>
+using Make = std::function<std::unique_ptr<S>(std::span<WorkerInfo const>)>;
+
+/// Seeded choices of the kit itself.
+class Dice {
+public:
+  explicit Dice(std::uint64_t seed) noexcept : state_(scramble(seed)) {}
+
+  /// A number below `count`.
+  [[nodiscard]] std::uint64_t below(std::uint64_t count) noexcept {
+    return scramble(state_ += scramble_step) % count;
+  }
+
+  [[nodiscard]] bool chance(unsigned percent) noexcept { return below(100) < percent; }
+
+private:
+  std::uint64_t state_;
+};
+
+/// The workers that a scenario runs on.
+struct Machine {
+  std::string name;
+  std::vector<Arch> archs;
+};
+
+/// Where the report is filled; from any thread.
+class Findings {
+public:
+  Findings(Report& report, std::size_t limit) noexcept : report_(report), limit_(limit) {}
+
+  /// Drops what the report has already: the same rule in the same scenario.
+  void
+  add(Rule rule, std::string const& where, std::uint64_t seed, WorkerId worker, std::string what) {
+    std::lock_guard const guard(mutex_);
+    for (auto const& [known, place] : known_) {
+      if (known == rule && place == where) {
+        return;
+      }
+    }
+    if (!full()) {
+      known_.emplace_back(rule, where);
+      report_.violations.push_back({rule,
+                                    seed,
+                                    worker,
+                                    std::string(name_of(rule)) + ": " + std::move(what) + " [" +
+                                        where + ", seed " + std::to_string(seed) + "]"});
+    }
+  }
+
+  /// Only between scenarios, and under the lock.
+  [[nodiscard]] bool full() const noexcept { return report_.violations.size() >= limit_; }
+
+private:
+  Report& report_;
+  std::size_t limit_;
+  std::mutex mutex_;
+  std::vector<std::pair<Rule, std::string>> known_;
+};
+
+/// What the kit knows of one task. Those who push and those who take write different fields; they
+/// are read together only while one thread is left.
+struct Entry {
+  ScriptedTask task;
+  std::atomic<bool> pushed{false}; // set before the hook is called
+  std::atomic<bool> taken{false};
+  // of the push; stamps count hook calls, over all threads
+  WorkerId from;
+  Wake wake = Wake::none();
+  std::uint64_t push_begin = 0;
+  std::uint64_t push_end = 0;
+  // of the poll that took it
+  WorkerId taker;
+  bool stolen = false;
+  std::uint64_t take_begin = 0;
+  std::uint64_t take_end = 0;
+};
+
+enum class Threads : bool { one, many };
+
+/// One instance of a scheduler, its context and its tasks. With Threads::many, everything but `add`
+/// and the judgements at the end may be called from any thread, for a worker by one at a time.
+template <class S>
+class Driver {
+public:
+  static_assert(scheduler_for<S, ScriptedContext>,
+                "hetsched: check_scheduler<S> needs a Scheduler; see concepts/scheduler.hpp");
+
+  Driver(Machine const& machine,
+         std::string_view scenario,
+         std::uint64_t seed,
+         Threads threads,
+         Make<S> const& make,
+         Findings& findings)
+      : context_(machine.archs, seed), where_(std::string(scenario) + ", " + machine.name),
+        seed_(seed), threads_(threads), findings_(findings), scheduler_(make(context_.workers())) {}
+
+  [[nodiscard]] ScriptedContext& context() noexcept { return context_; }
+
+  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return context_.workers(); }
+
+  /// After such a violation further answers mean nothing: the scenario ends.
+  [[nodiscard]] bool spoiled() const noexcept { return spoiled_.load(); }
+
+  /// Every answer so far, as numbers; one thread only.
+  [[nodiscard]] std::vector<std::uint64_t> const& trace() const noexcept { return trace_; }
+
+  TaskId add(ScriptedTask task) {
+    entries_.emplace_back().task = task;
+    return context_.add(std::move(task));
+  }
+
+  [[nodiscard]] Entry& entry(TaskId task) { return entries_[*context_.number(task)]; }
+
+  // ---- hooks ----
+
+  void prepare(TaskGraph const& graph) {
+    if constexpr (has_prepare<S, ScriptedContext>) {
+      call([&] { return scheduler_->prepare(context_, graph), 0; }, 0);
+    }
+  }
+
+  Wake push(TaskId task, WorkerId from) {
+    before_push(task, from);
+    auto const wake = call([&] { return scheduler_->push(context_, task, from); }, Wake::none());
+    after_push(task, wake);
+    return wake;
+  }
+
+  /// One wake for each task; by `push` each if the scheduler has no push_activated.
+  std::vector<Wake> activate(std::span<TaskId const> tasks, WorkerId from) {
+    std::vector<Wake> wakes;
+    if constexpr (has_push_activated<S, ScriptedContext>) {
+      for (auto const task : tasks) {
+        before_push(task, from);
+      }
+      auto const wake =
+          call([&] { return scheduler_->push_activated(context_, tasks, from); }, Wake::none());
+      for (auto const task : tasks) {
+        after_push(task, wake);
+      }
+      wakes.assign(tasks.size(), wake);
+    } else {
+      for (auto const task : tasks) {
+        wakes.push_back(push(task, from));
+      }
+    }
+    return wakes;
+  }
+
+  /// pop, and steal if that gave none. Only judged answers count as a task.
+  TaskId poll(WorkerId worker) {
+    auto begin = stamp();
+    auto task = call([&] { return scheduler_->pop(context_, worker); }, no_task);
+    bool stolen = false;
+    if constexpr (has_steal<S, ScriptedContext>) {
+      if (!task) {
+        begin = stamp();
+        task = call([&] { return scheduler_->steal(context_, worker); }, no_task);
+        stolen = true;
+      }
+    }
+    if (!task || spoiled()) {
+      note(worker.index(), 0);
+      return no_task;
+    }
+    return accept(task, worker, stolen, begin, stamp()) ? task : no_task;
+  }
+
+  void begin_body(TaskId task, WorkerId worker) {
+    context_.set_running(worker, task);
+    if constexpr (has_prologue<S, ScriptedContext>) {
+      call([&] { return scheduler_->prologue(context_, task, worker), 0; }, 0);
+    }
+  }
+
+  void end_body(TaskId task, WorkerId worker) {
+    context_.set_running(worker, no_task);
+    if constexpr (has_epilogue<S, ScriptedContext>) {
+      call([&] { return scheduler_->epilogue(context_, task, worker, Duration{1}), 0; }, 0);
+    }
+    context_.finish(task);
+  }
+
+  // ---- for scenarios ----
+
+  void run(TaskId task, WorkerId worker) {
+    begin_body(task, worker);
+    end_body(task, worker);
+  }
+
+  /// All workers poll, unrestricted, until a round over them gives nothing. body(task, worker) runs
+  /// each task, and may push more. Ends, because every task counts once.
+  template <class Body>
+  void drain(Body&& body) {
+    for (auto const& info : workers()) {
+      context_.restrict_to(info.id, 0);
+    }
+    for (bool found = true; found && !spoiled();) {
+      found = false;
+      for (auto const& info : workers()) {
+        while (auto const task = poll(info.id)) {
+          found = true;
+          body(task, info.id);
+        }
+      }
+    }
+  }
+
+  void drain() {
+    drain([this](TaskId task, WorkerId worker) { run(task, worker); });
+  }
+
+  /// The first task that was pushed and has not come out.
+  [[nodiscard]] TaskId first_pending() const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (entries_[i].pushed.load() && !entries_[i].taken.load()) {
+        return context_.task_id(i);
+      }
+    }
+    return no_task;
+  }
+
+  void report(Rule rule, WorkerId worker, std::string what) {
+    findings_.add(rule, where_, seed_, worker, std::move(what));
+  }
+
+  /// At the end, after `drain`.
+  void judge() {
+    if (auto const task = first_pending(); task && !spoiled()) {
+      report(Rule::lost,
+             no_worker,
+             describe(task) +
+                 " never came out, though every worker polled until all found nothing");
+    }
+    if (context_.stale_views() != 0) {
+      report(Rule::stale_view,
+             no_worker,
+             "ctx.task() was asked " + std::to_string(context_.stale_views()) +
+                 " times about a task that had ended or never was");
+    }
+  }
+
+  /// At the end of a scenario with threads: the order of all pops. Nobody was restricted.
+  void judge_priorities() {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      auto const& mine = entries_[i];
+      if (!mine.taken.load() || mine.stolen) {
+        continue;
+      }
+      for (std::size_t k = 0; k < entries_.size(); ++k) {
+        auto const& other = entries_[k];
+        bool const was_there = other.pushed.load() && other.push_end < mine.take_begin &&
+                               (!other.taken.load() || other.take_begin > mine.take_end);
+        if (was_there && precedes(other, mine, mine.taker) &&
+            other.task.archs.has(workers()[mine.taker.index()].arch)) {
+          report_order(context_.task_id(k), context_.task_id(i), mine.taker);
+          return;
+        }
+      }
+    }
+  }
+
+  /// "task 3 (priority 2, classes 1, pushed by worker 0)"
+  [[nodiscard]] std::string describe(TaskId task) const {
+    auto const index = *context_.number(task);
+    auto const& entry = entries_[index];
+    return "task " + std::to_string(index) + " (priority " + std::to_string(entry.task.priority) +
+           ", classes " + std::to_string(entry.task.archs.bits) + ", pushed by " +
+           describe(entry.from) + ")";
+  }
+
+  [[nodiscard]] static std::string describe(WorkerId worker) {
+    return worker ? "worker " + std::to_string(worker.value) : "an outside thread";
+  }
+
+private:
+  /// Runs a hook as the engine does; an exception gives `otherwise`.
+  template <class F, class R>
+  R call(F&& hook, R otherwise) {
+    try {
+      if constexpr (S::threading == Threading::serialized) {
+        std::lock_guard const guard(mutex_);
+        return hook();
+      } else {
+        return hook();
+      }
+    } catch (std::exception const& error) {
+      report(Rule::threw, no_worker, std::string("one threw: ") + error.what());
+    } catch (...) {
+      report(Rule::threw, no_worker, "one threw something that is no std::exception");
+    }
+    spoiled_.store(true);
+    return otherwise;
+  }
+
+  /// Relaxed unless it matters: the kit is to order no memory that the scheduler leaves unordered.
+  [[nodiscard]] std::uint64_t stamp() noexcept {
+    constexpr auto order = S::priority_scope == PriorityScope::none ? std::memory_order_relaxed
+                                                                    : std::memory_order_seq_cst;
+    return clock_.fetch_add(1, order) + 1;
+  }
+
+  void note(std::uint64_t who, std::uint64_t what) {
+    if (threads_ == Threads::one) {
+      trace_.push_back(who);
+      trace_.push_back(what);
+    }
+  }
+
+  void before_push(TaskId task, WorkerId from) {
+    auto& entry = this->entry(task);
+    entry.from = from;
+    entry.push_begin = stamp();
+    entry.pushed.store(true);
+  }
+
+  void after_push(TaskId task, Wake wake) {
+    auto& entry = this->entry(task);
+    entry.push_end = stamp();
+    entry.wake = wake;
+    auto const target = wake.target();
+    note(static_cast<std::uint64_t>(target.value + 1), wake.is_any() ? 1 : 2);
+    if (target && (target.index() >= workers().size() ||
+                   !entry.task.archs.has(workers()[target.index()].arch))) {
+      report(Rule::wrong_wake,
+             target,
+             "the answer to the push of " + describe(task) + " names " + describe(target));
+      spoiled_.store(true);
+    }
+  }
+
+  bool accept(TaskId task, WorkerId worker, bool stolen, std::uint64_t begin, std::uint64_t end) {
+    auto const number = context_.number(task);
+    auto const hook = std::string(stolen ? "steal" : "pop") + " for " + describe(worker);
+    if (!number || !entries_[*number].pushed.load()) {
+      report(Rule::invented, worker, hook + " answered an id that was not pushed");
+      spoiled_.store(true);
+      return false;
+    }
+    auto& entry = entries_[*number];
+    if (entry.taken.exchange(true)) {
+      report(Rule::twice, worker, hook + " answered " + describe(task) + " again");
+      spoiled_.store(true);
+      return false;
+    }
+    entry.taker = worker;
+    entry.stolen = stolen;
+    entry.take_begin = begin;
+    entry.take_end = end;
+    note(worker.index(), *number + 1);
+    if (!context_.can_run(task, worker)) {
+      report(Rule::wrong_worker,
+             worker,
+             hook + " answered " + describe(task) + ", which it cannot run" +
+                 (context_.restricted_to(worker) != 0 ? " while it waits in another task" : ""));
+    }
+    if (threads_ == Threads::one && !stolen) {
+      judge_priority(task, worker);
+    }
+    return true;
+  }
+
+  /// One thread: nothing that is still there should have come instead.
+  void judge_priority(TaskId task, WorkerId worker) {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      auto const& other = entries_[i];
+      if (other.pushed.load() && !other.taken.load() && precedes(other, entry(task), worker) &&
+          context_.can_run(context_.task_id(i), worker)) {
+        report_order(context_.task_id(i), task, worker);
+        return;
+      }
+    }
+  }
+
+  void report_order(TaskId first, TaskId answered, WorkerId worker) {
+    report(Rule::priority,
+           worker,
+           "pop for " + describe(worker) + " answered " + describe(answered) + " before " +
+               describe(first));
+  }
+
+  /// Whether the scheduler promises `a` before `b` to pops of this worker. Which queue a task is in
+  /// shows in its push: tasks of one pusher and the same classes with the same answer share one,
+  /// the named worker's, or without a name the pusher's own.
+  [[nodiscard]] static bool precedes(Entry const& a, Entry const& b, WorkerId worker) noexcept {
+    if constexpr (S::priority_scope == PriorityScope::none) {
+      return false;
+    }
+    if constexpr (S::priority_scope == PriorityScope::per_queue) {
+      auto const owner = a.wake.target() ? a.wake.target() : a.from;
+      if (a.from != b.from || !(a.wake == b.wake) || a.task.archs != b.task.archs ||
+          owner != worker) {
+        return false;
+      }
+    }
+    return a.task.priority > b.task.priority ||
+           (a.task.priority == b.task.priority && a.push_end < b.push_begin);
+  }
+
+  ScriptedContext context_;
+  std::string where_;
+  std::uint64_t seed_;
+  Threads threads_;
+  Findings& findings_;
+  std::unique_ptr<S> scheduler_;
+  std::deque<Entry> entries_; // entries stay where they are
+  std::mutex mutex_;          // the engine's lock around the hooks of a serialized scheduler
+  std::atomic<bool> spoiled_{false};
+  std::atomic<std::uint64_t> clock_{0};
+  std::vector<std::uint64_t> trace_;
+};
+
+} // namespace hetsched::testing::detail

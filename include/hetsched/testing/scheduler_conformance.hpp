@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Puts any scheduler through what concepts/scheduler.hpp promises; for any test framework.
+
+#include <hetsched/testing/conformance_report.hpp>
+#include <hetsched/testing/detail/driver.hpp>
+#include <hetsched/testing/detail/scenarios.hpp>
+#include <hetsched/testing/detail/sleep_scenarios.hpp>
+#include <hetsched/testing/detail/thread_scenarios.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hetsched::testing {
+
+namespace detail {
+
+/// Every scenario on machines of one class and of several; returns early when the report is full.
+template <class S>
+class Conformance {
+public:
+  Conformance(Options const& options, Make<S> make)
+      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {}
+
+  Report run() && {
+    Machine const one{"1 host", {ArchHost}};
+    Machine const three{"3 hosts", {ArchHost, ArchHost, ArchHost}};
+    Machine const mixed{"2 hosts and 2 others", {ArchHost, ArchCUDA, Arch{2}, ArchHost}};
+    for (auto const& machine : {one, three, mixed}) {
+      one_thread(machine);
+    }
+    // A class of one worker each: what the others may not be relied on to take.
+    in_case({"1 worker each of 3 classes", {ArchHost, ArchCUDA, Arch{2}}},
+            "nested wait",
+            options_.seed,
+            Threads::one,
+            [](auto& driver) { nested_wait(driver); });
+    if (options_.threads > 1) {
+      many_threads();
+    }
+    return std::move(report_);
+  }
+
+private:
+  template <class F>
+  std::vector<std::uint64_t> in_case(
+      Machine const& machine, char const* scenario, std::uint64_t seed, Threads threads, F&& body) {
+    if (findings_.full()) {
+      return {};
+    }
+    try {
+      Driver<S> driver(machine, scenario, seed, threads, make_, findings_);
+      body(driver);
+      return driver.trace();
+    } catch (std::exception const& error) { // hooks' exceptions end in the driver
+      findings_.add(Rule::threw,
+                    "construction",
+                    seed,
+                    no_worker,
+                    std::string("the constructor threw: ") + error.what());
+      return {};
+    }
+  }
+
+  void one_thread(Machine const& machine) {
+    in_case(machine, "one push", options_.seed, Threads::one, [](auto& driver) {
+      OnePush<S>(driver).run();
+    });
+    for (int k = 0; k < options_.seeds; ++k) {
+      auto const seed = options_.seed + static_cast<std::uint64_t>(k);
+      auto const mix = [&](auto& driver) { RandomMix<S>(driver, seed, options_.tasks).run(); };
+      auto const first = in_case(machine, "random mix", seed, Threads::one, mix);
+      if (k == 0 && first != in_case(machine, "random mix", seed, Threads::one, mix)) {
+        findings_.add(Rule::determinism,
+                      "random mix",
+                      seed,
+                      no_worker,
+                      "two instances, driven alike, answered differently");
+      }
+      in_case(machine, "sleepers", seed, Threads::one, [&](auto& driver) {
+        Sleepers<S>(driver, seed, options_.tasks).run();
+      });
+      in_case(machine, "captured graph", seed, Threads::one, [&](auto& driver) {
+        captured_graph(driver, seed, options_.tasks);
+      });
+    }
+  }
+
+  void many_threads() {
+    for (int count = 2; count <= std::min(options_.threads, 8); count *= 2) {
+      for (auto const other : {Arch(ArchHost), Arch(ArchCUDA)}) {
+        Machine machine{
+            std::to_string(count) + (other == ArchHost ? " hosts" : " hosts and others"), {}};
+        for (int w = 0; w < count; ++w) {
+          machine.archs.push_back(w % 2 == 0 ? Arch(ArchHost) : other);
+        }
+        in_case(machine, "threads", options_.seed, Threads::many, [&](auto& driver) {
+          Stress<S>(driver, options_.seed, options_.threaded_tasks).run();
+        });
+      }
+    }
+    in_case({"2 hosts", {ArchHost, ArchHost}},
+            "handover",
+            options_.seed,
+            Threads::many,
+            [&](auto& driver) { Handover<S>(driver, options_.handovers).run(); });
+  }
+
+  Options const& options_;
+  Make<S> make_;
+  Report report_;
+  Findings findings_;
+};
+
+} // namespace detail
+
+/// Drives instances of S by hand and by real threads, as an engine would, and reports every rule of
+/// the contract that was seen violated; nothing when good. Violations end in the report, never in
+/// an exception, and the kit ends by itself unless a hook does not return. Several threads run at
+/// once inside (under one lock if S is serialized): run it under ThreadSanitizer, too.
+///
+///     auto const report = hetsched::testing::check_scheduler<MyScheduler>();
+///     CHECK_MESSAGE(report.ok(), report.text());
+///
+/// What "per_queue" is taken to mean: tasks of one pusher and of the same classes, answered with
+/// the same Wake, are in one queue: that of the worker named, else the pusher's own. A worker's
+/// pops take from its queue the highest priority first, first come first served among equals.
+template <class S>
+[[nodiscard]] Report check_scheduler(Options const& options = {}) {
+  static_assert(std::is_constructible_v<S, std::span<WorkerInfo const>> ||
+                    std::is_default_constructible_v<S>,
+                "hetsched: Scheduler must be constructible from std::span<WorkerInfo const> or by "
+                "default; see concepts/scheduler.hpp");
+  return detail::Conformance<S>(
+             options,
+             [](std::span<WorkerInfo const> workers) {
+               if constexpr (std::is_constructible_v<S, std::span<WorkerInfo const>>) {
+                 return std::make_unique<S>(workers);
+               } else {
+                 return std::make_unique<S>();
+               }
+             })
+      .run();
+}
+
+/// The same for a scheduler with knobs.
+template <class S>
+[[nodiscard]] Report check_scheduler(Options const& options, typename S::Config const& config) {
+  return detail::Conformance<S>(options,
+                                [&](std::span<WorkerInfo const> workers) {
+                                  return std::make_unique<S>(workers, config);
+                                })
+      .run();
+}
+
+} // namespace hetsched::testing

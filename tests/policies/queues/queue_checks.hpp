@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the tests of queues share.
+
+#include <hetsched/concepts/queue.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace queue_checks {
+
+namespace hs = hetsched;
+
+inline constexpr hs::TaskId a{1};
+inline constexpr hs::TaskId b{2};
+inline constexpr hs::TaskId c{3};
+inline constexpr hs::TaskId d{4};
+inline constexpr hs::TaskId e{5};
+inline constexpr hs::AnyTask any{};
+
+/// Accepts one task only.
+struct Only {
+  hs::TaskId task;
+
+  bool operator()(hs::TaskId other) const { return other == task; }
+};
+
+struct Nothing {
+  bool operator()(hs::TaskId) const { return false; }
+};
+
+template <class Queue>
+void push(Queue& queue, std::initializer_list<hs::TaskId> tasks) {
+  for (auto const task : tasks) {
+    queue.push(task, 0);
+  }
+}
+
+/// How often each of `count` tasks was taken; ids are 1 to count.
+class Tally {
+public:
+  explicit Tally(std::size_t count) : taken_(count) {}
+
+  void note(hs::TaskId task) {
+    taken_[task.value - 1].fetch_add(1);
+    total_.fetch_add(1);
+  }
+
+  [[nodiscard]] bool complete() const { return total_.load() >= taken_.size(); }
+
+  [[nodiscard]] bool each_once() const {
+    for (auto const& times : taken_) {
+      if (times.load() != 1) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  std::vector<std::atomic<int>> taken_;
+  std::atomic<std::size_t> total_{0};
+};
+
+/// Calls f(0) to f(count - 1), each in a thread of its own.
+template <class F>
+void in_threads(int count, F&& f) {
+  std::vector<std::thread> threads;
+  for (int k = 0; k < count; ++k) {
+    threads.emplace_back([&f, k] { f(k); });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+}
+
+/// Two threads push and two take what they accept: each task comes out once.
+template <class Queue>
+bool survives_pushers_and_takers(std::uint64_t count) {
+  Queue queue;
+  Tally tally(count);
+  in_threads(4, [&](int k) {
+    if (k < 2) {
+      for (auto i = static_cast<std::uint64_t>(k); i < count; i += 2) {
+        queue.push(hs::TaskId{i + 1}, static_cast<std::int32_t>(i % 5));
+      }
+      return;
+    }
+    // Each taker refuses every third task: the two share only some.
+    auto const accept = [k](hs::TaskId task) {
+      return task.value % 3 != static_cast<std::uint64_t>(k - 2);
+    };
+    while (!tally.complete()) {
+      if (auto const task = queue.pop(accept)) {
+        tally.note(task);
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  return tally.each_once() && !queue.pop(any);
+}
+
+/// An owner pushes and pops, two thieves steal: each task comes out once.
+template <class Queue>
+bool survives_thieves(std::uint64_t count) {
+  Queue queue;
+  Tally tally(count);
+  in_threads(3, [&](int k) {
+    std::uint64_t pushed = 0;
+    while (!tally.complete()) {
+      for (int burst = 0; k == 0 && burst < 3 && pushed < count; ++burst) {
+        queue.push(hs::TaskId{++pushed}, 0);
+      }
+      auto const task = k == 0 ? queue.pop(any) : queue.steal(any);
+      if (task) {
+        tally.note(task);
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  return tally.each_once() && !queue.pop(any) && !queue.steal(any);
+}
+
+} // namespace queue_checks
