@@ -182,8 +182,9 @@ public:
   }
 
   /// Waits until all earlier spawned tasks on the datum are complete and host memory holds its
-  /// value; it may then be read and written until the next spawn on it. Throws the exception of the
-  /// task that was to write it, leaving it for `sync()` too.
+  /// value; it may then be read and written until the next spawn on it. If a task that was to write
+  /// it failed, throws the first exception that `sync()` will throw, leaving it there, or
+  /// Error(cancelled) if there is none: a group may have it.
   template <class D>
   void sync(Handle<D> const& handle) {
     check_usable("sync");

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -44,23 +45,27 @@ public:
   }
 
   [[nodiscard]] std::unique_ptr<Failure> take() noexcept {
-    return std::unique_ptr<Failure>(empty() ? nullptr
-                                            : first_.exchange(nullptr, std::memory_order_acq_rel));
+    if (empty()) {
+      return nullptr;
+    }
+    std::lock_guard const guard(lock_);
+    return std::unique_ptr<Failure>(first_.exchange(nullptr, std::memory_order_acq_rel));
   }
 
   [[nodiscard]] bool empty() const noexcept {
     return first_.load(std::memory_order_acquire) == nullptr;
   }
 
-  /// The first failure's exception, left in place; null if there is none. The caller makes sure
-  /// that nobody takes it meanwhile.
+  /// The first failure's exception, left in place; null if there is none.
   [[nodiscard]] std::exception_ptr peek() const noexcept {
+    std::lock_guard const guard(lock_); // nobody takes and frees it meanwhile
     auto const* failure = first_.load(std::memory_order_acquire);
     return failure == nullptr ? nullptr : failure->error;
   }
 
 private:
   std::atomic<Failure*> first_{nullptr};
+  mutable SpinLock lock_; // between peek and take
 };
 
 /// Tasks that are ordered against each other: all those spawned outside any task, or all children
