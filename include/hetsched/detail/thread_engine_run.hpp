@@ -127,10 +127,13 @@ public:
       task.group->state.fetch_sub(1, std::memory_order_relaxed);
     }
     if (worker_ != nullptr) {
+      worker_->rejected.add();
       worker_->completed.add();
     } else {
+      core_.outside_rejected_.fetch_add(1, std::memory_order_relaxed);
       core_.outside_completed_.fetch_add(1, std::memory_order_release);
     }
+    core_.before_sleep(); // another thread may have begun to wait for this task
   }
 
 private:
