@@ -255,8 +255,10 @@ void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id, bool stolen) {
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.info.id.value, std::memory_order_relaxed);
   task.children.store(TaskRecord::body_bias, std::memory_order_relaxed);
-  task.cancelled = needs_poisoned(task) ||
-                   (task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed));
+  bool const skipped =
+      task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed);
+  task.failed = !skipped && needs_poisoned(task);
+  task.cancelled = skipped || task.failed;
   bool const merge = task.type_of().kind == TaskKind::merge;
   if (task.cancelled && !merge) {
     worker.cancelled.add();
