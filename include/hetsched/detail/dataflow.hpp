@@ -388,6 +388,11 @@ void close_parts(Host& host, TaskRecord& join) {
     std::lock_guard const guard(access.queue->lock);
     holder.failed = holder.failed || access.queue->poisoned();
   }
+  if (!holder.failed) {
+    auto& whole = *holder.accesses()[0].queue;
+    std::lock_guard const guard(whole.lock);
+    whole.poison = 0; // every part was overwritten since, if it was poisoned
+  }
   auto* const state = &partition_of(holder);
   holder.accesses()[0].buffer = nullptr;
   release_accesses(host, holder);
