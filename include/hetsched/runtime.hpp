@@ -126,6 +126,7 @@ public:
   /// the tasks on its parts. Without effect if it was joined already.
   template <class D>
   void join(Partition<D>& partition) {
+    check_usable("join");
     partition.join();
   }
 
