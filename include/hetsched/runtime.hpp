@@ -274,6 +274,9 @@ public:
 
   /// For the library: a group goes away.
   void abandon(detail::GroupState& group) {
+    if (forked_.happened()) {
+      return; // its tasks are the parent process's
+    }
     if (!group.empty()) {
       core_->await_group(group);
     }
@@ -327,6 +330,9 @@ private:
   }
 
   void join_parts(detail::PartitionState& state) {
+    if (forked_.happened()) {
+      return;
+    }
     typename Core::Spawner spawner(*core_);
     detail::close_partition(spawner.host(), state);
   }

@@ -220,16 +220,19 @@ private:
   }
 };
 
-/// A region of memory known to a runtime. Kept alive by handles, by its parts, and by tasks only in
-/// so far as its last handle waits for them.
+/// A region of memory known to a runtime. Its last handle waits for the tasks that use it; handles
+/// of a part count together as one of the whole. The record lives longer: until its parts are gone,
+/// too, and a part until it is joined.
 struct DataRecord {
   AccessQueue home; // in the domain where it was registered
   Shape shape;
   std::size_t element_bytes = 0;
   bool read_only = false; // constant
-  std::atomic<std::int32_t> references{1};
+  std::atomic<std::int32_t> handles{1};
+  std::atomic<std::int32_t> references{1}; // all handles together, parts, the partition of a part
   std::shared_ptr<DataRegistry> registry;
-  DataRecord* whole = nullptr; // the region that this is a part of; one reference is held
+  DataRecord* whole =
+      nullptr; // the region that this is a part of; a handle and a reference are held
   std::unique_ptr<std::string> name;
   DataRecord* previous = nullptr; // the registry's list of all records
   DataRecord* next = nullptr;
