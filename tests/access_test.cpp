@@ -154,7 +154,8 @@ TEST_CASE_TEMPLATE("access: a commuting task does not wait for one that waits fo
   hs::Runtime<Scheduler> rt(on_cpus(2));
   long x = 0;
   bool passed = false;
-  auto const hx = rt.data(x), hpassed = rt.data(passed).named("passed");
+  auto const hx = rt.data(x);
+  auto const hpassed = rt.data(passed);
   support::Gate gate;
   rt.spawn()([&](bool& ok) { ok = gate.pass(); }, hs::write(hpassed));
   rt.spawn()([](bool const&, long& v) { Digit{}(v, 1); }, hs::read(hpassed), hs::commute(hx));

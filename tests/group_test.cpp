@@ -38,7 +38,8 @@ TEST_CASE_TEMPLATE("group: sync(group) waits for its tasks, whatever else is goi
   std::atomic<bool> started{false};
   int x = 0;
   bool passed = false;
-  auto const hx = rt.data(x), hpassed = rt.data(passed);
+  auto const hx = rt.data(x);
+  auto const hpassed = rt.data(passed);
   hs::TaskGroup group(rt);
 
   rt.spawn()( // runs on: occupies the other worker
