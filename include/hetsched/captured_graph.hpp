@@ -40,7 +40,7 @@ public:
       values_ = ::operator new(type.value_bytes, std::align_val_t{type.value_align});
     }
     for (auto* record : data_) {
-      record->references.fetch_add(1, std::memory_order_relaxed);
+      record->handles.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
@@ -55,7 +55,7 @@ public:
       ::operator delete(values_, std::align_val_t{type_->value_align});
     }
     for (auto* record : data_) {
-      release_record(record);
+      release_handle(record);
     }
   }
 

@@ -12,7 +12,8 @@ namespace hetsched {
 /// Names a registered region: `D` is a scalar type, `VectorView<E>` or `TileView<E>`, const for
 /// memory that may only be read. Made by `Runtime::data` and `Runtime::partition`.
 ///
-/// Cheap to copy (a counted reference); the region is forgotten with its last handle. A handle may
+/// Cheap to copy (counted); the region is forgotten with its last handle, those of its parts
+/// included. A handle may
 /// outlive the runtime. Letting the last handle go while tasks use the region is a mistake: the
 /// destructor waits for them and the next `sync()` throws Error(data_in_use).
 template <class D>
@@ -25,7 +26,7 @@ public:
 
   Handle(Handle const& other) noexcept : record_(other.record_) {
     if (record_ != nullptr) {
-      record_->references.fetch_add(1, std::memory_order_relaxed);
+      record_->handles.fetch_add(1, std::memory_order_relaxed);
     }
   }
 
@@ -38,7 +39,7 @@ public:
 
   ~Handle() {
     if (record_ != nullptr) {
-      detail::release_record(record_);
+      detail::release_handle(record_);
     }
   }
 
@@ -58,7 +59,7 @@ public:
   /// Equal when they name the same region.
   friend bool operator==(Handle const&, Handle const&) = default;
 
-  /// For the library: takes over one reference.
+  /// For the library: is already counted.
   explicit Handle(detail::DataRecord* record) noexcept : record_(record) {}
 
   /// For the library.

@@ -125,6 +125,7 @@ public:
   /// the tasks on its parts. Without effect if it was joined already.
   template <class D>
   void join(Partition<D>& partition) {
+    check_usable("join");
     partition.join();
   }
 
@@ -181,8 +182,9 @@ public:
   }
 
   /// Waits until all earlier spawned tasks on the datum are complete and host memory holds its
-  /// value; it may then be read and written until the next spawn on it. Throws the exception of the
-  /// task that was to write it, leaving it for `sync()` too.
+  /// value; it may then be read and written until the next spawn on it. If a task that was to write
+  /// it failed, throws the first exception that `sync()` will throw, leaving it there, or
+  /// Error(cancelled) if there is none: a group may have it.
   template <class D>
   void sync(Handle<D> const& handle) {
     check_usable("sync");
@@ -273,6 +275,9 @@ public:
 
   /// For the library: a group goes away.
   void abandon(detail::GroupState& group) {
+    if (forked_.happened()) {
+      return; // its tasks are the parent process's
+    }
     if (!group.empty()) {
       core_->await_group(group);
     }
@@ -326,6 +331,9 @@ private:
   }
 
   void join_parts(detail::PartitionState& state) {
+    if (forked_.happened()) {
+      return;
+    }
     typename Core::Spawner spawner(*core_);
     detail::close_partition(spawner.host(), state);
   }

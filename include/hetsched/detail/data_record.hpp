@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -44,22 +45,27 @@ public:
   }
 
   [[nodiscard]] Owned<Failure> take() noexcept {
-    return Owned<Failure>(empty() ? nullptr : first_.exchange(nullptr, std::memory_order_acq_rel));
+    if (empty()) {
+      return Owned<Failure>();
+    }
+    std::lock_guard const guard(lock_);
+    return Owned<Failure>(first_.exchange(nullptr, std::memory_order_acq_rel));
   }
 
   [[nodiscard]] bool empty() const noexcept {
     return first_.load(std::memory_order_acquire) == nullptr;
   }
 
-  /// The first failure's exception, left in place; null if there is none. The caller makes sure
-  /// that nobody takes it meanwhile.
+  /// The first failure's exception, left in place; null if there is none.
   [[nodiscard]] std::exception_ptr peek() const noexcept {
+    std::lock_guard const guard(lock_); // nobody takes and frees it meanwhile
     auto const* failure = first_.load(std::memory_order_acquire);
     return failure == nullptr ? nullptr : failure->error;
   }
 
 private:
   std::atomic<Failure*> first_{nullptr};
+  mutable SpinLock lock_; // between peek and take
 };
 
 /// Tasks that are ordered against each other: all those spawned outside any task, or all children
@@ -214,18 +220,20 @@ private:
   }
 };
 
-/// A region of memory known to a runtime. Kept alive by handles, by its parts, and by tasks only in
-/// so far as its last handle waits for them.
+/// A region of memory known to a runtime. Its last handle waits for the tasks that use it; handles
+/// of a part count together as one of the whole. The record lives longer: until its parts are gone,
+/// too, and a part until it is joined.
 struct DataRecord {
   AccessQueue home; // in the domain where it was registered
   Shape shape;
   std::size_t element_bytes = 0;
   bool read_only = false; // constant
-  std::atomic<std::int32_t> references{1};
-  DataRegistry* registry = nullptr; // one reference is held
-  DataRecord* whole = nullptr;      // the region that this is a part of; one reference is held
-  std::string name;                 // empty: none given
-  DataRecord* previous = nullptr;   // the registry's list of all records
+  std::atomic<std::int32_t> handles{1};
+  std::atomic<std::int32_t> references{1}; // all handles together, parts, the partition of a part
+  DataRegistry* registry = nullptr;        // one reference is held
+  DataRecord* whole = nullptr;    // what this is a part of; a handle and a reference are held
+  std::string name;               // empty: none given
+  DataRecord* previous = nullptr; // the registry's list of all records
   DataRecord* next = nullptr;
 
   [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }

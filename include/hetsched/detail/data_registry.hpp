@@ -3,6 +3,7 @@
 // Which regions a runtime knows; finds overlaps, and outlives the runtime while handles exist.
 
 #include <hetsched/detail/data_record.hpp>
+#include <hetsched/detail/fork.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -94,11 +95,19 @@ public:
     if (record.next != nullptr) {
       record.next->previous = record.previous;
     }
+  }
+
+  /// The region may be registered anew.
+  void forget(DataRecord& record) noexcept {
+    std::lock_guard const guard(mutex_);
     if (auto const it = regions_.find(address(record));
         it != regions_.end() && it->second == &record) {
       regions_.erase(it);
     }
   }
+
+  /// Whether this process is a forked copy of the one that made the registry.
+  [[nodiscard]] bool forked() const noexcept { return forked_.happened(); }
 
   /// The runtime is going away, and its reference: no record can be in use any more.
   void detach() noexcept {
@@ -182,20 +191,13 @@ private:
   void* runtime_;
   AwaitUnused await_;
   std::atomic<std::int64_t> references_{1};
+  ForkMark forked_;
 };
 
-/// Drops one reference; the last one waits until the region is unused and forgets it.
+/// Drops one reference to a record; the last one deletes it.
 inline void release_record(DataRecord* record) {
   if (record->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return;
-  }
-  bool in_use = false;
-  {
-    std::lock_guard const guard(record->home.lock);
-    in_use = record->home.in_use();
-  }
-  if (in_use) {
-    record->registry->await_unused(*record);
   }
   record->registry->remove(*record);
   if (record->home.listed) {
@@ -211,6 +213,52 @@ inline void release_record(DataRecord* record) {
   delete record;
   if (whole != nullptr) {
     release_record(whole);
+  }
+}
+
+/// Counts a handle that a body is given. There may be no other: the handles of a part can all go
+/// while it waits to be joined.
+inline void acquire_handle(DataRecord* record) noexcept {
+  if (record->handles.fetch_add(1, std::memory_order_acq_rel) == 0) {
+    record->references.fetch_add(1, std::memory_order_relaxed);
+    if (record->whole != nullptr) {
+      acquire_handle(record->whole);
+    }
+  }
+}
+
+/// Drops one handle. The last one stays while it waits until the region is unused (bodies may make
+/// and drop handles of their own meanwhile), then forgets the region.
+inline void release_handle(DataRecord* record) {
+  bool waited = false;
+  for (auto count = record->handles.load(std::memory_order_acquire);;) {
+    if (count == 1 && !waited) {
+      if (record->registry->forked()) {
+        return; // its locks may be held by threads that do not exist here
+      }
+      waited = true;
+      bool in_use = false;
+      {
+        std::lock_guard const guard(record->home.lock);
+        in_use = record->home.in_use();
+      }
+      if (in_use) {
+        record->registry->await_unused(*record);
+        count = record->handles.load(std::memory_order_acquire);
+      }
+    } else if (record->handles.compare_exchange_weak(
+                   count, count - 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (count != 1) {
+        return;
+      }
+      break;
+    }
+  }
+  record->registry->forget(*record);
+  auto* const whole = record->whole;
+  release_record(record);
+  if (whole != nullptr) {
+    release_handle(whole);
   }
 }
 

@@ -195,11 +195,12 @@ inline Access* end_access(Access& access, bool failed, Access** retry) {
 /// Ends all accesses of a task that has completed and hands on the tasks that this makes ready.
 template <class Host>
 void release_accesses(Host& host, TaskRecord& task) {
-  bool const failed = task.failed || task.cancelled;
+  bool const skipped = task.cancelled && !task.failed; // leaves its data as they are, good or bad
   for (auto& access : std::span(task.accesses(), task.access_count)) {
     if (access.duplicate) {
       continue;
     }
+    bool const failed = task.failed || (skipped && access.queue->poisoned());
     Access* retry = nullptr;
     grant_chain(host, end_access(access, failed && writes(access.mode), &retry));
     while (retry != nullptr) {
@@ -306,6 +307,11 @@ void close_parts(Host& host, TaskRecord& join) {
   for (auto& access : std::span(join.accesses(), join.access_count)) {
     std::lock_guard const guard(access.queue->lock);
     holder.failed = holder.failed || access.queue->poisoned();
+  }
+  if (!holder.failed) {
+    auto& whole = *holder.accesses()[0].queue;
+    std::lock_guard const guard(whole.lock);
+    whole.poison = 0; // every part was overwritten since, if it was poisoned
   }
   auto* const state = &partition_of(holder);
   holder.accesses()[0].buffer = nullptr;

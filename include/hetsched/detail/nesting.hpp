@@ -45,7 +45,9 @@ allowed_below(Access& parent, AccessMode mode, ReductionOps const* op) noexcept 
   if (parent == nullptr) {
     throw Error(ErrorCode::bad_access,
                 record.describe(),
-                "was registered inside a task: only children of that task may use it");
+                record.home.domain->owner == nullptr
+                    ? "belongs to another runtime"
+                    : "was registered inside a task: only children of that task may use it");
   }
   for (auto& access : std::span(parent->accesses(), parent->access_count)) {
     if (access.duplicate || access.queue->data != &record) {

@@ -100,6 +100,7 @@ inline void make_parts(PartitionState& state,
       part->whole = &whole;
       state.parts.push_back(part.get());
       whole.references.fetch_add(1, std::memory_order_relaxed);
+      whole.handles.fetch_add(1, std::memory_order_relaxed);
       queue.domain->references.fetch_add(1, std::memory_order_relaxed);
       part->registry = whole.registry->retain();
       part->registry->add_part(*part.release());
@@ -131,7 +132,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   make_parts(*state, whole, queue, blocks, read_only);
   std::vector<Handle<D>> parts;
   for (auto* part : state->parts) {
-    part->references.fetch_add(1, std::memory_order_relaxed);
+    part->references.fetch_add(1, std::memory_order_relaxed); // one for handles, one for `state`
     parts.emplace_back(part);
   }
   auto& holder = *host.allocate(sizeof(TaskRecord) + sizeof(Access));

@@ -74,8 +74,8 @@ struct TaskRecord {
   std::atomic<std::uint16_t> generation{1};
   std::atomic<std::uint8_t> archs{0};
   std::atomic<TaskState> state{TaskState::free};
-  bool failed = false;    // its body threw, or a child's did
-  bool cancelled = false; // its body was or will be skipped
+  bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
+  bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
   std::uint8_t size_class = 0;
   bool has_commute = false;
   std::uint32_t access_count = 0;

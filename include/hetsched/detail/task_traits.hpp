@@ -276,7 +276,7 @@ struct BodyCall {
       return S::template value<I>(task.values());
     } else if constexpr (as_handle<I>) {
       auto* const record = task.accesses()[S::template data_index<I>].queue->data;
-      record->references.fetch_add(1, std::memory_order_relaxed);
+      acquire_handle(record);
       return Argument<I>(record);
     } else {
       return make_view<Traits>(task, S::template data_index<I>);

@@ -311,6 +311,7 @@ private:
   std::atomic<std::uint64_t> outside_spawned_{0};
   std::atomic<std::uint64_t> outside_completed_{0};
   std::atomic<std::uint64_t> outside_merges_{0};
+  std::atomic<std::uint64_t> outside_rejected_{0};
 };
 
 } // namespace hetsched::detail

@@ -72,7 +72,9 @@ Stats ThreadCore<S, P>::raw_stats() const {
     stats.idle += idle;
   }
   stats.merges = sum(&ThreadWorker::merges) + outside_merges_.load(std::memory_order_relaxed);
-  stats.spawned = spawned_total() - stats.merges;
+  auto const rejected =
+      sum(&ThreadWorker::rejected) + outside_rejected_.load(std::memory_order_relaxed);
+  stats.spawned = spawned_total() - stats.merges - rejected;
   stats.failed = sum(&ThreadWorker::failed);
   stats.cancelled = sum(&ThreadWorker::cancelled);
   stats.elapsed = {clock().ns};

@@ -127,10 +127,13 @@ public:
       task.group->state.fetch_sub(1, std::memory_order_relaxed);
     }
     if (worker_ != nullptr) {
+      worker_->rejected.add();
       worker_->completed.add();
     } else {
+      core_.outside_rejected_.fetch_add(1, std::memory_order_relaxed);
       core_.outside_completed_.fetch_add(1, std::memory_order_release);
     }
+    core_.before_sleep(); // another thread may have begun to wait for this task
   }
 
 private:
@@ -252,8 +255,10 @@ void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id, bool stolen) {
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.info.id.value, std::memory_order_relaxed);
   task.children.store(TaskRecord::body_bias, std::memory_order_relaxed);
-  task.cancelled = needs_poisoned(task) ||
-                   (task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed));
+  bool const skipped =
+      task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed);
+  task.failed = !skipped && needs_poisoned(task);
+  task.cancelled = skipped || task.failed;
   bool const merge = task.type_of().kind == TaskKind::merge;
   if (task.cancelled && !merge) {
     worker.cancelled.add();

@@ -213,7 +213,14 @@ std::exception_ptr ThreadCore<S, P>::await_data(AccessQueue& queue, TaskRecord* 
   }
   wait(scope,
        [&] { return waiter.task.state.load(std::memory_order_acquire) == TaskState::running; });
-  auto const error = queue.poisoned() ? queue.domain->failure.peek() : nullptr;
+  std::exception_ptr error;
+  if (queue.poisoned()) {
+    error = queue.domain->failure.peek();
+    if (error == nullptr) { // a group has it, or another thread's sync took it
+      error = std::make_exception_ptr(Error(
+          ErrorCode::cancelled, queue.data->describe(), "was to be written by a task that failed"));
+    }
+  }
   Spawner spawner(*this);
   release_accesses(spawner.host(), waiter.task);
   return error;

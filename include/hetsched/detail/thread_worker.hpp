@@ -140,6 +140,7 @@ struct alignas(64) ThreadWorker {
   Counter spawned;
   Counter completed;
   Counter merges;
+  Counter rejected; // spawns that turned out to be in error: counted as spawned and completed
   Counter executed;
   Counter steals;
   Counter failed;
