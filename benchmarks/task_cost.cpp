@@ -2,9 +2,12 @@
 // What an empty task costs: instructions, counted by callgrind (so the figure is the same on a
 // busy machine), and time.
 //
+//     no_data       n tasks without data: what remains if nothing is computed about dependencies
 //     independent   n tasks on a datum each, read and written
 //     chain         n tasks that read and write one datum
 //     cholesky      the tile Cholesky graph of 40 x 40 tiles: 11480 tasks of one to three data
+//     nested        as no_data, and
+//     nested_chain  as chain, spawned in the body of a task on that datum
 //
 // Every task is spawned one by one, allocated, queued and fetched by the scheduler: one call of
 // spawn and a share of one sync. Data and workers exist before. Instructions are those of one
@@ -29,6 +32,8 @@ using namespace example;
 
 struct Update : hs::Task<1>::Signature<hs::RW<int>> {};
 
+struct Nothing : hs::Task<0>::Signature<> {};
+
 struct Potrf : hs::Task<1>::Signature<hs::RW<int>> {};
 
 struct Trsm : hs::Task<2>::Signature<hs::R<int>, hs::RW<int>> {};
@@ -38,6 +43,11 @@ struct Gemm : hs::Task<3>::Signature<hs::R<int>, hs::R<int>, hs::RW<int>> {};
 template <>
 struct hetsched::TaskBodyCPU<Update> {
   void operator()(int& /*x*/) const {}
+};
+
+template <>
+struct hetsched::TaskBodyCPU<Nothing> {
+  void operator()() const {}
 };
 
 template <>
@@ -70,6 +80,14 @@ struct Case {
 };
 
 template <class Rt>
+std::size_t no_data(Rt& rt, std::vector<hs::Handle<int>> const& /*data*/, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    rt.template spawn<Nothing>()();
+  }
+  return n;
+}
+
+template <class Rt>
 std::size_t independent(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     rt.template spawn<Update>()(data[i]);
@@ -82,6 +100,18 @@ std::size_t chain(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t 
   for (std::size_t i = 0; i < n; ++i) {
     rt.template spawn<Update>()(data[0]);
   }
+  return n;
+}
+
+template <class Rt>
+std::size_t nested(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t n) {
+  rt.spawn()([&data, n](Rt& inner) { no_data(inner, data, n); });
+  return n;
+}
+
+template <class Rt>
+std::size_t nested_chain(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size_t n) {
+  rt.spawn()([&data, n](Rt& inner, int& /*x*/) { chain(inner, data, n); }, hs::read_write(data[0]));
   return n;
 }
 
@@ -104,8 +134,12 @@ std::size_t cholesky(Rt& rt, std::vector<hs::Handle<int>> const& data, std::size
 }
 
 template <class Rt>
-constexpr auto cases = std::to_array<Case<Rt>>(
-    {{"independent", independent<Rt>}, {"chain", chain<Rt>}, {"cholesky", cholesky<Rt>}});
+constexpr auto cases = std::to_array<Case<Rt>>({{"no_data", no_data<Rt>},
+                                                {"independent", independent<Rt>},
+                                                {"chain", chain<Rt>},
+                                                {"cholesky", cholesky<Rt>},
+                                                {"nested", nested<Rt>},
+                                                {"nested_chain", nested_chain<Rt>}});
 
 struct Rounds {
   std::size_t tasks = 0;         // of one round
@@ -255,8 +289,9 @@ int main(int argc, char** argv) {
                   "ns_per_task,\n"
                   "ns_per_task_min."};
   program.add_options = [&](CLI::App& app) {
-    app.add_option("--case", extra.only, "independent, chain, cholesky or all")
-        ->check(CLI::IsMember({"independent", "chain", "cholesky", "all"}));
+    app.add_option("--case", extra.only, "one of the graphs in the table, or all")
+        ->check(CLI::IsMember(
+            {"no_data", "independent", "chain", "cholesky", "nested", "nested_chain", "all"}));
     add_number(app, "--rounds", 0, 1000, extra.rounds, "run so many rounds and print nothing");
   };
   program.defaults.n = 10000;
