@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@ using hetsched::detail::DataRecord;
 using hetsched::detail::DataRegistry;
 using hetsched::detail::Domain;
 using hetsched::detail::make_record;
+using hetsched::detail::Owned;
 using hetsched::detail::Shape;
 
 namespace {
@@ -24,8 +24,8 @@ namespace {
 class Memory {
 public:
   /// A region that is not registered yet.
-  std::unique_ptr<DataRecord> region(std::size_t offset, std::size_t element_bytes, Shape shape) {
-    return make_record(bytes_.data() + offset, shape, element_bytes, domain_, nullptr);
+  Owned<DataRecord> region(std::size_t offset, std::size_t element_bytes, Shape shape) {
+    return make_record(bytes_.data() + offset, shape, element_bytes, domain_);
   }
 
   [[nodiscard]] std::vector<bool> covered(DataRecord const& record) const {
@@ -69,7 +69,7 @@ TEST_CASE("DataRegistry: refuses exactly the regions that share a byte with anot
   for (int program = 0; program < 300; ++program) {
     Memory memory;
     DataRegistry registry(nullptr, [](void*, DataRecord&) {});
-    std::vector<std::unique_ptr<DataRecord>> known;
+    std::vector<Owned<DataRecord>> known;
     for (int k = 0; k < 20; ++k) {
       if (!known.empty() && draw(0, 4) == 0) {
         auto const gone = draw(0, known.size() - 1);
@@ -126,7 +126,7 @@ TEST_CASE("DataRegistry: messages name both data, by name or by address and shap
   DataRegistry registry(nullptr, [](void*, DataRecord&) {});
   auto const named = memory.region(0, 8, {4, 2, 4});
   auto const other = memory.region(8, 8, {3, 1, 3});
-  named->name = std::make_unique<std::string>("A");
+  named->name = "A";
   registry.add_region(*named);
   auto const error = support::error_of([&] { registry.add_region(*other); });
   REQUIRE(error);
