@@ -4,12 +4,11 @@
 #include <doctest/doctest.h>
 
 #ifdef __SANITIZE_THREAD__
-/// Boost.Lockfree's list of free nodes reads a node's link that another thread may just have taken
-/// for a new value; a tagged compare-and-swap then discards what was read. Formally a data race,
-/// and not ours.
+/// Boost.Lockfree's queue reads links of nodes that another thread may just have recycled for a new
+/// value; a tagged compare-and-swap then discards what was read. Formally data races, and not ours.
 extern "C" char const* __tsan_default_suppressions(); // NOLINT: the sanitizer's name
 
 extern "C" char const* __tsan_default_suppressions() { // NOLINT
-  return "race:boost::lockfree::detail::freelist_stack\n";
+  return "race:boost::lockfree::queue\n";
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expected-error: no body for the class of worker that SetArch asks for
-// expected-error: BodyForArch<Gemm, 1>
+// expected-error: BodyForArch<Gemm,
 #include <hetsched/hetsched.hpp>
 
 namespace hs = hetsched;

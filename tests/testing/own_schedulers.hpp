@@ -92,7 +92,7 @@ public:
   hs::Wake push_activated(hs::placement_context auto const& ctx,
                           std::span<hs::TaskId const> tasks,
                           hs::WorkerId worker) {
-    expect(!tasks.empty() && worker && !slots_[worker.index()].running);
+    expect(!tasks.empty() && worker);
     for (auto const task : tasks) {
       static_cast<void>(ctx.task(task));
       shared_.ready.push_back(task);
@@ -118,23 +118,21 @@ public:
     return hs::no_task;
   }
 
-  void prologue(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId worker) {
+  void prologue(hs::context auto const& ctx, hs::TaskId task, hs::WorkerId worker) {
     expect(ctx.can_run(task, worker) && ctx.running(worker) == task);
-    slots_[worker.index()].running = task;
+    slots_[worker.index()].running.push_back(task);
   }
 
-  void epilogue(hs::placement_context auto const& ctx,
-                hs::TaskId task,
-                hs::WorkerId worker,
-                hs::Duration) {
+  void epilogue(hs::context auto const& ctx, hs::TaskId task, hs::WorkerId worker, hs::Duration) {
     static_cast<void>(ctx.task(task));
-    expect(slots_[worker.index()].running == task);
-    slots_[worker.index()].running = hs::no_task;
+    auto& running = slots_[worker.index()].running;
+    expect(ctx.running(worker) == task && !running.empty() && running.back() == task);
+    running.pop_back();
   }
 
   void prepare(hs::placement_context auto const&, hs::TaskGraph const&) {
     for (auto const& slot : slots_) {
-      expect(slot.list.ready.empty() && !slot.running);
+      expect(slot.list.ready.empty() && slot.running.empty());
     }
     expect(shared_.ready.empty());
   }
@@ -142,7 +140,7 @@ public:
 private:
   struct Slot {
     OldestFirst list;
-    hs::TaskId running;
+    std::vector<hs::TaskId> running; // innermost last
     bool popped_none = false;
   };
 

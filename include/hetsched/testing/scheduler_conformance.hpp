@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,10 +23,9 @@ namespace hetsched::testing {
 namespace detail {
 
 /// Every scenario on machines of one class and of several; returns early when the report is full.
-template <class S>
 class Conformance {
 public:
-  Conformance(Options const& options, Make<S> make)
+  Conformance(Options const& options, Make make)
       : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {}
 
   Report run() && {
@@ -40,7 +40,7 @@ public:
             "nested wait",
             options_.seed,
             Threads::one,
-            [](auto& driver) { nested_wait(driver); });
+            [](Driver& driver) { nested_wait(driver); });
     if (options_.threads > 1) {
       many_threads();
     }
@@ -48,14 +48,16 @@ public:
   }
 
 private:
-  template <class F>
-  std::vector<std::uint64_t> in_case(
-      Machine const& machine, char const* scenario, std::uint64_t seed, Threads threads, F&& body) {
+  std::vector<std::uint64_t> in_case(Machine const& machine,
+                                     char const* scenario,
+                                     std::uint64_t seed,
+                                     Threads threads,
+                                     std::function<void(Driver&)> const& body) {
     if (findings_.full()) {
       return {};
     }
     try {
-      Driver<S> driver(machine, scenario, seed, threads, make_, findings_);
+      Driver driver(machine, scenario, seed, threads, make_, findings_);
       body(driver);
       return driver.trace();
     } catch (std::exception const& error) { // hooks' exceptions end in the driver
@@ -69,12 +71,12 @@ private:
   }
 
   void one_thread(Machine const& machine) {
-    in_case(machine, "one push", options_.seed, Threads::one, [](auto& driver) {
-      OnePush<S>(driver).run();
+    in_case(machine, "one push", options_.seed, Threads::one, [](Driver& driver) {
+      OnePush(driver).run();
     });
     for (int k = 0; k < options_.seeds; ++k) {
       auto const seed = options_.seed + static_cast<std::uint64_t>(k);
-      auto const mix = [&](auto& driver) { RandomMix<S>(driver, seed, options_.tasks).run(); };
+      auto const mix = [&](Driver& driver) { RandomMix(driver, seed, options_.tasks).run(); };
       auto const first = in_case(machine, "random mix", seed, Threads::one, mix);
       if (k == 0 && first != in_case(machine, "random mix", seed, Threads::one, mix)) {
         findings_.add(Rule::determinism,
@@ -83,10 +85,10 @@ private:
                       no_worker,
                       "two instances, driven alike, answered differently");
       }
-      in_case(machine, "sleepers", seed, Threads::one, [&](auto& driver) {
-        Sleepers<S>(driver, seed, options_.tasks).run();
+      in_case(machine, "sleepers", seed, Threads::one, [&](Driver& driver) {
+        Sleepers(driver, seed, options_.tasks).run();
       });
-      in_case(machine, "captured graph", seed, Threads::one, [&](auto& driver) {
+      in_case(machine, "captured graph", seed, Threads::one, [&](Driver& driver) {
         captured_graph(driver, seed, options_.tasks);
       });
     }
@@ -100,8 +102,8 @@ private:
         for (int w = 0; w < count; ++w) {
           machine.archs.push_back(w % 2 == 0 ? Arch(ArchHost) : other);
         }
-        in_case(machine, "threads", options_.seed, Threads::many, [&](auto& driver) {
-          Stress<S>(driver, options_.seed, options_.threaded_tasks).run();
+        in_case(machine, "threads", options_.seed, Threads::many, [&](Driver& driver) {
+          Stress(driver, options_.seed, options_.threaded_tasks).run();
         });
       }
     }
@@ -109,11 +111,11 @@ private:
             "handover",
             options_.seed,
             Threads::many,
-            [&](auto& driver) { Handover<S>(driver, options_.handovers).run(); });
+            [&](Driver& driver) { Handover(driver, options_.handovers).run(); });
   }
 
   Options const& options_;
-  Make<S> make_;
+  Make make_;
   Report report_;
   Findings findings_;
 };
@@ -137,13 +139,13 @@ template <class S>
                     std::is_default_constructible_v<S>,
                 "hetsched: Scheduler must be constructible from std::span<WorkerInfo const> or by "
                 "default; see concepts/scheduler.hpp");
-  return detail::Conformance<S>(
+  return detail::Conformance(
              options,
-             [](std::span<WorkerInfo const> workers) {
+             [](std::span<WorkerInfo const> workers) -> std::unique_ptr<detail::Subject> {
                if constexpr (std::is_constructible_v<S, std::span<WorkerInfo const>>) {
-                 return std::make_unique<S>(workers);
+                 return std::make_unique<detail::SubjectOf<S>>(workers);
                } else {
-                 return std::make_unique<S>();
+                 return std::make_unique<detail::SubjectOf<S>>();
                }
              })
       .run();
@@ -152,10 +154,10 @@ template <class S>
 /// The same for a scheduler with knobs.
 template <class S>
 [[nodiscard]] Report check_scheduler(Options const& options, typename S::Config const& config) {
-  return detail::Conformance<S>(options,
-                                [&](std::span<WorkerInfo const> workers) {
-                                  return std::make_unique<S>(workers, config);
-                                })
+  return detail::Conformance(options,
+                             [&](std::span<WorkerInfo const> workers) {
+                               return std::make_unique<detail::SubjectOf<S>>(workers, config);
+                             })
       .run();
 }
 

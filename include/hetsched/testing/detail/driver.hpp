@@ -2,8 +2,9 @@
 #pragma once
 // Calls a scheduler's hooks as an engine does, and judges every answer.
 
-#include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/testing/conformance_report.hpp>
+#include <hetsched/testing/detail/ledger.hpp>
+#include <hetsched/testing/detail/subject.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
 #include <atomic>
@@ -11,10 +12,8 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,103 +22,24 @@
 
 namespace hetsched::testing::detail {
 
-template <class S>
-using Make = std::function<std::unique_ptr<S>(std::span<WorkerInfo const>)>;
-
-/// Seeded choices of the kit itself.
-class Dice {
-public:
-  explicit Dice(std::uint64_t seed) noexcept : state_(scramble(seed)) {}
-
-  /// A number below `count`.
-  [[nodiscard]] std::uint64_t below(std::uint64_t count) noexcept {
-    return scramble(state_ += scramble_step) % count;
-  }
-
-  [[nodiscard]] bool chance(unsigned percent) noexcept { return below(100) < percent; }
-
-private:
-  std::uint64_t state_;
-};
-
-/// The workers that a scenario runs on.
-struct Machine {
-  std::string name;
-  std::vector<Arch> archs;
-};
-
-/// Where the report is filled; from any thread.
-class Findings {
-public:
-  Findings(Report& report, std::size_t limit) noexcept : report_(report), limit_(limit) {}
-
-  /// Drops what the report has already: the same rule in the same scenario.
-  void
-  add(Rule rule, std::string const& where, std::uint64_t seed, WorkerId worker, std::string what) {
-    std::lock_guard const guard(mutex_);
-    for (auto const& [known, place] : known_) {
-      if (known == rule && place == where) {
-        return;
-      }
-    }
-    if (!full()) {
-      known_.emplace_back(rule, where);
-      report_.violations.push_back({rule,
-                                    seed,
-                                    worker,
-                                    std::string(name_of(rule)) + ": " + std::move(what) + " [" +
-                                        where + ", seed " + std::to_string(seed) + "]"});
-    }
-  }
-
-  /// Only between scenarios, and under the lock.
-  [[nodiscard]] bool full() const noexcept { return report_.violations.size() >= limit_; }
-
-private:
-  Report& report_;
-  std::size_t limit_;
-  std::mutex mutex_;
-  std::vector<std::pair<Rule, std::string>> known_;
-};
-
-/// What the kit knows of one task. Those who push and those who take write different fields; they
-/// are read together only while one thread is left.
-struct Entry {
-  ScriptedTask task;
-  std::atomic<bool> pushed{false}; // set before the hook is called
-  std::atomic<bool> taken{false};
-  // of the push; stamps count hook calls, over all threads
-  WorkerId from;
-  Wake wake = Wake::none();
-  std::uint64_t push_begin = 0;
-  std::uint64_t push_end = 0;
-  // of the poll that took it
-  WorkerId taker;
-  bool stolen = false;
-  std::uint64_t take_begin = 0;
-  std::uint64_t take_end = 0;
-};
-
 enum class Threads : bool { one, many };
 
 /// One instance of a scheduler, its context and its tasks. With Threads::many, everything but `add`
 /// and the judgements at the end may be called from any thread, for a worker by one at a time.
-template <class S>
 class Driver {
 public:
-  static_assert(scheduler_for<S, ScriptedContext>,
-                "hetsched: check_scheduler<S> needs a Scheduler; see concepts/scheduler.hpp");
-
   Driver(Machine const& machine,
          std::string_view scenario,
          std::uint64_t seed,
          Threads threads,
-         Make<S> const& make,
+         Make const& make,
          Findings& findings)
       : context_(machine.archs, seed), where_(std::string(scenario) + ", " + machine.name),
-        seed_(seed), threads_(threads), findings_(findings), scheduler_(make(context_.workers())) {}
+        seed_(seed), threads_(threads), findings_(findings), subject_(make(context_.workers())) {}
 
   [[nodiscard]] ScriptedContext& context() noexcept { return context_; }
+
+  [[nodiscard]] PriorityScope priority_scope() const noexcept { return subject_->priority_scope(); }
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return context_.workers(); }
 
@@ -139,14 +59,12 @@ public:
   // ---- hooks ----
 
   void prepare(TaskGraph const& graph) {
-    if constexpr (has_prepare<S, ScriptedContext>) {
-      call([&] { return scheduler_->prepare(context_, graph), 0; }, 0);
-    }
+    call([&] { return subject_->prepare(context_, graph), 0; }, 0);
   }
 
   Wake push(TaskId task, WorkerId from) {
     before_push(task, from);
-    auto const wake = call([&] { return scheduler_->push(context_, task, from); }, Wake::none());
+    auto const wake = call([&] { return subject_->push(context_, task, from); }, Wake::none());
     after_push(task, wake);
     return wake;
   }
@@ -154,12 +72,12 @@ public:
   /// One wake for each task; by `push` each if the scheduler has no push_activated.
   std::vector<Wake> activate(std::span<TaskId const> tasks, WorkerId from) {
     std::vector<Wake> wakes;
-    if constexpr (has_push_activated<S, ScriptedContext>) {
+    if ((subject_->hooks() & hook_push_activated) != 0) {
       for (auto const task : tasks) {
         before_push(task, from);
       }
       auto const wake =
-          call([&] { return scheduler_->push_activated(context_, tasks, from); }, Wake::none());
+          call([&] { return subject_->push_activated(context_, tasks, from); }, Wake::none());
       for (auto const task : tasks) {
         after_push(task, wake);
       }
@@ -175,14 +93,12 @@ public:
   /// pop, and steal if that gave none. Only judged answers count as a task.
   TaskId poll(WorkerId worker) {
     auto begin = stamp();
-    auto task = call([&] { return scheduler_->pop(context_, worker); }, no_task);
+    auto task = call([&] { return subject_->pop(context_, worker); }, no_task);
     bool stolen = false;
-    if constexpr (has_steal<S, ScriptedContext>) {
-      if (!task) {
-        begin = stamp();
-        task = call([&] { return scheduler_->steal(context_, worker); }, no_task);
-        stolen = true;
-      }
+    if (!task && (subject_->hooks() & hook_steal) != 0) {
+      begin = stamp();
+      task = call([&] { return subject_->steal(context_, worker); }, no_task);
+      stolen = true;
     }
     if (!task || spoiled()) {
       note(worker.index(), 0);
@@ -191,18 +107,16 @@ public:
     return accept(task, worker, stolen, begin, stamp()) ? task : no_task;
   }
 
+  /// Bodies of one worker may nest.
   void begin_body(TaskId task, WorkerId worker) {
+    entry(task).outer = context_.running(worker);
     context_.set_running(worker, task);
-    if constexpr (has_prologue<S, ScriptedContext>) {
-      call([&] { return scheduler_->prologue(context_, task, worker), 0; }, 0);
-    }
+    call([&] { return subject_->prologue(context_, task, worker), 0; }, 0);
   }
 
   void end_body(TaskId task, WorkerId worker) {
-    context_.set_running(worker, no_task);
-    if constexpr (has_epilogue<S, ScriptedContext>) {
-      call([&] { return scheduler_->epilogue(context_, task, worker, Duration{1}), 0; }, 0);
-    }
+    call([&] { return subject_->epilogue(context_, task, worker), 0; }, 0);
+    context_.set_running(worker, entry(task).outer);
     context_.finish(task);
   }
 
@@ -303,12 +217,11 @@ private:
   template <class F, class R>
   R call(F&& hook, R otherwise) {
     try {
-      if constexpr (S::threading == Threading::serialized) {
-        std::lock_guard const guard(mutex_);
-        return hook();
-      } else {
-        return hook();
+      std::unique_lock<std::mutex> guard(mutex_, std::defer_lock);
+      if (subject_->threading() == Threading::serialized) {
+        guard.lock();
       }
+      return hook();
     } catch (std::exception const& error) {
       report(Rule::threw, no_worker, std::string("one threw: ") + error.what());
     } catch (...) {
@@ -320,9 +233,9 @@ private:
 
   /// Relaxed unless it matters: the kit is to order no memory that the scheduler leaves unordered.
   [[nodiscard]] std::uint64_t stamp() noexcept {
-    constexpr auto order = S::priority_scope == PriorityScope::none ? std::memory_order_relaxed
-                                                                    : std::memory_order_seq_cst;
-    return clock_.fetch_add(1, order) + 1;
+    return 1 + (priority_scope() == PriorityScope::none
+                    ? clock_.fetch_add(1, std::memory_order_relaxed)
+                    : clock_.fetch_add(1, std::memory_order_seq_cst));
   }
 
   void note(std::uint64_t who, std::uint64_t what) {
@@ -407,11 +320,11 @@ private:
   /// Whether the scheduler promises `a` before `b` to pops of this worker. Which queue a task is in
   /// shows in its push: tasks of one pusher and the same classes with the same answer share one,
   /// the named worker's, or without a name the pusher's own.
-  [[nodiscard]] static bool precedes(Entry const& a, Entry const& b, WorkerId worker) noexcept {
-    if constexpr (S::priority_scope == PriorityScope::none) {
+  [[nodiscard]] bool precedes(Entry const& a, Entry const& b, WorkerId worker) const noexcept {
+    if (priority_scope() == PriorityScope::none) {
       return false;
     }
-    if constexpr (S::priority_scope == PriorityScope::per_queue) {
+    if (priority_scope() == PriorityScope::per_queue) {
       auto const owner = a.wake.target() ? a.wake.target() : a.from;
       if (a.from != b.from || !(a.wake == b.wake) || a.task.archs != b.task.archs ||
           owner != worker) {
@@ -427,7 +340,7 @@ private:
   std::uint64_t seed_;
   Threads threads_;
   Findings& findings_;
-  std::unique_ptr<S> scheduler_;
+  std::unique_ptr<Subject> subject_;
   std::deque<Entry> entries_; // entries stay where they are
   std::mutex mutex_;          // the engine's lock around the hooks of a serialized scheduler
   std::atomic<bool> spoiled_{false};

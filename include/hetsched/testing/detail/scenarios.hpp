@@ -29,10 +29,9 @@ namespace hetsched::testing::detail {
 }
 
 /// Pushes and polls of random workers, from which a worker now and then is kept by a nested wait.
-template <class S>
 class RandomMix {
 public:
-  RandomMix(Driver<S>& driver, std::uint64_t seed, int tasks)
+  RandomMix(Driver& driver, std::uint64_t seed, int tasks)
       : driver_(driver), dice_(seed), left_(tasks) {}
 
   void run() {
@@ -95,7 +94,7 @@ private:
     }
   }
 
-  Driver<S>& driver_;
+  Driver& driver_;
   Dice dice_;
   int left_;
   std::uint32_t last_group_ = 0;
@@ -103,8 +102,7 @@ private:
 
 /// Each worker in turn waits in a nested sync, with tasks from before the wait and children in the
 /// queues, all of a class that it has alone: it must find the children, though nobody else polls.
-template <class S>
-void nested_wait(Driver<S>& driver) {
+inline void nested_wait(Driver& driver) {
   constexpr std::uint32_t group = 7;
   for (auto const& info : driver.workers()) {
     auto const archs = ArchMask::only(info.arch);
@@ -156,8 +154,7 @@ draw_graph(Dice& dice, std::span<WorkerInfo const> workers, std::uint32_t size) 
 
 /// Runs a captured graph twice: prepare, the nodes without predecessors from outside in program
 /// order, then each completion activates what it makes ready.
-template <class S>
-void captured_graph(Driver<S>& driver, std::uint64_t seed, int tasks) {
+inline void captured_graph(Driver& driver, std::uint64_t seed, int tasks) {
   Dice dice(seed);
   auto const graph = draw_graph(dice, driver.workers(), static_cast<std::uint32_t>(tasks / 2 + 1));
   for (int round = 0; round < 2 && !driver.spoiled(); ++round) {

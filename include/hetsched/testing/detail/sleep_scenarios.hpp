@@ -19,10 +19,9 @@ namespace hetsched::testing::detail {
 
 /// All workers sleep but, when a worker pushes, that one: it polls when its body is done. Of the
 /// sleepers only one that the answer designates gets up; every choice is tried in turn.
-template <class S>
 class OnePush {
 public:
-  explicit OnePush(Driver<S>& driver) : driver_(driver) {}
+  explicit OnePush(Driver& driver) : driver_(driver) {}
 
   void run() {
     std::vector<ArchMask> masks{{}};
@@ -103,15 +102,14 @@ private:
     }
   }
 
-  Driver<S>& driver_;
+  Driver& driver_;
 };
 
 /// Workers run tasks of some length, fall asleep when a poll gives nothing, and are woken as the
 /// engine of threads does it. At the end nobody may sleep beside a task.
-template <class S>
 class Sleepers {
 public:
-  Sleepers(Driver<S>& driver, std::uint64_t seed, int tasks)
+  Sleepers(Driver& driver, std::uint64_t seed, int tasks)
       : driver_(driver), dice_(seed), left_(tasks), workers_(driver.workers().size()) {}
 
   void run() {
@@ -220,7 +218,7 @@ private:
     }
   }
 
-  Driver<S>& driver_;
+  Driver& driver_;
   Dice dice_;
   int left_;
   std::vector<Worker> workers_;

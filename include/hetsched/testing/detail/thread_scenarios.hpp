@@ -14,10 +14,9 @@ namespace hetsched::testing::detail {
 
 /// One thread per worker and two outside. The outside threads push roots; each root's body pushes
 /// two children and waits for descendants a while, or its completion activates both.
-template <class S>
 class Stress {
 public:
-  Stress(Driver<S>& driver, std::uint64_t seed, int tasks) : driver_(driver) {
+  Stress(Driver& driver, std::uint64_t seed, int tasks) : driver_(driver) {
     Dice dice(seed);
     auto const roots = static_cast<std::size_t>(std::max(tasks / 3, 1));
     for (std::size_t i = 0; i < 3 * roots; ++i) {
@@ -52,14 +51,16 @@ public:
     }
     driver_.drain([this](TaskId task, WorkerId worker) { execute(task, worker); });
     driver_.judge();
-    if (!driver_.spoiled() && !waits) {
+    if (!driver_.spoiled() && !waits()) {
       driver_.judge_priorities();
     }
   }
 
 private:
   /// Where the scheduler promises an order, nobody waits: the judgement knows of no restrictions.
-  static constexpr bool waits = S::priority_scope == PriorityScope::none;
+  [[nodiscard]] bool waits() const noexcept {
+    return driver_.priority_scope() == PriorityScope::none;
+  }
 
   void work(WorkerId id) {
     constexpr int patience = 100; // what is then left is found by `drain`, or lost
@@ -89,12 +90,12 @@ private:
 
   void wait_for_children(std::size_t root, WorkerId worker) {
     auto const outer = driver_.context().restricted_to(worker);
-    if (waits) {
+    if (waits()) {
       driver_.context().restrict_to(worker, static_cast<std::uint32_t>(root + 1));
     }
     driver_.push(ids_[roots_ + 2 * root], worker);
     driver_.push(ids_[roots_ + 2 * root + 1], worker);
-    for (int polls = 0; waits && polls < 3; ++polls) {
+    for (int polls = 0; waits() && polls < 3; ++polls) {
       if (auto const task = driver_.poll(worker)) {
         execute(task, worker);
       }
@@ -102,7 +103,7 @@ private:
     driver_.context().restrict_to(worker, outer);
   }
 
-  Driver<S>& driver_;
+  Driver& driver_;
   std::vector<TaskId> ids_;
   std::size_t roots_ = 0;
   std::atomic<bool> all_pushed_{false};
@@ -110,10 +111,9 @@ private:
 
 /// One push races against one worker that falls asleep: it announces that and polls; the pusher
 /// pushes and looks for announcements. If neither sees the other, the task is left to nobody.
-template <class S>
 class Handover {
 public:
-  Handover(Driver<S>& driver, int rounds) : driver_(driver) {
+  Handover(Driver& driver, int rounds) : driver_(driver) {
     for (int i = 0; i < rounds; ++i) {
       ids_.push_back(driver.add({}));
     }
@@ -181,7 +181,7 @@ private:
     }
   }
 
-  Driver<S>& driver_;
+  Driver& driver_;
   std::vector<TaskId> ids_;
   std::atomic<bool> announced_{false};
   bool saw_sleeper_ = false;

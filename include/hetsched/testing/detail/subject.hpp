@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A scheduler behind virtual functions: all the rest of the kit is then compiled once, not once for
+// each scheduler.
+
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/testing/scripted_context.hpp>
+
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace hetsched::testing::detail {
+
+/// The hooks of some scheduler; a missing optional one does nothing.
+class Subject {
+public:
+  Subject() = default;
+  Subject(Subject const&) = delete;
+  Subject& operator=(Subject const&) = delete;
+  virtual ~Subject() = default;
+
+  [[nodiscard]] virtual Threading threading() const noexcept = 0;
+  [[nodiscard]] virtual PriorityScope priority_scope() const noexcept = 0;
+  [[nodiscard]] virtual unsigned hooks() const noexcept = 0; // bits of Hook
+
+  virtual Wake push(ScriptedContext const& ctx, TaskId task, WorkerId from) = 0;
+  virtual Wake
+  push_activated(ScriptedContext const& ctx, std::span<TaskId const> tasks, WorkerId from) = 0;
+  virtual TaskId pop(ScriptedContext const& ctx, WorkerId worker) = 0;
+  virtual TaskId steal(ScriptedContext const& ctx, WorkerId thief) = 0;
+  virtual void prologue(ScriptedContext const& ctx, TaskId task, WorkerId worker) = 0;
+  virtual void epilogue(ScriptedContext const& ctx, TaskId task, WorkerId worker) = 0;
+  virtual void prepare(ScriptedContext const& ctx, TaskGraph const& graph) = 0;
+};
+
+using Make = std::function<std::unique_ptr<Subject>(std::span<WorkerInfo const>)>;
+
+template <class S>
+class SubjectOf final : public Subject {
+public:
+  static_assert(scheduler_for<S, ScriptedContext>,
+                "hetsched: check_scheduler<S> needs a Scheduler; see concepts/scheduler.hpp");
+
+  template <class... Arguments>
+  explicit SubjectOf(Arguments const&... arguments) : scheduler_(arguments...) {}
+
+  [[nodiscard]] Threading threading() const noexcept override { return S::threading; }
+
+  [[nodiscard]] PriorityScope priority_scope() const noexcept override { return S::priority_scope; }
+
+  [[nodiscard]] unsigned hooks() const noexcept override { return hooks_of<S, ScriptedContext>(); }
+
+  Wake push(ScriptedContext const& ctx, TaskId task, WorkerId from) override {
+    return scheduler_.push(ctx, task, from);
+  }
+
+  Wake push_activated(ScriptedContext const& ctx,
+                      std::span<TaskId const> tasks,
+                      WorkerId from) override {
+    if constexpr (has_push_activated<S, ScriptedContext>) {
+      return scheduler_.push_activated(ctx, tasks, from);
+    } else {
+      return Wake::none();
+    }
+  }
+
+  TaskId pop(ScriptedContext const& ctx, WorkerId worker) override {
+    return scheduler_.pop(ctx, worker);
+  }
+
+  TaskId steal(ScriptedContext const& ctx, WorkerId thief) override {
+    if constexpr (has_steal<S, ScriptedContext>) {
+      return scheduler_.steal(ctx, thief);
+    } else {
+      return no_task;
+    }
+  }
+
+  void prologue(ScriptedContext const& ctx, TaskId task, WorkerId worker) override {
+    if constexpr (has_prologue<S, ScriptedContext>) {
+      scheduler_.prologue(ctx, task, worker);
+    }
+  }
+
+  void epilogue(ScriptedContext const& ctx, TaskId task, WorkerId worker) override {
+    if constexpr (has_epilogue<S, ScriptedContext>) {
+      scheduler_.epilogue(ctx, task, worker, Duration{1});
+    }
+  }
+
+  void prepare(ScriptedContext const& ctx, TaskGraph const& graph) override {
+    if constexpr (has_prepare<S, ScriptedContext>) {
+      scheduler_.prepare(ctx, graph);
+    }
+  }
+
+private:
+  S scheduler_;
+};
+
+} // namespace hetsched::testing::detail
