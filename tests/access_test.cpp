@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -144,6 +145,23 @@ TEST_CASE_TEMPLATE("access: commuting tasks exclude each other, also on two data
   rt.sync();
   CHECK(x == 600);
   CHECK(y == 600);
+}
+
+TEST_CASE("access: commuting tasks take turns in time that grows as their number") {
+  hs::Runtime<> rt(on_cpus(2));
+  int x = 0;
+  auto const hx = rt.data(x);
+  auto const seconds_for = [&](int tasks) {
+    auto const begin = std::chrono::steady_clock::now();
+    rt.spawn()([](int& v) { v = 0; }, hs::write(hx));
+    for (int k = 0; k < tasks; ++k) {
+      rt.spawn()(Add{}, hs::commute(hx), 1);
+    }
+    rt.sync();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  CHECK(seconds_for(20000) < 20); // were every waiter asked at every turn: hours
+  CHECK(x == 20000);
 }
 
 //   wait at the gate, write y --> read y, commute x        the last task overtakes the one that

@@ -90,9 +90,9 @@ TEST_CASE_TEMPLATE("nested: recursion with sync gives the sum, under any limit o
       auto config = on_cpus(cpus);
       config.max_live_tasks = max_live;
       hs::Runtime<Scheduler> rt(config);
-      std::vector<long> v(65);
+      std::vector<long> v(33);
       std::iota(v.begin(), v.end(), 0);
-      std::vector<long> sums(6);
+      std::vector<long> sums(4);
       auto const hv = rt.data(v);
       std::vector<hs::Handle<long>> hsums;
       for (auto& sum : sums) {
@@ -100,7 +100,7 @@ TEST_CASE_TEMPLATE("nested: recursion with sync gives the sum, under any limit o
         rt.template spawn<SumOf>()(hv, hsums.back());
       }
       rt.sync();
-      REQUIRE(sums == std::vector<long>(6, 64 * 65 / 2));
+      REQUIRE(sums == std::vector<long>(4, 32 * 33 / 2));
     }
   }
 }

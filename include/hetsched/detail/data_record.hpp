@@ -123,7 +123,8 @@ struct AccessQueue {
   std::uint32_t waiting = 0;
   Access* head = nullptr;
   Access* tail = nullptr;
-  Access* token_waiters = nullptr;
+  Access* token_waiters = nullptr; // commuting tasks, first come first served
+  Access* last_token_waiter = nullptr;
   ReductionOps const* active_op = nullptr;
   ReductionOps const* last_op = nullptr;
   PrivateCopy* copies = nullptr; // contributions not in use by a running task

@@ -46,12 +46,10 @@ inline bool take_tokens(TaskRecord& task) {
     }
   }
   if (busy != nullptr) {
+    auto& queue = *busy->queue;
     busy->next = nullptr;
-    auto** link = &busy->queue->token_waiters; // at the end: first come, first served
-    while (*link != nullptr) {
-      link = &(*link)->next;
-    }
-    *link = busy;
+    (queue.token_waiters == nullptr ? queue.token_waiters : queue.last_token_waiter->next) = busy;
+    queue.last_token_waiter = busy;
   }
   auto* const parked_with = busy == nullptr ? nullptr : busy->queue;
   for (auto* access : order) {
@@ -177,19 +175,46 @@ int merge_all(Host& host, Domain& domain) {
   }
 }
 
-/// Ends one access; returns the accesses granted by that.
-inline Access* end_access(Access& access, bool failed, Access** retry) {
+/// Ends one access; returns the accesses granted by that. If it gave back a token that others wait
+/// for, *token is set, for pass_token.
+inline Access* end_access(Access& access, bool failed, AccessQueue** token) {
   auto& queue = *access.queue;
   std::lock_guard const guard(queue.lock);
   if (access.mode == AccessMode::commute) {
     queue.token_taken = false;
-    *retry = std::exchange(queue.token_waiters, nullptr);
+    if (queue.token_waiters != nullptr) {
+      queue.domain->references.fetch_add(1, std::memory_order_relaxed);
+      queue.data->references.fetch_add(1, std::memory_order_relaxed);
+      *token = &queue;
+    }
   } else if (access.buffer != nullptr && access.mode == AccessMode::reduce) {
     auto* const copy = PrivateCopy::of(access.buffer);
     copy->next = queue.copies;
     queue.copies = copy;
   }
   return queue.dequeue(failed);
+}
+
+/// Lets tasks that are parked with a free token try again, until one of them has it or none is
+/// left. The references taken by end_access keep the queue: the tasks may run to their ends and the
+/// datum go while this one looks for more.
+template <class Host>
+void pass_token(Host& host, AccessQueue& queue) {
+  auto* const domain = queue.domain;
+  auto* const data = queue.data;
+  auto next_waiter = [&]() -> Access* {
+    std::lock_guard const guard(queue.lock);
+    auto* const waiter = queue.token_taken ? nullptr : queue.token_waiters;
+    if (waiter != nullptr) {
+      queue.token_waiters = waiter->next;
+    }
+    return waiter;
+  };
+  while (auto* const waiter = next_waiter()) {
+    granted(host, task_of(*waiter));
+  }
+  release_record(data);
+  release_domain(domain);
 }
 
 /// Ends all accesses of a task that has completed and hands on the tasks that this makes ready.
@@ -201,12 +226,10 @@ void release_accesses(Host& host, TaskRecord& task) {
       continue;
     }
     bool const failed = task.failed || (skipped && access.queue->poisoned());
-    Access* retry = nullptr;
-    grant_chain(host, end_access(access, failed && writes(access.mode), &retry));
-    while (retry != nullptr) {
-      auto& waiter = task_of(*retry);
-      retry = retry->next;
-      granted(host, waiter);
+    AccessQueue* token = nullptr;
+    grant_chain(host, end_access(access, failed && writes(access.mode), &token));
+    if (token != nullptr) {
+      pass_token(host, *token);
     }
   }
 }
