@@ -23,10 +23,10 @@ using hs::testing::check_scheduler;
 using hs::testing::Options;
 using hs::testing::Rule;
 
-#ifdef __SANITIZE_THREAD__
-constexpr int seeds = 2; // it is the threads that matter here
+#ifdef __SANITIZE_THREAD__ // it is the threads that matter here
+constexpr Options options{.seeds = 1, .threaded_tasks = 600};
 #else
-constexpr int seeds = 10;
+constexpr Options options{};
 #endif
 
 } // namespace
@@ -50,17 +50,17 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    own::OldestFirst,
                    own::NewestFirst,
                    own::EveryHook) {
-  auto const report = check_scheduler<S>({.seeds = seeds});
+  auto const report = check_scheduler<S>(options);
   CHECK_MESSAGE(report.ok(), report.text());
   CHECK(report.text().empty());
 }
 
 TEST_CASE("check_scheduler: up to eight threads") {
-  Options const options{.seeds = 1, .tasks = 20, .threads = 8, .threaded_tasks = 600};
+  Options const wide{.seeds = 1, .tasks = 20, .threads = 8, .threaded_tasks = 600};
 
-  auto const stealing = check_scheduler<hs::policies::WorkStealing<>>(options);
-  auto const central = check_scheduler<hs::policies::Priority<>>(options);
-  auto const own = check_scheduler<own::NewestFirst>(options);
+  auto const stealing = check_scheduler<hs::policies::WorkStealing<>>(wide);
+  auto const central = check_scheduler<hs::policies::Priority<>>(wide);
+  auto const own = check_scheduler<own::NewestFirst>(wide);
 
   CHECK_MESSAGE(stealing.ok(), stealing.text());
   CHECK_MESSAGE(central.ok(), central.text());
