@@ -106,7 +106,7 @@ public:
   [[nodiscard]] PerfModel const& model() const noexcept { return model_; }
 
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
-    return {workers_[worker.index()]->running.load(std::memory_order_relaxed)};
+    return {workers_[worker.index()]->running.load(std::memory_order_acquire)};
   }
 
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
