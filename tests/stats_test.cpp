@@ -332,4 +332,59 @@ TEST_CASE("attributes: a class of worker that the runtime lacks is an error at t
   CHECK(rt.stats().spawned == 2);
 }
 
+namespace {
+
+/// Newest or oldest task first, as its knob says.
+class OneEnd {
+public:
+  static constexpr auto threading = hs::Threading::serialized;
+  static constexpr auto priority_scope = hs::PriorityScope::none;
+
+  struct Config {
+    bool newest_first = false;
+  };
+
+  explicit OneEnd(std::span<hs::WorkerInfo const> /*workers*/) {}
+
+  OneEnd(std::span<hs::WorkerInfo const> /*workers*/, Config const& config) : config_(config) {}
+
+  hs::Wake push(hs::placement_context auto const&, hs::TaskId task, hs::WorkerId) {
+    ready_.push_back(task);
+    return hs::Wake::any();
+  }
+
+  hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      auto const at = config_.newest_first ? ready_.size() - 1 - i : i;
+      if (auto const task = ready_[at]; ctx.can_run(task, worker)) {
+        ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(at));
+        return task;
+      }
+    }
+    return hs::no_task;
+  }
+
+private:
+  Config config_;
+  std::vector<hs::TaskId> ready_;
+};
+
+std::vector<int> order_of(hs::Runtime<OneEnd>& rt) {
+  std::vector<int> order;
+  for (int i = 0; i < 3; ++i) {
+    rt.spawn()([&order, i] { order.push_back(i); });
+  }
+  rt.sync();
+  return order;
+}
+
+} // namespace
+
+TEST_CASE("Runtime: hands the scheduler its knobs") {
+  hs::Runtime<OneEnd> as_made(on_cpus(1));
+  hs::Runtime<OneEnd> newest_first(on_cpus(1), OneEnd::Config{.newest_first = true});
+  CHECK(order_of(as_made) == std::vector<int>{0, 1, 2});
+  CHECK(order_of(newest_first) == std::vector<int>{2, 1, 0});
+}
+
 TEST_SUITE_END();

@@ -42,11 +42,12 @@ template <class Scheduler, class Cache, class PerfModel, class Engine>
 class Runtime {
 public:
   /// Throws Error(bad_config).
-  explicit Runtime(Config const& config = {})
-      : core_(new Core(detail::resolve_config(config), this)),
-        registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
-          static_cast<Runtime*>(rt)->await_unused(record);
-        })) {}
+  explicit Runtime(Config const& config = {}) : Runtime(Made{}, config) {}
+
+  /// The same; `knobs` is the scheduler's own `Config`.
+  template <class Knobs>
+    requires std::is_constructible_v<Scheduler, std::span<WorkerInfo const>, Knobs const&>
+  Runtime(Config const& config, Knobs const& knobs) : Runtime(Made{}, config, knobs) {}
 
   Runtime(Runtime const&) = delete;
   Runtime& operator=(Runtime const&) = delete;
@@ -288,6 +289,15 @@ public:
 
 private:
   using Core = typename detail::CheckedCore<Engine, Scheduler, Cache, PerfModel>::Type;
+
+  struct Made {}; // tells the constructor that makes the parts
+
+  template <class... Knobs>
+  Runtime(Made, Config const& config, Knobs const&... knobs)
+      : core_(new Core(detail::resolve_config(config), this, knobs...)),
+        registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
+          static_cast<Runtime*>(rt)->await_unused(record);
+        })) {}
 
   void check_usable(char const* operation) const {
     if (forked_.happened()) {

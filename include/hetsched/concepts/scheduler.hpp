@@ -22,18 +22,17 @@ class TaskGraph;
 ///   static constexpr PriorityScope priority_scope
 ///     none; per_queue; global: no pop returns a task while a strictly higher one that this worker
 ///     can run has completed its push; first come first served among equals. Stealing is outside.
-/// Construction: from (std::span<WorkerInfo const>) or by default. A nested `Config` aggregate,
-/// where
-///   there is one, is the constructor's second argument.
+/// Construction: from (std::span<WorkerInfo const>) or by default. A scheduler with knobs has a
+///   nested aggregate `Config` and takes it as the constructor's second argument: what was given to
+///   the runtime, `Runtime(Config{...}, S::Config{...})`.
 ///
 /// Hooks (each takes the context first, by const reference)
 ///   Wake push(ctx, task, worker)
 ///     A ready task appears, in the spawning thread; worker is no_worker outside the runtime's
 ///     threads. Some worker can run it. O(1) expected; may be the cost of every spawn.
-///   Wake push_activated(ctx, std::span<TaskId const>, worker)              optional; else push
-///   each
+///   Wake push_activated(ctx, std::span<TaskId const>, worker)              optional
 ///     `worker`'s finished task made these ready. Wake::any() wakes one for each task;
-///     Wake::worker(w) that worker.
+///     Wake::worker(w) that worker. Without it each is pushed.
 ///   TaskId pop(ctx, worker)
 ///     What the worker runs next, or no_task. From then on it is the worker's. Must answer only
 ///     tasks with ctx.can_run(task, worker), and sees every task that this worker alone can reach.

@@ -39,8 +39,10 @@ class ThreadCore {
 public:
   using Context = ThreadContext<ThreadCore>;
 
-  /// `runtime` is what task bodies get as their runtime.
-  ThreadCore(Config const& config, void* runtime)
+  /// `runtime` is what task bodies get as their runtime; `knobs` the scheduler's Config, or
+  /// nothing.
+  template <class... Knobs>
+  ThreadCore(Config const& config, void* runtime, Knobs const&... knobs)
       : runtime_(runtime), placement_(place_workers(config)),
         infos_(static_cast<std::size_t>(placement_.workers),
                [this](std::size_t w) {
@@ -53,7 +55,7 @@ public:
                    RandomStream seeds(config.seed.value_or(1) + 1000003U * (w + 1));
                    return ThreadWorker(this, infos_[w], depot_, seeds.next());
                  }),
-        scheduler_(make_scheduler(workers())), parking_(placement_.workers),
+        scheduler_(make_scheduler(workers(), knobs...)), parking_(placement_.workers),
         max_live_(config.max_live_tasks.value_or(0)), timing_(config.timing.value_or(false)),
         outside_pool_(depot_), outside_random_(config.seed.value_or(1)) {
     try {
@@ -110,7 +112,7 @@ public:
   [[nodiscard]] PerfModel const& model() const noexcept { return model_; }
 
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
-    return {workers_[worker.index()].running.load(std::memory_order_relaxed)};
+    return {workers_[worker.index()].running.load(std::memory_order_acquire)};
   }
 
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
@@ -208,9 +210,11 @@ private:
     return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
   }
 
-  static Scheduler make_scheduler(std::span<WorkerInfo const> workers) {
-    if constexpr (std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
-      return Scheduler(workers);
+  template <class... Knobs>
+  static Scheduler make_scheduler(std::span<WorkerInfo const> workers, Knobs const&... knobs) {
+    if constexpr (sizeof...(knobs) != 0 ||
+                  std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
+      return Scheduler(workers, knobs...);
     } else {
       return Scheduler();
     }

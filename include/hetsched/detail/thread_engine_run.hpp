@@ -264,9 +264,9 @@ void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id, bool stolen) {
     worker.cancelled.add();
   } else {
     auto const outer = worker.running.load(std::memory_order_relaxed);
-    worker.running.store(id.value, std::memory_order_relaxed);
+    worker.running.store(id.value, std::memory_order_release);
     run_body(worker, task);
-    worker.running.store(outer, std::memory_order_relaxed);
+    worker.running.store(outer, std::memory_order_release);
     if (!merge) {
       worker.executed.add();
       worker.steals.add(stolen ? 1 : 0);
