@@ -320,6 +320,7 @@ private:
 
 } // namespace hetsched::detail
 
+#include <hetsched/detail/thread_engine_host.hpp>
 #include <hetsched/detail/thread_engine_report.hpp>
 #include <hetsched/detail/thread_engine_run.hpp>
 #include <hetsched/detail/thread_engine_wait.hpp>
