@@ -84,6 +84,17 @@ private:
   std::atomic<int> most_{0};
 };
 
+int first_usable() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  sched_getaffinity(0, sizeof mask, &mask);
+  int first = 0;
+  while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &mask)) {
+    ++first;
+  }
+  return first;
+}
+
 } // namespace
 
 TEST_SUITE_BEGIN("config");
@@ -192,12 +203,25 @@ TEST_CASE("config: more workers than cores are told of once in a process") {
 }
 
 TEST_CASE("config: (oversubscribed)" * doctest::skip()) {
+  int const place = first_usable();
   for (int const cpus : {1, 2, 2, 3}) {
     hs::Config config;
-    config.places = {0};
+    config.places = {place};
     config.cpus = cpus;
     config.bind = hs::Bind::none;
     hs::Runtime<> const rt(config);
+  }
+}
+
+TEST_CASE("config: a core that this process may not use is an error") {
+  for (int const place : {-1, 8000, 1 << 30}) {
+    hs::Config config;
+    config.places = {first_usable(), place};
+    auto const error = error_of([&] { hs::Runtime<> const rt(config); });
+    REQUIRE(error);
+    CHECK(error->code() == hs::ErrorCode::bad_config);
+    CHECK(error->culprit() == "Config::places");
+    CHECK(std::string(error->what()).find("core " + std::to_string(place)) != std::string::npos);
   }
 }
 
@@ -205,10 +229,7 @@ TEST_CASE("config: workers are bound to the places given, and the waiting thread
   cpu_set_t mask;
   CPU_ZERO(&mask);
   REQUIRE(sched_getaffinity(0, sizeof mask, &mask) == 0);
-  int first = 0;
-  while (!CPU_ISSET(first, &mask)) {
-    ++first;
-  }
+  int const first = first_usable();
   hs::Config config;
   config.cpus = 1;
   config.bind = hs::Bind::cores;

@@ -115,9 +115,25 @@ struct Placement {
   }
 };
 
+/// Throws Error(bad_config) if this process may not use one of the cores.
+inline void check_places(std::vector<int> const& places) {
+  CpuSet usable;
+  if (sched_getaffinity(0, usable.bytes(), usable.get()) != 0) {
+    return; // not known
+  }
+  for (int const cpu : places) {
+    if (cpu < 0 || cpu >= usable.capacity() || !usable.has(cpu)) {
+      throw Error(ErrorCode::bad_config,
+                  "Config::places",
+                  "core " + std::to_string(cpu) + " is not one that this process may use");
+    }
+  }
+}
+
 [[nodiscard]] inline Placement place_workers(Config const& config) {
   Placement placement;
   placement.places = config.places.empty() ? usable_places() : config.places;
+  check_places(placement.places);
   auto available = static_cast<int>(placement.places.size());
   if (int const quota = cgroup_cpus(); quota > 0) {
     available = std::min(available, quota);
