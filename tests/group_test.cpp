@@ -197,6 +197,31 @@ TEST_CASE("group: sync(group) from one of its tasks, or a child of one, is an er
   CHECK(childs == hs::ErrorCode::bad_call);
 }
 
+TEST_CASE("group: a child's failure in it spoils the data of the parent that did not sync") {
+  for (bool const asks : {false, true}) {
+    hs::Runtime<> rt(on_cpus(2));
+    int x = 0;
+    int y = 0;
+    auto const hx = rt.data(x);
+    auto const hy = rt.data(y);
+    hs::TaskGroup group(rt);
+    rt.spawn()(
+        [&](hs::Runtime<>& inner, int& /*v*/) {
+          inner.spawn(hs::in(group))([](int& /*v*/) { throw std::runtime_error("bad child"); },
+                                     hs::write(hx));
+          if (asks) { // then the parent has seen to it
+            inner.sync();
+          }
+        },
+        hs::write(hx));
+    rt.spawn()([](int const& /*from*/, int& to) { to = 1; }, hs::read(hx), hs::write(hy));
+    rt.sync();
+    CHECK(y == (asks ? 1 : 0));
+    CHECK(message_of([&] { rt.sync(group); }) == "bad child");
+    CHECK(rt.stats().cancelled == (asks ? 0 : 1));
+  }
+}
+
 TEST_CASE_TEMPLATE("group: a body may make one for its children, and sync on it",
                    Scheduler,
                    HETSCHED_ALL_SCHEDULERS) {

@@ -244,6 +244,17 @@ void release_accesses(Host& host, TaskRecord& task) {
   return false;
 }
 
+/// Whether children of a task that is over have spoilt data that it declared, and it did not sync
+/// since: their failure may be in a group's hands, but what waits for the parent must not run.
+[[nodiscard]] inline bool leaves_poison(Domain const& domain) noexcept {
+  for (auto const* queue = domain.inherited; queue != nullptr; queue = queue->next_inherited) {
+    if (queue->poisoned()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // ---- reductions ----
 
 /// Gives a CW access a private copy holding neutral elements.

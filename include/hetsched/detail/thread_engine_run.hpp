@@ -148,6 +148,7 @@ TaskRecord* ThreadCore<S, P>::complete(ThreadWorker& worker, TaskRecord& task) {
       task.failed = true;
       pass_up(task, std::move(failure));
     }
+    task.failed = task.failed || leaves_poison(*task.domain);
     release_domain(task.domain);
     task.domain = nullptr;
   }
