@@ -42,8 +42,8 @@ struct Config {
   std::optional<std::uint64_t> seed = {};
   /// Times every body, for `Stats::types`.
   std::optional<bool> timing = {};
-  /// Cores to use, in order, by the operating system's numbers, of those in the affinity mask of the
-  /// thread that makes the runtime; empty: all of these (see also hwloc.hpp).
+  /// Cores to use, in order, by the operating system's numbers, of those in the affinity mask of
+  /// the thread that makes the runtime; empty: all of these (see also hwloc.hpp).
   std::vector<int> places = {};
 };
 
