@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <ctime>
@@ -25,11 +26,19 @@ std::chrono::nanoseconds cpu_time() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// The share of one core that the process uses while the calling thread sleeps.
-double load(std::chrono::milliseconds time) {
-  auto const before = cpu_time();
-  std::this_thread::sleep_for(time);
-  return std::chrono::duration<double>(cpu_time() - before) / std::chrono::duration<double>(time);
+constexpr double limit = 0.02; // of a core; a worker that spins uses all of one, all the time
+
+/// The share of one core that the process uses while the calling thread sleeps: the least of some
+/// measurements, because a busy machine or a sanitizer may put other work into one.
+double load() {
+  constexpr std::chrono::duration<double> time = std::chrono::milliseconds(200);
+  double least = 1;
+  for (int attempt = 0; attempt < 5 && least >= limit; ++attempt) {
+    auto const before = cpu_time();
+    std::this_thread::sleep_for(time);
+    least = std::min(least, std::chrono::duration<double>(cpu_time() - before) / time);
+  }
+  return least;
 }
 
 } // namespace
@@ -44,7 +53,7 @@ TEST_CASE_TEMPLATE("idle: costs no CPU time", Scheduler, HETSCHED_ALL_SCHEDULERS
   rt.sync();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
 
-  CHECK(load(std::chrono::milliseconds(200)) < 0.02); // one that spins: 1
+  CHECK(load() < limit);
 }
 
 TEST_CASE_TEMPLATE("idle: so do workers that wait for the one that works",
@@ -56,12 +65,12 @@ TEST_CASE_TEMPLATE("idle: so do workers that wait for the one that works",
   rt.spawn()([&](Rt& inner) {
     inner.spawn()([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      measured = load(std::chrono::milliseconds(200));
+      measured = load();
     });
     inner.sync();
   });
   rt.sync();
-  CHECK(measured < 0.02);
+  CHECK(measured < limit);
 }
 
 TEST_CASE_TEMPLATE("idle: a task wakes a sleeping worker, with nobody in sync",

@@ -6,7 +6,6 @@
 
 #include <hwloc.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -70,13 +69,14 @@ struct FreeBitmap {
     bool const same = core != nullptr && !found.empty() && found.back().core == core;
     found.push_back({core, static_cast<int>(pu->os_index), same ? found.back().sibling + 1 : 0});
   }
-  std::stable_sort(found.begin(), found.end(), [](Found const& a, Found const& b) {
-    return a.sibling < b.sibling;
-  });
 
   std::vector<int> places;
-  for (auto const& entry : found) {
-    places.push_back(entry.cpu);
+  for (int sibling = 0; places.size() < found.size(); ++sibling) {
+    for (auto const& entry : found) {
+      if (entry.sibling == sibling) {
+        places.push_back(entry.cpu);
+      }
+    }
   }
   if (places.empty()) {
     throw Error(ErrorCode::bad_config, "hwloc", "found no core that this thread may use");
