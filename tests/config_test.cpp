@@ -300,6 +300,29 @@ TEST_CASE_TEMPLATE("config: max_live_tasks bounds how far spawning runs ahead",
   }
 }
 
+TEST_CASE("config: a thread held back by max_live_tasks works when nobody else does") {
+  // The others may leave for good while it waits, with its tasks still to be run.
+  auto config = on_cpus(1);
+  config.max_live_tasks = 2;
+  for (int round = 0; round < 300; ++round) {
+    hs::Runtime<hs::policies::Random<>> rt(config);
+    std::atomic<int> ran{0};
+    auto const program = [&] {
+      for (int k = 0; k < 8; ++k) {
+        rt.spawn()([&ran] { ++ran; });
+      }
+      if (round % 2 == 0) {
+        rt.sync();
+      }
+    };
+    std::thread other(program);
+    program();
+    other.join();
+    rt.sync();
+    REQUIRE(ran == 16);
+  }
+}
+
 TEST_CASE("config: without a limit all of them wait for the sync on one worker") {
   hs::Runtime<> rt(on_cpus(1));
   LiveCount count;

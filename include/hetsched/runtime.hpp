@@ -176,9 +176,11 @@ public:
     if (core_->current_task() == nullptr) {
       core_->drain();
       rethrow(core_->root_domain());
-    } else if (core_->current_task()->domain != nullptr) {
+    } else {
       core_->await_children();
-      rethrow(core_->current_domain());
+      if (auto* const domain = core_->current_task()->domain.load(std::memory_order_acquire)) {
+        rethrow(*domain);
+      }
     }
   }
 

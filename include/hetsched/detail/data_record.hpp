@@ -80,6 +80,20 @@ struct Domain {
   FailureSlot failure;
 };
 
+/// The domain of a task's children. Made when first needed, by the thread that executes the task or
+/// by one that executes a child that failed: acq_rel publishes it to the other.
+[[nodiscard]] inline Domain& children_domain(TaskRecord& task) {
+  auto* domain = task.domain.load(std::memory_order_acquire);
+  if (domain == nullptr) {
+    Owned<Domain> fresh(new Domain);
+    fresh->owner = &task;
+    if (task.domain.compare_exchange_strong(domain, fresh.get(), std::memory_order_acq_rel)) {
+      domain = fresh.release();
+    }
+  }
+  return *domain;
+}
+
 /// A CW task's private copy of a datum: this header, then the elements, densely packed.
 struct PrivateCopy {
   PrivateCopy* next;
@@ -107,7 +121,8 @@ struct PrivateCopy {
 ///
 /// State machine: `enqueue` grants or appends; `dequeue` ends one access and, with the group's
 /// last, grants the next group. O(1) per access. No clock, no wait, no device inside.
-struct AccessQueue {
+struct alignas(64) AccessQueue {
+  // one cache line, which moves from core to core
   SpinLock lock;
   AccessMode active_mode = AccessMode::value; // of the group that holds the datum
   AccessMode last_mode = AccessMode::value;   // of the last access in program order; value: none
@@ -123,16 +138,17 @@ struct AccessQueue {
   std::uint32_t waiting = 0;
   Access* head = nullptr;
   Access* tail = nullptr;
-  Access* token_waiters = nullptr; // commuting tasks, first come first served
-  Access* last_token_waiter = nullptr;
   ReductionOps const* active_op = nullptr;
   ReductionOps const* last_op = nullptr;
-  PrivateCopy* copies = nullptr; // contributions not in use by a running task
-  void* base = nullptr;          // the datum as this domain addresses it; constant
-  std::size_t ld = 1;            // constant
-  DataRecord* data = nullptr;    // constant
-  Domain* domain = nullptr;      // constant; a home queue holds a reference
   AccessQueue* next_inherited = nullptr;
+  // one that most tasks only read
+  alignas(64) void* base = nullptr; // the datum as this domain addresses it; constant
+  std::size_t ld = 1;               // constant
+  DataRecord* data = nullptr;       // constant
+  Domain* domain = nullptr;         // constant; a home queue holds a reference
+  PrivateCopy* copies = nullptr;    // contributions not in use by a running task
+  Access* token_waiters = nullptr;  // commuting tasks, first come first served
+  Access* last_token_waiter = nullptr;
   AccessQueue* next_unmerged = nullptr;
 
   [[nodiscard]] static ReductionOps const* op_of(Access& access) noexcept {
@@ -174,17 +190,13 @@ struct AccessQueue {
   }
 
   /// Ends one access of the active group. Returns the chain of accesses granted by that.
-  [[nodiscard]] Access* dequeue(bool failed) noexcept {
+  [[nodiscard, gnu::always_inline]] Access* dequeue(bool failed) noexcept {
     group_failed = group_failed || failed;
     if (--active != 0) {
       return nullptr;
     }
-    if (group_failed) {
-      if (writes(active_mode)) {
-        poison = domain->epoch.load(std::memory_order_relaxed);
-      }
-    } else if (active_mode == AccessMode::write) {
-      poison = 0;
+    if (group_failed || poison != 0) [[unlikely]] {
+      mark_group();
     }
     return head == nullptr ? nullptr : grant_next_group();
   }
@@ -198,6 +210,17 @@ struct AccessQueue {
   }
 
 private:
+  /// The active group is over, and it failed or found the datum poisoned.
+  [[gnu::noinline]] void mark_group() noexcept {
+    if (group_failed) {
+      if (writes(active_mode)) {
+        poison = domain->epoch.load(std::memory_order_relaxed);
+      }
+    } else if (active_mode == AccessMode::write) {
+      poison = 0;
+    }
+  }
+
   void begin_group(AccessMode mode, ReductionOps const* op) noexcept {
     active_mode = mode;
     active_op = op;

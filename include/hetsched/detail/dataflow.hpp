@@ -19,12 +19,22 @@
 namespace hetsched::detail {
 
 template <class Host>
-void granted(Host& host, TaskRecord& task);
+void granted_special(Host& host, TaskRecord& task);
+
+/// A task holds all its data: whoever it belongs to is told.
+template <class Host>
+[[gnu::always_inline]] inline void granted(Host& host, TaskRecord& task) {
+  if (task.type_of().kind == TaskKind::user && !task.has_commute) {
+    host.ready(task);
+  } else {
+    granted_special(host, task);
+  }
+}
 
 /// Counts granted accesses down along a chain; hands on the tasks that hold all of theirs. The last
 /// decrement acquires what the other granting threads released.
 template <class Host>
-void grant_chain(Host& host, Access* chain) {
+[[gnu::always_inline]] inline void grant_chain(Host& host, Access* chain) {
   while (chain != nullptr) {
     auto& task = task_of(*chain);
     chain = chain->next; // the task may be gone after the next line
@@ -76,14 +86,10 @@ inline void mark_parts(TaskRecord& task) noexcept {
   }
 }
 
-/// Registers all accesses of a new task at once (so that tasks spawned by several threads have one
-/// order that all data agree on) and hands it on if it holds them all. Merges that must come first
-/// are inserted. Throws Error(bad_access), then nothing was registered.
-///
-/// Cost: O(A log A) for A accesses. The task may have ended when this returns.
+/// `register_accesses`, given the distinct accesses in the order of locking.
 template <class Host>
-void register_accesses(Host& host, TaskRecord& task) {
-  LockOrder order(task);
+[[gnu::noinline]] void
+register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) {
   for (auto* access : order) {
     access->queue->lock.lock();
   }
@@ -126,6 +132,22 @@ void register_accesses(Host& host, TaskRecord& task) {
   }
   if (missing == 0) {
     granted(host, task);
+  }
+}
+
+/// Registers all accesses of a new task at once (so that tasks spawned by several threads have one
+/// order that all data agree on) and hands it on if it holds them all. Merges that must come first
+/// are inserted. Throws Error(bad_access), then nothing was registered.
+///
+/// Cost: O(A log A) for A accesses. The task may have ended when this returns.
+template <class Host>
+void register_accesses(Host& host, TaskRecord& task) {
+  if (task.access_count == 1) {
+    auto* const only = task.accesses();
+    register_in_order(host, task, std::span(&only, 1));
+  } else {
+    LockOrder order(task);
+    register_in_order(host, task, order.all());
   }
 }
 
@@ -175,9 +197,9 @@ int merge_all(Host& host, Domain& domain) {
   }
 }
 
-/// Ends one access; returns the accesses granted by that. If it gave back a token that others wait
+/// `end_access` of a contribution or a commuting task. If it gave back a token that others wait
 /// for, *token is set, for pass_token.
-inline Access* end_access(Access& access, bool failed, AccessQueue** token) {
+inline Access* end_special_access(Access& access, bool failed, AccessQueue** token) {
   auto& queue = *access.queue;
   std::lock_guard const guard(queue.lock);
   if (access.mode == AccessMode::commute) {
@@ -187,12 +209,21 @@ inline Access* end_access(Access& access, bool failed, AccessQueue** token) {
       queue.data->references.fetch_add(1, std::memory_order_relaxed);
       *token = &queue;
     }
-  } else if (access.buffer != nullptr && access.mode == AccessMode::reduce) {
+  } else if (access.buffer != nullptr) {
     auto* const copy = PrivateCopy::of(access.buffer);
     copy->next = queue.copies;
     queue.copies = copy;
   }
   return queue.dequeue(failed);
+}
+
+/// Ends one access; returns the accesses granted by that.
+[[gnu::always_inline]] inline Access* end_access(Access& access, bool failed) {
+  auto& queue = *access.queue;
+  queue.lock.lock();
+  auto* const granted = queue.dequeue(failed);
+  queue.lock.unlock();
+  return granted;
 }
 
 /// Lets tasks that are parked with a free token try again, until one of them has it or none is
@@ -219,15 +250,21 @@ void pass_token(Host& host, AccessQueue& queue) {
 
 /// Ends all accesses of a task that has completed and hands on the tasks that this makes ready.
 template <class Host>
-void release_accesses(Host& host, TaskRecord& task) {
-  bool const skipped = task.cancelled && !task.failed; // leaves its data as they are, good or bad
+[[gnu::noinline]] void release_accesses(Host& host, TaskRecord& task) {
   for (auto& access : std::span(task.accesses(), task.access_count)) {
     if (access.duplicate) {
       continue;
     }
-    bool const failed = task.failed || (skipped && access.queue->poisoned());
+    bool failed = false;
+    if (task.cancelled || task.failed) { // skipped only: leaves its data as they are, good or bad
+      failed = writes(access.mode) && (task.failed || access.queue->poisoned());
+    }
+    if (access.mode != AccessMode::reduce && access.mode != AccessMode::commute) {
+      grant_chain(host, end_access(access, failed));
+      continue;
+    }
     AccessQueue* token = nullptr;
-    grant_chain(host, end_access(access, failed && writes(access.mode), &token));
+    grant_chain(host, end_special_access(access, failed, &token));
     if (token != nullptr) {
       pass_token(host, *token);
     }
@@ -355,15 +392,15 @@ void close_parts(Host& host, TaskRecord& join) {
   delete state;
 }
 
-/// A task holds all its data: whoever it belongs to is told.
+/// `granted` for a task of the library's own, and for one that commutes.
 template <class Host>
-void granted(Host& host, TaskRecord& task) {
+[[gnu::noinline]] void granted_special(Host& host, TaskRecord& task) {
   switch (task.type_of().kind) {
   case TaskKind::user:
-    if (task.has_commute && !take_tokens(task)) {
-      return;
+    if (take_tokens(task)) {
+      host.ready(task);
     }
-    [[fallthrough]];
+    return;
   case TaskKind::merge:
     host.ready(task);
     return;

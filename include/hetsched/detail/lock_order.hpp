@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 
 namespace hetsched::detail {
 
@@ -30,8 +31,10 @@ public:
     for (std::size_t i = 0; i < size_; ++i) {
       first_[i] = accesses + i;
     }
-    if (size_ > 1) {
-      sort();
+    if (first_ != few_.data()) {
+      std::qsort(static_cast<void*>(first_), size_, sizeof(Access*), compare);
+      fold();
+    } else if (sort_few()) {
       fold();
     }
   }
@@ -39,6 +42,8 @@ public:
   [[nodiscard]] Access** begin() noexcept { return first_; }
 
   [[nodiscard]] Access** end() noexcept { return first_ + size_; }
+
+  [[nodiscard]] std::span<Access* const> all() const noexcept { return {first_, size_}; }
 
 private:
   static bool precedes(Access const* a, Access const* b) noexcept {
@@ -51,19 +56,20 @@ private:
     return left == right ? 0 : precedes(left, right) ? -1 : 1;
   }
 
-  void sort() {
-    if (first_ != few_.data()) {
-      std::qsort(static_cast<void*>(first_), size_, sizeof(Access*), compare);
-      return;
-    }
-    for (std::size_t i = 1; i < size_; ++i) { // insertion: few
-      auto* const access = first_[i];
+  /// By insertion. Whether some queue is there more than once.
+  [[nodiscard]] bool sort_few() noexcept {
+    bool repeated = false;
+    for (std::size_t i = 1; i < size_; ++i) {
+      auto* const access = few_[i];
+      auto const* const queue = access->queue;
       auto at = i;
-      for (; at > 0 && precedes(access, first_[at - 1]); --at) {
-        first_[at] = first_[at - 1];
+      for (; at > 0 && before(queue, few_[at - 1]->queue); --at) {
+        few_[at] = few_[at - 1];
       }
-      first_[at] = access;
+      few_[at] = access;
+      repeated = repeated || (at > 0 && few_[at - 1]->queue == queue);
     }
+    return repeated;
   }
 
   void fold() {
@@ -92,8 +98,8 @@ private:
   }
 
   std::size_t size_;
+  std::array<Access*, 12> few_; // uninitialised: written up to size_
   Access** first_ = nullptr;
-  std::array<Access*, 12> few_{};
   Array<Access*> many_;
 };
 

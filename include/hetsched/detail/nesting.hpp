@@ -28,19 +28,14 @@ allowed_below(Access& parent, AccessMode mode, ReductionOps const* op) noexcept 
   return false;
 }
 
-/// The queue of `record` in `domain`, whose owner is `parent` (null: outside any task). A datum
-/// that the parent declared gets a queue in the parent's domain when first used there. Called by
-/// the thread that executes the parent. Throws Error(bad_access).
-[[nodiscard]] inline AccessQueue& find_queue(DataRecord& record,
-                                             AccessMode mode,
-                                             ReductionOps const* op,
-                                             TaskRecord* parent,
-                                             Domain& domain) {
+/// `find_queue` if that is not simply the datum's own.
+[[nodiscard, gnu::noinline]] inline AccessQueue& find_inherited_queue(DataRecord& record,
+                                                                      AccessMode mode,
+                                                                      ReductionOps const* op,
+                                                                      TaskRecord* parent,
+                                                                      Domain& domain) {
   if (record.read_only && writes(mode)) {
     throw Error(ErrorCode::bad_access, record.describe(), "may only be read here");
-  }
-  if (record.home.domain == &domain) {
-    return record.home;
   }
   if (parent == nullptr) {
     throw Error(ErrorCode::bad_access,
@@ -79,6 +74,19 @@ allowed_below(Access& parent, AccessMode mode, ReductionOps const* op) noexcept 
               record.describe(),
               "is used by a child of task '" + std::string(parent->type_of().name) +
                   "', which did not declare it");
+}
+
+/// The queue of `record` in `domain`, whose owner is `parent` (null: outside any task). A datum
+/// that the parent declared gets a queue in the parent's domain when first used there. Called by
+/// the thread that executes the parent. Throws Error(bad_access).
+[[nodiscard]] inline AccessQueue& find_queue(DataRecord& record,
+                                             AccessMode mode,
+                                             ReductionOps const* op,
+                                             TaskRecord* parent,
+                                             Domain& domain) {
+  return record.home.domain == &domain && !(record.read_only && writes(mode))
+             ? record.home
+             : find_inherited_queue(record, mode, op, parent, domain);
 }
 
 } // namespace hetsched::detail

@@ -73,6 +73,15 @@ public:
     }
   }
 
+  [[nodiscard]] bool any_asleep() const noexcept {
+    for (auto const& word : asleep_) {
+      if (word.bits.load(std::memory_order_seq_cst) != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   [[nodiscard]] int count_asleep() const noexcept {
     int count = 0;
     for (auto const& word : asleep_) {

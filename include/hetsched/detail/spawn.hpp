@@ -104,7 +104,7 @@ public:
     auto const label_offset =
         TaskRecord::values_offset(data.size(), type.value_align) + type.value_bytes;
     task_ = host.allocate(label_offset + attributes.label.size());
-    auto* const parent = core.current_task();
+    auto* const parent = host.spawner();
     host.start_record(*task_, type, parent);
     task_->archs.store(archs.bits, std::memory_order_relaxed);
     task_->priority = attributes.priority;
@@ -116,7 +116,7 @@ public:
       task_->label = text;
       task_->label_bytes = static_cast<std::uint32_t>(attributes.label.size());
     }
-    if (parent != nullptr || !data.empty()) {
+    if (!data.empty()) {
       fill_accesses(data, parent, core.current_domain());
     }
   }
@@ -138,7 +138,10 @@ public:
     auto& task = *task_;
     host_.count_spawn(task);
     try {
-      if (contributes_) {
+      if (task.access_count == 0) {
+        task.pending.store(0, std::memory_order_relaxed);
+        host_.ready(task);
+      } else if (task.has_reduce) {
         submit_contribution();
       } else {
         register_accesses(host_, task);
@@ -159,7 +162,10 @@ private:
   }
 
   void fill_accesses(std::span<DataRecord* const> data, TaskRecord* parent, Domain& domain) {
-    auto const parameters = task_->type_of().parameters;
+    auto const* const parameters = task_->type_of().parameters.data();
+    auto* const accesses = task_->accesses();
+    bool commutes = false;
+    bool reduces = false;
     try {
       for (std::uint32_t k = 0; k < data.size(); ++k) {
         if (data[k] == nullptr) {
@@ -167,14 +173,16 @@ private:
         }
         auto const [mode, reduction] = parameters[k];
         auto& queue = find_queue(*data[k], mode, reduction, parent, domain);
-        new (task_->accesses() + k) Access{&queue, nullptr, nullptr, mode, false, k};
-        task_->has_commute = task_->has_commute || mode == AccessMode::commute;
-        contributes_ = contributes_ || mode == AccessMode::reduce;
+        new (accesses + k) Access{&queue, nullptr, nullptr, mode, false, k};
+        commutes = commutes || mode == AccessMode::commute;
+        reduces = reduces || mode == AccessMode::reduce;
       }
     } catch (...) {
       host_.recycle(*task_);
       throw;
     }
+    task_->has_commute = commutes;
+    task_->has_reduce = reduces;
     task_->access_count = static_cast<std::uint32_t>(data.size());
   }
 
@@ -194,7 +202,6 @@ private:
 
   Host& host_;
   TaskRecord* task_ = nullptr;
-  bool contributes_ = false;
 };
 
 } // namespace hetsched::detail

@@ -22,7 +22,7 @@ inline void cpu_relax() noexcept {
 /// oversubscribed machine can go on. Orders: the acquire exchange pairs with the release store.
 class SpinLock {
 public:
-  void lock() noexcept {
+  [[gnu::always_inline]] void lock() noexcept {
     while (locked_.exchange(1, std::memory_order_acquire) != 0) {
       wait();
     }
@@ -36,7 +36,7 @@ public:
   void unlock() noexcept { locked_.store(0, std::memory_order_release); }
 
 private:
-  void wait() const noexcept {
+  [[gnu::noinline]] void wait() const noexcept {
     for (int spins = 0; locked_.load(std::memory_order_relaxed) != 0; ++spins) {
       if (spins < 64) {
         cpu_relax();

@@ -140,29 +140,37 @@ public:
   TaskPool(TaskPool const&) = delete;
   TaskPool& operator=(TaskPool const&) = delete;
 
-  [[nodiscard]] TaskRecord* allocate(std::size_t bytes) {
+  [[nodiscard, gnu::always_inline]] TaskRecord* allocate(std::size_t bytes) {
     auto const size_class = SizeClass::of(bytes);
     auto& local = local_[size_class];
-    if (local.head == nullptr) {
-      auto& spare = spare_[size_class];
-      local = spare.head != nullptr ? spare : depot_->take(size_class);
-      spare = {};
+    if (local.head == nullptr) [[unlikely]] {
+      refill(size_class);
     }
     return local.pop();
   }
 
-  void release(TaskRecord* task) {
+  [[gnu::always_inline]] void release(TaskRecord* task) {
     auto const size_class = task->size_class;
     auto& local = local_[size_class];
-    if (local.length >= TaskDepot::batch) {
-      depot_->give(size_class, spare_[size_class]);
-      spare_[size_class] = local;
-      local = {};
+    if (local.length >= TaskDepot::batch) [[unlikely]] {
+      give_back(size_class);
     }
     local.push(task);
   }
 
 private:
+  [[gnu::noinline]] void refill(std::size_t size_class) {
+    auto& spare = spare_[size_class];
+    local_[size_class] = spare.head != nullptr ? spare : depot_->take(size_class);
+    spare = {};
+  }
+
+  [[gnu::noinline]] void give_back(std::size_t size_class) {
+    depot_->give(size_class, spare_[size_class]);
+    spare_[size_class] = local_[size_class];
+    local_[size_class] = {};
+  }
+
   TaskDepot* depot_;
   std::array<FreeChain, SizeClass::count> local_{};
   std::array<FreeChain, SizeClass::count> spare_{};

@@ -81,17 +81,21 @@ struct TaskRecord {
   std::uint32_t access_count = 0;
   std::atomic<TaskType const*> type{nullptr};
   TaskRecord* next = nullptr; // free lists and chains of ready tasks
-  Domain* domain = nullptr;   // of its children; null: it never spawned nor registered anything
+  /// Of its children; null: they named no data, and none failed. See `children_domain`.
+  std::atomic<Domain*> domain{nullptr};
   GroupState* group = nullptr;
   char const* label = nullptr; // inside this block; label_bytes long
   std::uint32_t label_bytes = 0;
   std::int32_t priority = 0;
   std::atomic<std::int32_t> pending{0}; // accesses not yet granted
-  /// `body_bias` while the body runs, minus completed children, plus those spawned and published.
+  /// `body_bias` while the body runs, plus children published, minus completions published. The
+  /// executing thread keeps its own spawns, and the completions that it sees to itself while the
+  /// body runs, in `unpublished_children`: the sum of both, less the bias, is how many are left.
   std::atomic<std::int32_t> children{0};
-  std::int32_t unpublished_children = 0; // touched by the executing thread only
+  std::int32_t unpublished_children = 0;
   std::int32_t graph_node = -1;
   std::atomic<std::int32_t> worker{-1}; // that executes it
+  bool has_reduce = false;
 
   static constexpr std::int32_t body_bias = 1 << 30;
 
@@ -115,6 +119,20 @@ struct TaskRecord {
 
   [[nodiscard]] TaskType const& type_of() const noexcept {
     return *type.load(std::memory_order_relaxed);
+  }
+
+  /// How many children are not complete. Asked by the thread that executes the body, while it does.
+  [[nodiscard]] std::int32_t children_left() const noexcept {
+    return children.load(std::memory_order_acquire) - body_bias + unpublished_children;
+  }
+
+  /// From here on, until the next spawn or completion by the executing thread, whoever completes
+  /// the last child finds `body_bias` left in `children`.
+  void publish_children() noexcept {
+    if (auto const change = unpublished_children; change != 0) {
+      unpublished_children = 0;
+      children.fetch_add(change, std::memory_order_acq_rel);
+    }
   }
 
   [[nodiscard]] std::string_view label_text() const noexcept { return {label, label_bytes}; }

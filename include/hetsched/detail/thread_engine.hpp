@@ -31,6 +31,10 @@ inline constexpr TaskType merge_type{"hetsched merge",
                                      0,
                                      1};
 
+/// Who sits in seat 0. `spawning` lasts for one spawn, so nobody sleeps until it is over, and it is
+/// left by a mere store; `wanted` is `taken`, and somebody sleeps until it is free.
+enum class Seat : std::uint8_t { free, spawning, taken, wanted };
+
 /// Runs tasks on P workers: P - 1 threads, and seat 0, which whichever outside thread waits in a
 /// sync sits in ("the thread that waits works"). Outside threads also borrow the seat for the
 /// length of a spawn. Everything here may be called from any thread.
@@ -134,20 +138,11 @@ public:
     if (task == nullptr) {
       return *root_;
     }
-    if (task->domain == nullptr) {
-      task->domain = new Domain;
-      task->domain->owner = task;
-    }
-    return *task->domain;
+    return children_domain(*task);
   }
 
   [[nodiscard]] bool has_worker_of(ArchMask archs) const noexcept {
-    for (auto const& info : infos_) {
-      if (archs.has(info.arch)) {
-        return true;
-      }
-    }
-    return false;
+    return (archs & present_).bits != 0;
   }
 
   class Host;
@@ -204,10 +199,34 @@ public:
   [[nodiscard]] std::string dump(DataRegistry& registry) const;
 
 private:
+  /// A condition to wait for; looked at before each task.
+  template <class F>
+  struct Until : F {
+    explicit Until(F const& f) : F(f) {}
+
+    static constexpr bool only_when_idle = false;
+  };
+
+  /// Every task is complete. Takes a look at all workers, so it waits until there is no task here.
+  struct Drained {
+    ThreadCore const* core;
+    static constexpr bool only_when_idle = true;
+
+    [[nodiscard]] bool operator()() const noexcept { return core->quiescent(); }
+  };
+
   static std::int64_t monotonic_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  }
+
+  static ArchMask archs_of(FixedArray<WorkerInfo> const& infos) noexcept {
+    ArchMask archs;
+    for (auto const& info : infos) {
+      archs = archs | ArchMask::only(info.arch);
+    }
+    return archs;
   }
 
   template <class... Knobs>
@@ -239,7 +258,8 @@ private:
     auto& core = *static_cast<ThreadCore*>(worker.core);
     bind_this_thread(worker.info.cpu);
     ThreadStateGuard const state({&core, &worker, nullptr, nullptr, nullptr});
-    core.work_until(worker, [&core] { return core.stopping_.load(std::memory_order_seq_cst); });
+    core.work_until(worker,
+                    Until([&core] { return core.stopping_.load(std::memory_order_seq_cst); }));
     return nullptr;
   }
 
@@ -269,10 +289,11 @@ private:
   void wait(TaskRecord* scope, Done&& done);
   template <class Done>
   void wait_outside(Done& done);
-  bool try_seat() noexcept;
+  bool try_seat(Seat how) noexcept;
   void leave_seat();
   void before_sleep();
   void throttle(ThreadWorker* worker);
+  bool work_outside(bool patient);
   [[nodiscard]] bool quiescent() const noexcept;
   [[nodiscard]] std::uint64_t live() const noexcept;
   void apply(Wake wake, TaskId task);
@@ -283,6 +304,7 @@ private:
   void* const runtime_;
   Placement const placement_;
   FixedArray<WorkerInfo> const infos_;
+  ArchMask const present_ = archs_of(infos_);
   NodeInfo const node_{host_node, 0};
   std::int64_t const start_ns_ = monotonic_ns();
   TaskDepot depot_;
@@ -299,9 +321,9 @@ private:
   mutable std::mutex stats_mutex_;
   Stats stats_base_;
 
-  /// 0: seat 0 is free; 1: taken; 2: taken and somebody waits for it.
-  alignas(64) std::atomic<std::uint32_t> seat_{0};
+  alignas(64) std::atomic<Seat> seat_{Seat::free};
   alignas(64) std::atomic<bool> stopping_{false};
+  std::atomic<bool> failed_{false}; // some task failed, ever: data may be poisoned
   std::atomic<bool> scopes_lifted_{false};
   std::atomic<int> nested_waiters_{0};
   std::atomic<int> drain_waiters_{0};

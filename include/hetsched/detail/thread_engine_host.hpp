@@ -21,19 +21,26 @@ public:
   Host(Host const&) = delete;
   Host& operator=(Host const&) = delete;
 
-  ~Host() { flush(); }
+  ~Host() {
+    if (count_ != 0) {
+      flush();
+    }
+  }
 
-  void ready(TaskRecord& task) {
+  /// The task whose children are being made, or null.
+  [[nodiscard]] TaskRecord* spawner() const noexcept { return spawner_; }
+
+  [[gnu::always_inline]] void ready(TaskRecord& task) {
     task.state.store(TaskState::ready, std::memory_order_relaxed);
     auto const id = task.id();
     if (origin_ == Origin::spawned) {
       push(id);
       return;
     }
-    if (count_ == batch_.size()) {
+    if (count_ == batch_size) {
       flush();
     }
-    batch_[count_++] = id;
+    new (batch_.data() + count_++ * sizeof(TaskId)) TaskId(id);
   }
 
   void wait_granted(TaskRecord& task) {
@@ -63,7 +70,7 @@ public:
     return task;
   }
 
-  [[nodiscard]] TaskRecord* allocate(std::size_t bytes) {
+  [[nodiscard, gnu::always_inline]] TaskRecord* allocate(std::size_t bytes) {
     if (worker_ != nullptr) {
       return worker_->pool.allocate(bytes);
     }
@@ -72,7 +79,8 @@ public:
   }
 
   /// Common part of a fresh record's header.
-  static void start_record(TaskRecord& task, TaskType const& type, TaskRecord* parent) noexcept {
+  [[gnu::always_inline]] static void
+  start_record(TaskRecord& task, TaskType const& type, TaskRecord* parent) noexcept {
     task.type.store(&type, std::memory_order_relaxed);
     task.parent.store(parent, std::memory_order_relaxed);
     task.depth.store(parent == nullptr ? 0 : parent->depth.load(std::memory_order_relaxed) + 1,
@@ -81,8 +89,9 @@ public:
     task.failed = false;
     task.cancelled = false;
     task.has_commute = false;
+    task.has_reduce = false;
     task.access_count = 0;
-    task.domain = nullptr;
+    task.domain.store(nullptr, std::memory_order_relaxed);
     task.group = nullptr;
     task.label_bytes = 0;
     task.priority = 0;
@@ -91,7 +100,7 @@ public:
     task.pending.store(1, std::memory_order_relaxed);
   }
 
-  void recycle(TaskRecord& task) {
+  [[gnu::always_inline]] void recycle(TaskRecord& task) {
     task.state.store(TaskState::free, std::memory_order_relaxed);
     auto const generation = task.generation.load(std::memory_order_relaxed);
     task.generation.store(static_cast<std::uint16_t>(generation + 1), std::memory_order_relaxed);
@@ -104,7 +113,7 @@ public:
   }
 
   /// Before a task can complete: makes every sync that should wait for it do so.
-  void count_spawn(TaskRecord& task) noexcept {
+  [[gnu::always_inline]] void count_spawn(TaskRecord& task) noexcept {
     if (auto* const parent = task.parent.load(std::memory_order_relaxed)) {
       ++parent->unpublished_children;
     }
@@ -137,21 +146,20 @@ public:
   }
 
 private:
+  static constexpr std::size_t batch_size = 32;
+
   [[nodiscard]] WorkerId from() const noexcept {
     return worker_ != nullptr ? worker_->info.id : no_worker;
   }
 
-  void push(TaskId id) {
+  [[gnu::always_inline]] void push(TaskId id) {
     Context const ctx(core_);
     auto const wake = core_.locked([&] { return core_.scheduler_.push(ctx, id, from()); });
     core_.apply(wake, id);
   }
 
-  void flush() {
-    if (count_ == 0) {
-      return;
-    }
-    auto const tasks = std::span<TaskId const>(batch_.data(), count_);
+  [[gnu::noinline]] void flush() {
+    std::span const tasks(reinterpret_cast<TaskId const*>(batch_.data()), count_);
     count_ = 0;
     if constexpr (has_push_activated<S, Context>) {
       Context const ctx(core_);
@@ -185,7 +193,7 @@ private:
   TaskRecord* spawner_;
   Origin origin_;
   std::size_t count_ = 0;
-  std::array<TaskId, 32> batch_;
+  alignas(TaskId) std::array<std::byte, batch_size * sizeof(TaskId)> batch_; // uninitialised
 };
 
 /// The calling thread as a spawner: a worker of this runtime, or an outsider that borrows seat 0
@@ -194,11 +202,14 @@ template <class S, class P>
 class ThreadCore<S, P>::Spawner {
 public:
   explicit Spawner(ThreadCore& core)
-      : core_(core), seated_(this_thread.core != &core && core.try_seat()),
+      : core_(core), seated_(this_thread.core != &core && core.try_seat(Seat::spawning)),
         worker_(this_thread.core == &core ? this_thread.worker
                 : seated_                 ? &core.workers_[0]
                                           : nullptr),
-        host_(core, worker_, core.current_task(), Host::Origin::spawned) {}
+        host_(core,
+              worker_,
+              this_thread.core == &core ? this_thread.task : nullptr,
+              Host::Origin::spawned) {}
 
   Spawner(Spawner const&) = delete;
   Spawner& operator=(Spawner const&) = delete;

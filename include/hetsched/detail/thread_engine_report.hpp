@@ -107,7 +107,7 @@ std::string ThreadCore<S, P>::dump(DataRegistry& registry) const {
     auto const id = worker.info.id;
     auto const* const task = TaskRecord::from({worker.running.load(std::memory_order_acquire)});
     auto const* const scope = worker.scope.load(std::memory_order_relaxed);
-    bool const vacant = id.value == 0 && seat_.load(std::memory_order_relaxed) == 0;
+    bool const vacant = id.value == 0 && seat_.load(std::memory_order_relaxed) == Seat::free;
     line("  worker %d: %s%s%s%s",
          id.value,
          vacant                   ? "vacant (no thread is in sync)"

@@ -7,7 +7,7 @@
 namespace hetsched::detail {
 
 template <class S, class P>
-bool ThreadCore<S, P>::take(ThreadWorker& worker, TaskId& task, bool& stolen) {
+inline bool ThreadCore<S, P>::take(ThreadWorker& worker, TaskId& task, bool& stolen) {
   Context const ctx(*this);
   auto const id = worker.info.id;
   stolen = false;
@@ -23,8 +23,10 @@ bool ThreadCore<S, P>::take(ThreadWorker& worker, TaskId& task, bool& stolen) {
     return false;
   }
   worker.owed_wake = no_task;
-  if (scopes_lifted_.load(std::memory_order_relaxed)) {
-    scopes_lifted_.store(false, std::memory_order_relaxed);
+  if constexpr (!has_steal<S, Context>) {
+    if (scopes_lifted_.load(std::memory_order_relaxed)) {
+      scopes_lifted_.store(false, std::memory_order_relaxed);
+    }
   }
   return true;
 }
@@ -39,7 +41,7 @@ void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id, bool stolen) {
   task.children.store(TaskRecord::body_bias, std::memory_order_relaxed);
   bool const skipped =
       task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed);
-  task.failed = !skipped && needs_poisoned(task);
+  task.failed = !skipped && failed_.load(std::memory_order_relaxed) && needs_poisoned(task);
   task.cancelled = skipped || task.failed;
   bool const merge = task.type_of().kind == TaskKind::merge;
   if (task.cancelled && !merge) {
@@ -58,10 +60,13 @@ void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id, bool stolen) {
 }
 
 template <class S, class P>
-void ThreadCore<S, P>::run_body(ThreadWorker& worker, TaskRecord& task) {
-  for (auto& access : std::span(task.accesses(), task.access_count)) {
-    if (access.mode == AccessMode::reduce && !access.duplicate) {
-      lease_copy(access);
+[[gnu::always_inline]] inline void ThreadCore<S, P>::run_body(ThreadWorker& worker,
+                                                              TaskRecord& task) {
+  if (task.has_reduce) {
+    for (auto& access : std::span(task.accesses(), task.access_count)) {
+      if (access.mode == AccessMode::reduce && !access.duplicate) {
+        lease_copy(access);
+      }
     }
   }
   if constexpr (has_prologue<S, Context>) {
@@ -75,14 +80,13 @@ void ThreadCore<S, P>::run_body(ThreadWorker& worker, TaskRecord& task) {
     worker.busy_until_ns.store((begin + (expected ? expected->mean : Duration{})).ns,
                                std::memory_order_relaxed);
   }
-  {
-    ThreadStateGuard const state({this, &worker, &task, nullptr, nullptr});
-    try {
-      task.type_of().run(runtime_, task);
-    } catch (...) {
-      fail(worker, task);
-    }
+  auto* const outer = std::exchange(this_thread.task, &task);
+  try {
+    task.type_of().run(runtime_, task);
+  } catch (...) {
+    fail(worker, task);
   }
+  this_thread.task = outer;
   auto const time = measured ? clock() - begin : Duration{};
   if (timing_) {
     worker.times.add(task.type_of(), time);
@@ -99,6 +103,7 @@ void ThreadCore<S, P>::run_body(ThreadWorker& worker, TaskRecord& task) {
 /// Called in the handler of the exception that ended the body.
 template <class S, class P>
 void ThreadCore<S, P>::fail(ThreadWorker& worker, TaskRecord& task) {
+  failed_.store(true, std::memory_order_relaxed); // before any data are marked: ordered as they are
   task.failed = true;
   worker.failed.add();
   pass_up(task,
@@ -112,19 +117,20 @@ template <class S, class P>
 void ThreadCore<S, P>::pass_up(TaskRecord const& task, Owned<Failure> failure) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto& slot = task.group != nullptr ? task.group->failure
-               : parent != nullptr   ? parent->domain->failure
+               : parent != nullptr   ? children_domain(*parent).failure
                                      : root_->failure;
   slot.offer(std::move(failure));
 }
 
 /// The body has returned: completes the task, unless children are left; then the last of them does.
 template <class S, class P>
-void ThreadCore<S, P>::finish_body(ThreadWorker& worker, TaskRecord& task) {
-  if (task.domain != nullptr) {
-    {
-      Host host(*this, &worker, &task, Host::Origin::spawned);
-      merge_all(host, *task.domain);
-    }
+[[gnu::always_inline]] inline void ThreadCore<S, P>::finish_body(ThreadWorker& worker,
+                                                                 TaskRecord& task) {
+  if (auto* const domain = task.domain.load(std::memory_order_acquire)) {
+    Host host(*this, &worker, &task, Host::Origin::spawned);
+    merge_all(host, *domain);
+  }
+  if (task.children_left() != 0) {
     auto const change = task.unpublished_children - TaskRecord::body_bias;
     task.unpublished_children = 0;
     task.state.store(TaskState::waiting, std::memory_order_relaxed);
@@ -138,23 +144,34 @@ void ThreadCore<S, P>::finish_body(ThreadWorker& worker, TaskRecord& task) {
   }
 }
 
+/// Whether the calling thread, in the seat of `worker`, is in the body of a task whose child it
+/// completes: what it reads here it has then written itself.
+[[nodiscard]] inline bool is_running_here(TaskRecord const& parent,
+                                          ThreadWorker const& worker) noexcept {
+  return parent.worker.load(std::memory_order_relaxed) == worker.info.id.value &&
+         parent.state.load(std::memory_order_relaxed) == TaskState::running;
+}
+
 /// Releases the task's data, tells its group and parent. Returns the parent if that completes too.
 template <class S, class P>
-TaskRecord* ThreadCore<S, P>::complete(ThreadWorker& worker, TaskRecord& task) {
+[[gnu::always_inline]] inline TaskRecord* ThreadCore<S, P>::complete(ThreadWorker& worker,
+                                                                     TaskRecord& task) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto* const group = task.group;
-  if (task.domain != nullptr) {
-    if (auto failure = task.domain->failure.take()) { // of a child, not asked for by any sync
+  if (auto* const domain = task.domain.load(std::memory_order_acquire)) {
+    if (auto failure = domain->failure.take()) { // of a child, not asked for by any sync
       task.failed = true;
       pass_up(task, std::move(failure));
     }
-    task.failed = task.failed || leaves_poison(*task.domain);
-    release_domain(task.domain);
-    task.domain = nullptr;
+    task.failed = task.failed || leaves_poison(*domain);
+    task.domain.store(nullptr, std::memory_order_relaxed);
+    release_domain(domain);
   }
   {
     Host host(*this, &worker, nullptr, Host::Origin::activated);
-    release_accesses(host, task);
+    if (task.access_count != 0) {
+      release_accesses(host, task);
+    }
     if (auto* const destroy = task.type_of().destroy_values) {
       destroy(task.values());
     }
@@ -168,7 +185,9 @@ TaskRecord* ThreadCore<S, P>::complete(ThreadWorker& worker, TaskRecord& task) {
     }
   }
   TaskRecord* completed_parent = nullptr;
-  if (parent != nullptr) {
+  if (parent != nullptr && is_running_here(*parent, worker)) {
+    --parent->unpublished_children; // waits in a sync below on this very stack
+  } else if (parent != nullptr) {
     WorkerId const waiter{parent->worker.load(std::memory_order_relaxed)};
     auto const left = parent->children.fetch_sub(1, std::memory_order_acq_rel) - 1;
     if (left == 0) {

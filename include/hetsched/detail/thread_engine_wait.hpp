@@ -16,8 +16,23 @@ template <class Done>
 void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
   TaskId task;
   bool stolen = false;
-  while (!done()) {
-    if (take(worker, task, stolen) || find_task(worker, task, stolen, done)) {
+  for (;;) {
+    if constexpr (!std::decay_t<Done>::only_when_idle) {
+      if (done()) {
+        break;
+      }
+    }
+    if (take(worker, task, stolen)) {
+      execute(worker, task, stolen);
+      continue;
+    }
+    if (done()) {
+      break;
+    }
+    if (auto* const waiting = this_thread.task) {
+      waiting->publish_children(); // so that whoever completes the last one wakes this thread
+    }
+    if (find_task(worker, task, stolen, done)) {
       execute(worker, task, stolen);
     }
   }
@@ -81,7 +96,7 @@ void ThreadCore<S, P>::before_sleep() {
     notify_outside();
   }
   if constexpr (!has_steal<S, Context>) {
-    bool const vacant = seat_.load(std::memory_order_seq_cst) == 0;
+    bool const vacant = seat_.load(std::memory_order_seq_cst) == Seat::free;
     if (nested_waiters_.load(std::memory_order_seq_cst) > 0 &&
         !scopes_lifted_.load(std::memory_order_seq_cst) &&
         parking_.count_asleep() + (vacant ? 1 : 0) == placement_.workers) {
@@ -103,12 +118,21 @@ void ThreadCore<S, P>::wait(TaskRecord* scope, Done&& done) {
     wait_outside(done);
     return;
   }
+  if (this_thread.capture != nullptr) { // of another runtime: what is run here is not meant
+    ThreadStateGuard const state({this, this_thread.worker, this_thread.task, nullptr, nullptr});
+    wait(scope, done);
+    return;
+  }
   auto& worker = *this_thread.worker;
   auto* const outer = worker.scope.load(std::memory_order_relaxed);
   worker.scope.store(scope, std::memory_order_relaxed);
-  nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  work_until(worker, done);
-  nested_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+  if constexpr (has_steal<S, Context>) { // no queue is closed to a worker that looks everywhere
+    work_until(worker, done);
+  } else {
+    nested_waiters_.fetch_add(1, std::memory_order_seq_cst);
+    work_until(worker, done);
+    nested_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+  }
   worker.scope.store(outer, std::memory_order_relaxed);
 }
 
@@ -123,7 +147,7 @@ void ThreadCore<S, P>::wait_outside(Done& done) {
     if (done()) {
       break;
     }
-    if (try_seat()) {
+    if (try_seat(Seat::taken)) {
       {
         auto& worker = workers_[0];
         AffinityGuard const bound(worker.info.cpu);
@@ -133,10 +157,11 @@ void ThreadCore<S, P>::wait_outside(Done& done) {
       leave_seat();
       break;
     }
-    std::uint32_t taken = 1;
-    if (seat_.load(std::memory_order_relaxed) != 2 &&
-        !seat_.compare_exchange_strong(taken, 2, std::memory_order_acq_rel)) {
-      continue; // it has just become free
+    auto taken = Seat::taken;
+    if (seat_.load(std::memory_order_relaxed) != Seat::wanted &&
+        !seat_.compare_exchange_strong(taken, Seat::wanted, std::memory_order_acq_rel)) {
+      sched_yield(); // it is free, or will be at once: its holder may need this core
+      continue;
     }
     outside_events_.wait(events, std::memory_order_acquire);
   }
@@ -144,14 +169,17 @@ void ThreadCore<S, P>::wait_outside(Done& done) {
 }
 
 template <class S, class P>
-bool ThreadCore<S, P>::try_seat() noexcept {
-  std::uint32_t free = 0;
-  return seat_.compare_exchange_strong(free, 1, std::memory_order_acquire); // pairs with leave_seat
+bool ThreadCore<S, P>::try_seat(Seat how) noexcept {
+  auto free = Seat::free; // acquire pairs with leave_seat
+  return seat_.load(std::memory_order_relaxed) == Seat::free &&
+         seat_.compare_exchange_strong(free, how, std::memory_order_acquire);
 }
 
 template <class S, class P>
 void ThreadCore<S, P>::leave_seat() {
-  if (seat_.exchange(0, std::memory_order_acq_rel) == 2) {
+  if (seat_.load(std::memory_order_relaxed) == Seat::spawning) { // nobody else changes that
+    seat_.store(Seat::free, std::memory_order_release);
+  } else if (seat_.exchange(Seat::free, std::memory_order_acq_rel) == Seat::wanted) {
     notify_outside();
   }
 }
@@ -161,7 +189,7 @@ void ThreadCore<S, P>::drain() {
   drain_waiters_.fetch_add(1, std::memory_order_seq_cst);
   int merges = 0;
   do {
-    wait(nullptr, [this] { return quiescent(); });
+    wait(nullptr, Drained{this});
     Spawner spawner(*this);
     merges = merge_all(spawner.host(), *root_);
   } while (merges != 0);
@@ -173,12 +201,11 @@ void ThreadCore<S, P>::await_children() {
   auto& task = *current_task();
   int merges = 0;
   do {
-    task.children.fetch_add(std::exchange(task.unpublished_children, 0), std::memory_order_acq_rel);
-    wait(&task,
-         [&] { return task.children.load(std::memory_order_acquire) == TaskRecord::body_bias; });
-    if (task.domain != nullptr) {
+    wait(&task, Until([&task] { return task.children_left() == 0; }));
+    merges = 0;
+    if (auto* const domain = task.domain.load(std::memory_order_acquire)) {
       Spawner spawner(*this);
-      merges = merge_all(spawner.host(), *task.domain);
+      merges = merge_all(spawner.host(), *domain);
     }
   } while (merges != 0);
 }
@@ -187,7 +214,7 @@ template <class S, class P>
 void ThreadCore<S, P>::await_group(GroupState& group) {
   group.state.fetch_add(GroupState::one_waiter, std::memory_order_acq_rel);
   // Members need not descend from the waiting task: it may run anything.
-  wait(nullptr, [&] { return group.empty(); });
+  wait(nullptr, Until([&group] { return group.empty(); }));
   group.state.fetch_sub(GroupState::one_waiter, std::memory_order_acq_rel);
 }
 
@@ -211,8 +238,9 @@ std::exception_ptr ThreadCore<S, P>::await_data(AccessQueue& queue, TaskRecord* 
     Spawner spawner(*this);
     register_accesses(spawner.host(), waiter.task);
   }
-  wait(scope,
-       [&] { return waiter.task.state.load(std::memory_order_acquire) == TaskState::running; });
+  wait(scope, Until([&waiter] {
+         return waiter.task.state.load(std::memory_order_acquire) == TaskState::running;
+       }));
   std::exception_ptr error;
   if (queue.poisoned()) {
     error = queue.domain->failure.peek();
@@ -240,8 +268,7 @@ void ThreadCore<S, P>::throttle(ThreadWorker* worker) {
   if (live() < max_live_) {
     return;
   }
-  bool const inside = this_thread.core == this;
-  if (inside) {
+  if (this_thread.core == this) {
     // Nested: only descendants may run here, and waiting could wait for oneself: work while there
     // is any of one's own, then go on.
     auto* const outer = worker->scope.load(std::memory_order_relaxed);
@@ -254,29 +281,47 @@ void ThreadCore<S, P>::throttle(ThreadWorker* worker) {
     worker->scope.store(outer, std::memory_order_relaxed);
     return;
   }
-  ThreadStateGuard const state(
-      worker == nullptr ? this_thread : ThreadState{this, worker, nullptr, nullptr, nullptr});
-  TaskId task;
-  bool stolen = false;
+  if (worker != nullptr) {
+    seat_.store(Seat::taken, std::memory_order_relaxed); // for longer than a spawn: see leave_seat
+  }
   for (int idle = 0; live() >= max_live_; ++idle) {
-    if (worker != nullptr && take(*worker, task, stolen)) {
-      execute(*worker, task, stolen);
+    // Without the seat, somebody else has it and works; but may leave it at any time.
+    bool const seated = worker != nullptr || try_seat(Seat::taken);
+    if (seated && work_outside(idle >= 100)) {
       idle = 0;
     } else if (idle < 100) {
       sched_yield();
-    } else {
-      // Counts as asleep meanwhile: the others may wait for the nesting rule to be lifted.
+    } else if (!seated) {
       timespec const pause{0, 50000};
-      if (worker != nullptr) {
-        parking_.announce(worker->info.id);
-        before_sleep();
-      }
       nanosleep(&pause, nullptr);
-      if (worker != nullptr) {
-        parking_.retract(worker->info.id);
-      }
+    }
+    if (seated && worker == nullptr) {
+      leave_seat();
     }
   }
+}
+
+/// In the seat, outside any task: runs one task if there is any (true). If not, and `patient`,
+/// sleeps a little: as an announced sleeper, for the others may wait for the nesting rule to be
+/// lifted.
+template <class S, class P>
+bool ThreadCore<S, P>::work_outside(bool patient) {
+  auto& worker = workers_[0];
+  ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
+  TaskId task;
+  bool stolen = false;
+  if (take(worker, task, stolen)) {
+    execute(worker, task, stolen);
+    return true;
+  }
+  if (patient) {
+    timespec const pause{0, 50000};
+    parking_.announce(worker.info.id);
+    before_sleep();
+    nanosleep(&pause, nullptr);
+    parking_.retract(worker.info.id);
+  }
+  return false;
 }
 
 /// Whether all tasks are complete. Completions are read first: both counts only grow, and none
@@ -294,9 +339,11 @@ std::uint64_t ThreadCore<S, P>::live() const noexcept {
 }
 
 template <class S, class P>
-void ThreadCore<S, P>::apply(Wake wake, TaskId task) {
+[[gnu::always_inline]] inline void ThreadCore<S, P>::apply(Wake wake, TaskId task) {
   if (wake.is_any()) {
-    wake_for(task);
+    if (parking_.any_asleep()) {
+      wake_for(task);
+    }
   } else if (auto const worker = wake.target(); worker && parking_.is_asleep(worker)) {
     parking_.unpark(worker, WakeReason::task);
   }

@@ -38,7 +38,7 @@ private:
 /// A counter with one writer at a time and any number of readers: no locked instruction.
 class Counter {
 public:
-  void add(std::uint64_t amount = 1) noexcept {
+  [[gnu::always_inline]] void add(std::uint64_t amount = 1) noexcept {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_release);
   }
 
