@@ -127,6 +127,20 @@ def test_task_cost(program):
         check(count is None or 50 < count < 20000, f"task_cost: {row}")
 
 
+def test_overhead(program):
+    few = ["--quick", "--repeat", "1", "--n", "500", "--cpus", "1"]
+    for graph in ["independent", "independent_data", "chain", "cholesky_graph", "fibonacci"]:
+        rows = json_lines(program, *few, "--case", graph)
+        check(rows and rows[0]["runtime"] == "hetsched", f"overhead {graph}: {rows}")
+        for row in rows:
+            check(row["kernel"] == graph and row["median"] > 0, f"overhead: {row}")
+            check(row["low"] <= row["median"] <= row["high"], f"overhead: {row}")
+    (ours, *_) = json_lines(program, *few, "--case", "cholesky", "--tile", "128")
+    check(ours["unit"] == "GFlop/s" and 0 < ours["of_bound"] < 1.5, f"overhead: {ours}")
+    for arguments, named in [(["--case", "sort"], "sort"), (["--scheduler", "x"], "'x'")]:
+        refuses(program, named, *arguments)
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -135,6 +149,7 @@ def test_task_memory(program):
 def main():
     tests = {
         "cholesky": test_cholesky,
+        "overhead": test_overhead,
         "gemm": lambda program: test_solver(program, "gemm", 125, 2 * 300**3),
         "task_cost": test_task_cost,
         "task_memory": test_task_memory,
