@@ -30,26 +30,45 @@ struct Sides {
 
 namespace kernels {
 
-/// `use(i, j, sum)` for every point, down the columns.
+/// One column of a tile with what is around it: the columns beside it, a point above and below.
+template <class T>
+struct Column {
+  T const* points;
+  T const* left;
+  T const* right;
+  T above;
+  T below;
+};
+
+/// `use(j, column)` for every column of the tile.
 template <class T, class Use>
-void for_each_point(TileView<T const> u, Sides<TileView<T const>> const& halo, Use&& use) {
+void for_each_column(TileView<T const> u, Sides<TileView<T const>> const& halo, Use&& use) {
   HETSCHED_ASSERT(u.rows() != 0 && halo.north.cols() == u.cols() && halo.west.rows() == u.rows(),
                   "shapes");
-  auto const last = u.rows() - 1;
   for (std::size_t j = 0; j < u.cols(); ++j) {
-    T const* const centre = &u(0, j);
-    T const* const left = j == 0 ? halo.west.data() : &u(0, j - 1);
-    T const* const right = j + 1 == u.cols() ? halo.east.data() : &u(0, j + 1);
-    auto const visit = [&](std::size_t i, T up, T down) {
-      use(i, j, (up + down) + (left[i] + right[i]));
-    };
-    visit(0, halo.north(0, j), last == 0 ? halo.south(0, j) : centre[1]);
-    for (std::size_t i = 1; i < last; ++i) {
-      visit(i, centre[i - 1], centre[i + 1]);
-    }
-    if (last != 0) {
-      visit(last, centre[last - 1], halo.south(0, j));
-    }
+    use(j,
+        Column<T>{&u(0, j),
+                  j == 0 ? halo.west.data() : &u(0, j - 1),
+                  j + 1 == u.cols() ? halo.east.data() : &u(0, j + 1),
+                  halo.north(0, j),
+                  halo.south(0, j)});
+  }
+}
+
+/// `use(i, sum)` for every point of a column. The loop has no branch, so that compilers vectorise
+/// it.
+template <class T, class Use>
+void for_each_point(Column<T> const column, std::size_t rows, Use&& use) {
+  auto const* const points = column.points;
+  auto const* const left = column.left;
+  auto const* const right = column.right;
+  auto const last = rows - 1;
+  use(0, (column.above + (last == 0 ? column.below : points[1])) + (left[0] + right[0]));
+  for (std::size_t i = 1; i < last; ++i) {
+    use(i, (points[i - 1] + points[i + 1]) + (left[i] + right[i]));
+  }
+  if (last != 0) {
+    use(last, (points[last - 1] + column.below) + (left[last] + right[last]));
   }
 }
 
@@ -59,8 +78,12 @@ void sweep(TileView<T const> u,
            Sides<TileView<T const>> const& halo,
            TileView<T const> b,
            TileView<T> next) {
-  for_each_point(u, halo, [&](std::size_t i, std::size_t j, T sum) {
-    next(i, j) = T(0.25) * (sum + b(i, j));
+  for_each_column(u, halo, [&](std::size_t j, Column<T> const& column) {
+    auto const* const right_hand = &b(0, j);
+    auto* const result = &next(0, j);
+    for_each_point(column, u.rows(), [=](std::size_t i, T sum) {
+      result[i] = T(0.25) * (sum + right_hand[i]);
+    });
   });
 }
 
@@ -69,9 +92,11 @@ template <class T>
 [[nodiscard]] double
 squared_residual(TileView<T const> u, Sides<TileView<T const>> const& halo, TileView<T const> b) {
   double squares = 0;
-  for_each_point(u, halo, [&](std::size_t i, std::size_t j, T sum) {
-    auto const r = static_cast<double>((sum + b(i, j)) - T(4) * u(i, j));
-    squares += r * r;
+  for_each_column(u, halo, [&](std::size_t j, Column<T> const& column) {
+    for_each_point(column, u.rows(), [&](std::size_t i, T sum) {
+      auto const r = static_cast<double>((sum + b(i, j)) - T(4) * u(i, j));
+      squares += r * r;
+    });
   });
   return squares;
 }
