@@ -33,7 +33,7 @@ namespace hetsched::stencil {
 /// each tile and copy its four edges as lines of their own. So a task on a tile declares exactly
 /// what it reads: the tile, and of each neighbour the one line that it needs; and a neighbour's
 /// next sweep waits for that line only, never for the whole tile. Costs rows x cols elements, and
-/// at most 8 / tile of that for the edges. Registration costs O(tiles).
+/// about 8 / tile of that for the edges. Registration costs O(tiles).
 ///
 /// It must outlive the tasks that were spawned on it, and the memory must outlive it: `rt.sync()`
 /// before it goes. While it lives, u and b belong to it. Move-only; made outside
