@@ -20,83 +20,20 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 
-#include "common/problem.hpp"
-#include "common/report.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
+#include "common/spd.hpp"
 
 using namespace example;
-
-namespace {
-
-/// ||A - L L^T||_F / ||A||_F, one task per block of columns; zeroes what is above L's diagonal.
-template <class Rt>
-double factor_residual(Rt& rt, MatrixXd const& a, MatrixXd& l) {
-  Eigen::Index const step = 128;
-  l.triangularView<Eigen::StrictlyUpper>().setZero();
-  VectorXd squares = VectorXd::Zero(a.cols() / step + 1);
-  for (Eigen::Index first = 0; first < a.cols(); first += step) {
-    rt.spawn()([&a, &l = std::as_const(l), &squares, first, step] {
-      auto const rows = a.rows() - first;
-      auto const width = std::min(step, rows);
-      auto const depth = first + width;
-      MatrixXd rest = a.block(first, first, rows, width);
-      hs::linalg::kernels::gemm_update(block(l, first, 0, rows, depth),
-                                       block(l, first, 0, width, depth),
-                                       block(rest, 0, 0, rows, width));
-      squares[first / step] =
-          rest.topRows(width).squaredNorm() + 2 * rest.bottomRows(rows - width).squaredNorm();
-    });
-  }
-  rt.sync();
-  return a.size() == 0 ? 0 : std::sqrt(squares.sum()) / a.norm();
-}
-
-std::string solve(Program const& program, Options const& options) {
-  Report report(program, options);
-  auto const problem =
-      options.matrix.empty() ? covariance(options) : symmetric_from_file(options.matrix);
-  auto const& a = problem.a;
-  auto const n = static_cast<std::size_t>(a.rows());
-  auto const size = static_cast<double>(n);
-  VectorXd const b = a * random_matrix(a.cols(), 1, options.seed);
-  auto const rate = gemm_rate(options, std::min(options.tile, n));
-  MatrixXd l(a.rows(), a.cols());
-
-  for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    hs::Runtime<S> rt(options.config());
-    Measured measured;
-    {
-      hs::linalg::TiledMatrix const tiles(rt, l, options.tile);
-      auto const graph = rt.capture([&] { hs::linalg::cholesky(rt, tiles); });
-      measured = measure(rt, graph, options.repeat, [&] { l = a; });
-    }
-    auto const factor = factor_residual(rt, a, l);
-    auto const backward = backward_error(a, l, b);
-    report.add({.scheduler = scheduler.name,
-                .matrix = problem.name,
-                .n = n,
-                .workers = rt.workers().size(),
-                .flops = size * (size + 1) * (2 * size + 1) / 6,
-                .gemm_rate = rate,
-                .measured = measured,
-                .residual = std::max(factor, backward),
-                .factor_residual = factor,
-                .backward_error = backward});
-  });
-  return report.complaint();
-}
-
-} // namespace
 
 int main(int argc, char** argv) {
   Program const program{"cholesky",
                         "Solves A x = b by tile Cholesky, with every scheduler.",
                         linear_algebra_help,
                         true};
-  return run_program(
-      argc, argv, program, [&](Options const& options) { return solve(program, options); });
+  return run_program(argc, argv, program, [&](Options const& options) {
+    return solve(program, options, [&](auto& rt, MatrixXd& l, auto const& restore) {
+      hs::linalg::TiledMatrix const tiles(rt, l, options.tile);
+      auto const graph = rt.capture([&] { hs::linalg::cholesky(rt, tiles); });
+      return measure(rt, graph, options.repeat, restore);
+    });
+  });
 }

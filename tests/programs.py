@@ -65,19 +65,18 @@ def refuses(program, named, *arguments, **environment):
     check(err.count("\n") == 1 and named in err, f"{name}: {err!r} does not name {named!r}")
 
 
-def test_solver(program, kernel, tasks, flops):
-    rows = json_lines(program, "--n", "300", "--tile", "64", "--cpus", "2", "--seed", "7")
+def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
+    """What holds for every program with a row per scheduler; returns the rows for n."""
+    rows = json_lines(program, "--n", str(n), "--tile", "64", "--cpus", "2", "--seed", "7")
     check([row["scheduler"] for row in rows] == SCHEDULERS, f"{kernel}: schedulers of {rows}")
     for row in rows:
         name = f"{kernel} --json, {row['scheduler']}"
         check(SOLVER_KEYS <= row.keys(), f"{name}: lacks {SOLVER_KEYS - row.keys()}")
-        check(row["kernel"] == kernel and row["n"] == 300 and row["tile"] == 64, f"{name}: {row}")
+        check(row["kernel"] == kernel and row["n"] == n and row["tile"] == 64, f"{name}: {row}")
         check(row["cpus"] == 2 and row["tasks"] == tasks, f"{name}: {row}")
         check(0 <= row["residual"] <= 1e-13, f"{name}: residual {row['residual']}")
-        check(0 <= row["idle"] <= 1 and 0 < row["bound_s"], f"{name}: {row}")
-        rate = row["gflops"] * row["seconds"] * 1e9 / flops
-        check(0.99 < rate < 1.01, f"{name}: {rate} times the operations expected")
-    one = json_lines(program, "--n", "50", "--scheduler", "eager", "--repeat", "1")
+        check(0 <= row["idle"] <= 1, f"{name}: {row}")
+    one = json_lines(program, "--n", str(small), "--scheduler", "eager", "--repeat", "1")
     check(len(one) == 1 and one[0]["repeat"] == 1, f"{kernel}: {one}")
     check(len(json_lines(program, "--n", "0")) == 4, f"{kernel} --n 0")
     status, out, _ = run(program, "--help")
@@ -92,21 +91,67 @@ def test_solver(program, kernel, tasks, flops):
         (["--repeat", "0"], "--repeat"),
         (["--frobnicate"], "frobnicate"),
         (["stray"], "stray"),
-        (["--n", "1000000"], "--n"),
+        (["--n", str(too_large)], "--n"),
     ]:
         refuses(program, named, *arguments)
     refuses(program, "HETSCHED_NCPU", "--n", "10", HETSCHED_NCPU="many")
+    return rows
 
 
-def test_cholesky(program):
-    test_solver(program, "cholesky", 35, 300 * 301 * 601 / 6)
+def check_flops(rows, flops):
+    for row in rows:
+        rate = row["gflops"] * row["seconds"] * 1e9 / flops
+        check(0.99 < rate < 1.01, f"{row['kernel']}: {rate} times the operations expected")
+        check(0 < row["bound_s"], f"{row['kernel']}: no bound: {row}")
+
+
+def test_solver(program, kernel, tasks, flops):
+    rows = test_kernel(program, kernel, tasks)
+    check_flops(rows, flops)
+    for row in rows:
+        check(row["gemm_gflops"] > 0, f"{kernel}: no rate of products: {row}")
+
+
+def test_memory_bound(program, kernel, tasks, flops, bytes_moved, **sizes):
+    rows = test_kernel(program, kernel, tasks, **sizes)
+    check_flops(rows, flops)
+    for row in rows:
+        moved = row["gbytes_s"] * row["seconds"] * 1e9 / bytes_moved
+        check(0.99 < moved < 1.01, f"{kernel}: {moved} times the bytes expected")
+        check(row["gemm_gflops"] is None, f"{kernel}: {row}")
+
+
+def test_axpy(program):
+    test_memory_bound(program, "axpy", 157, 2e4, 24e4, n=10000, too_large=10**12)
+
+
+def test_jacobi(program):
+    points = 20 * 300**2
+    test_memory_bound(program, "jacobi", 25 * 21, 5 * points, 24 * points)
+    for row in json_lines(program, "--n", "65", "--tile", "64", "--sweeps", "3"):
+        check(row["tasks"] == 4 * (3 + 2) and row["residual"] <= 1e-13, f"jacobi: {row}")
+    refuses(program, "--sweeps", "--sweeps", "-1")
+
+
+def test_fibonacci(program):
+    for row in test_kernel(program, "fibonacci", 177, n=10, small=5):
+        check(row["gflops"] is None and row["gemm_gflops"] is None, f"fibonacci: {row}")
+        check(row["bound_s"] is None and row["ns_per_task"] > 0, f"fibonacci: {row}")
+        check(row["residual"] == 0, f"fibonacci: wrong number: {row}")
+    for row in json_lines(program, "--n", "30", "--cutoff", "25"):
+        check(row["tasks"] == 25 and row["residual"] == 0, f"fibonacci --cutoff: {row}")
+    refuses(program, "--cutoff", "--cutoff", "many")
+
+
+def test_cholesky(program, kernel, tasks):
+    test_solver(program, kernel, tasks, 300 * 301 * 601 / 6)
     with tempfile.TemporaryDirectory() as folder:
         good = Path(folder) / "spd.mtx"
         good.write_text(SPD)
         for row in json_lines(program, "--matrix", str(good)):
-            check(row["n"] == 2 and row["residual"] <= 1e-15, f"cholesky of {SPD!r}: {row}")
+            check(row["n"] == 2 and row["residual"] <= 1e-15, f"{kernel} of {SPD!r}: {row}")
             worse = max(row["factor_residual"], row["backward_error"])
-            check(row["residual"] == worse, f"cholesky: residual is not the larger: {row}")
+            check(row["residual"] == worse, f"{kernel}: residual is not the larger: {row}")
         refuses(program, "--n", "--matrix", str(good), "--n", "3")
         refuses(program, "no_such", "--matrix", str(Path(folder) / "no_such.mtx"))
         refuses(program, folder, "--matrix", folder)
@@ -148,7 +193,11 @@ def test_task_memory(program):
 
 def main():
     tests = {
-        "cholesky": test_cholesky,
+        "axpy": test_axpy,
+        "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
+        "fibonacci": test_fibonacci,
+        "jacobi": test_jacobi,
+        "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,
         "gemm": lambda program: test_solver(program, "gemm", 125, 2 * 300**3),
         "task_cost": test_task_cost,

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -45,31 +47,51 @@ struct Measured {
   double shortest = 0;
   double longest = 0;
   hs::Stats stats;
-  hs::Duration bound; // the larger of area bound and critical path, from that run's mean times
+  std::optional<hs::Duration> bound; // on that run's length, whatever the schedule
 };
 
-/// Runs the graph `repeat` times, each after `restore()`, which is not timed.
-template <class Rt, class Restore>
-Measured measure(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
+/// Times `run()`, which waits, `repeat` times, each after `restore()`, which is not timed. Leaves
+/// the bound open.
+template <class Rt, class Restore, class Run>
+Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) {
   std::vector<std::pair<double, hs::Stats>> runs;
   for (std::size_t r = 0; r < repeat; ++r) {
     restore();
     rt.reset_stats();
     auto const begin = now();
-    rt.run(graph);
+    run();
     runs.emplace_back(now() - begin, hs::Stats{});
     runs.back().second = rt.stats();
   }
   std::sort(
       runs.begin(), runs.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
   auto const& [seconds, stats] = runs[(repeat - 1) / 2];
-  auto const durations = hs::mean_durations(graph.tasks(), stats.types);
-  auto const workers = static_cast<int>(rt.workers().size());
-  return {seconds,
-          runs.front().first,
-          runs.back().first,
-          stats,
-          hs::makespan_bound(graph.tasks(), durations, workers)};
+  return {seconds, runs.front().first, runs.back().first, stats, std::nullopt};
+}
+
+/// The same for a graph. The bound is the larger of area bound and critical path, from that run's
+/// mean times.
+template <class Rt, class Restore>
+Measured measure(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
+  auto result = measure_runs(rt, repeat, restore, [&] { rt.run(graph); });
+  result.bound = hs::makespan_bound(graph.tasks(),
+                                    hs::mean_durations(graph.tasks(), result.stats.types),
+                                    static_cast<int>(rt.workers().size()));
+  return result;
+}
+
+/// The same for a graph whose tasks spawn others and wait for none of them. What they spawn is not
+/// known beforehand, so the bound is all bodies' time, shared out evenly.
+template <class Rt, class Restore>
+Measured
+measure_nested(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
+  auto result = measure_runs(rt, repeat, restore, [&] { rt.run(graph); });
+  std::int64_t busy = 0;
+  for (auto const& type : result.stats.types) {
+    busy += type.total.ns;
+  }
+  result.bound = hs::Duration{busy / static_cast<std::int64_t>(rt.workers().size())};
+  return result;
 }
 
 /// Flop/s of products of tile x tile matrices that stay in the caches, all workers busy: the best

@@ -85,6 +85,8 @@ struct Program {
   bool takes_matrix = false;
   Options defaults = {};
   std::function<void(CLI::App&)> add_options = {}; // of this program alone
+  std::string parts = "tiles";                     // what --tile is the size of; empty: nothing
+  std::uint64_t largest_n = 1'000'000;
 };
 
 [[noreturn]] inline void bad_input(std::string culprit, std::string const& message) {
@@ -131,13 +133,19 @@ inline std::optional<Options> parse(int argc, char** argv, Program const& progra
   Options options = program.defaults;
   CLI::App app(program.description);
   app.footer(program.help);
-  auto* const n = add_number(app, "--n", 0, 1'000'000, options.n, "size of a generated problem");
+  auto* const n =
+      add_number(app, "--n", 0, program.largest_n, options.n, "size of a generated problem");
   if (program.takes_matrix) {
     app.add_option("--matrix", options.matrix, "Matrix Market or Harwell-Boeing file")
         ->type_name("FILE")
         ->excludes(n);
   }
-  add_number(app, "--tile", 1, 1'000'000, options.tile, "rows and columns of a tile");
+  add_number(app,
+             "--tile",
+             1,
+             1'000'000,
+             options.tile,
+             program.parts.empty() ? "without effect here" : "size of the " + program.parts);
   app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all")
       ->type_name("NAME")
       ->default_str(options.scheduler);
@@ -164,15 +172,16 @@ inline std::optional<Options> parse(int argc, char** argv, Program const& progra
   return options;
 }
 
-/// Throws unless this machine can hold `count` matrices of n x n doubles.
-inline void check_memory(std::string const& culprit, std::size_t n, int count) {
+/// Throws unless this machine can hold `count` objects of n^dimensions doubles.
+inline void check_memory(std::string const& culprit, std::size_t n, int count, int dimensions = 2) {
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
-  auto const size = static_cast<double>(n) * static_cast<double>(n) * sizeof(double) / gib;
+  auto const size = std::pow(static_cast<double>(n), dimensions) * sizeof(double) / gib;
   auto const memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
                       static_cast<double>(::sysconf(_SC_PAGESIZE)) / gib;
   if (size * count > memory) {
     bad_input(culprit,
-              "n = " + std::to_string(n) + " needs " + std::to_string(count) + " matrices of " +
+              "n = " + std::to_string(n) + " needs " + std::to_string(count) +
+                  (dimensions == 2 ? " matrices of " : " vectors of ") +
                   std::to_string(static_cast<long long>(size + 1)) + " GiB, more than this " +
                   "machine's memory");
   }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the linear algebra programs print: a table, or JSON lines.
+// What the programs print: a table, or JSON lines.
 
 #include "measure.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace example {
 
@@ -27,17 +30,35 @@ inline constexpr char const* linear_algebra_help =
     "symmetric\n"
     "positive definite. One line on stderr says what.";
 
+/// Of programs that are no match for a matrix product.
+inline constexpr char const* other_help =
+    "Times are those of the run of median length (the lower one if --repeat is even), with the\n"
+    "shortest and longest beside it. GB/s: what the algorithm must move, caches left aside. "
+    "%bound:\n"
+    "lower bound / time, the bound being the larger of area bound and critical path with each "
+    "task\n"
+    "type's mean time of that run. idle: of all workers' time.\n"
+    "JSON keys: kernel, matrix, n, tile, scheduler, cpus, repeat, seconds, seconds_min,\n"
+    "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual, null "
+    "where\n"
+    "they mean nothing, and gbytes_s or ns_per_task. residual is that of the result, compared "
+    "with\n"
+    "a sequential program's.\n"
+    "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
+    "failed; 2 if the input is at fault: options, environment. One line on stderr says what.";
+
 struct Row {
   std::string_view scheduler;
   std::string matrix; // what it is, in words
   std::size_t n = 0;
   std::size_t workers = 0;
-  double flops = 0;
-  double gemm_rate = 0; // flop/s
+  std::optional<double> flops = std::nullopt;     // none: the tasks count
+  std::optional<double> gemm_rate = std::nullopt; // flop/s, to compare with
   Measured measured;
   double residual = 0; // the larger of the two if there are two
   std::optional<double> factor_residual = std::nullopt;
   std::optional<double> backward_error = std::nullopt;
+  std::optional<double> bytes = std::nullopt; // that a run must move, if memory is what bounds it
 };
 
 /// Prints one row per scheduler, under a head before the first; remembers wrong results.
@@ -57,13 +78,24 @@ public:
   [[nodiscard]] std::string complaint() const { return wrong_ ? "a residual is too large" : ""; }
 
 private:
+  struct Column {
+    std::string head;
+    std::string text;
+    int width;
+  };
+
   static double idle(Row const& row) {
     auto const& stats = row.measured.stats;
     auto const all = stats.elapsed.seconds() * static_cast<double>(row.workers);
     return all > 0 ? stats.idle.seconds() / all : 0;
   }
 
+  static double ns_per_task(Row const& row) {
+    return row.measured.seconds * 1e9 / static_cast<double>(row.measured.stats.executed);
+  }
+
   void print_json(Row const& row) const {
+    constexpr auto none = std::numeric_limits<double>::quiet_NaN(); // null
     auto const& m = row.measured;
     JsonLine line;
     line.add("kernel", program_.kernel)
@@ -76,60 +108,92 @@ private:
         .add("seconds", m.seconds)
         .add("seconds_min", m.shortest)
         .add("seconds_max", m.longest)
-        .add("gflops", row.flops / m.seconds * 1e-9)
-        .add("gemm_gflops", row.gemm_rate * 1e-9)
-        .add("bound_s", m.bound.seconds())
+        .add("gflops", row.flops.value_or(none) / m.seconds * 1e-9)
+        .add("gemm_gflops", row.gemm_rate.value_or(none) * 1e-9)
+        .add("bound_s", m.bound ? m.bound->seconds() : none)
         .add("idle", idle(row))
         .add("tasks", m.stats.executed)
         .add("steals", m.stats.steals);
+    if (row.bytes) {
+      line.add("gbytes_s", *row.bytes / m.seconds * 1e-9);
+    }
+    if (!row.flops) {
+      line.add("ns_per_task", ns_per_task(row));
+    }
     if (row.factor_residual && row.backward_error) {
       line.add("factor_residual", *row.factor_residual).add("backward_error", *row.backward_error);
     }
     line.add("residual", row.residual).print();
   }
 
+  static std::string format(char const* how, double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, how, number);
+    return text;
+  }
+
+  static std::vector<Column> columns(Row const& row) {
+    auto const& m = row.measured;
+    auto const range =
+        "(" + format("%8.4f", m.shortest) + " .. " + format("%8.4f", m.longest) + ")";
+    std::vector<Column> result = {{"scheduler", std::string(row.scheduler), -10},
+                                  {"seconds", format("%.4f", m.seconds), 9},
+                                  {"(min .. max)", range, 22}};
+    auto const rate = row.flops.value_or(0) / m.seconds;
+    if (row.flops) {
+      result.push_back({"GFlop/s", format("%.2f", rate * 1e-9), 7});
+    } else {
+      result.push_back({"ns/task", format("%.0f", ns_per_task(row)), 7});
+    }
+    if (row.gemm_rate) {
+      result.push_back({"%gemm", format("%.1f", 100 * rate / *row.gemm_rate), 6});
+    }
+    if (row.bytes) {
+      result.push_back({"GB/s", format("%.2f", *row.bytes / m.seconds * 1e-9), 6});
+    }
+    if (m.bound) {
+      result.push_back({"%bound", format("%.1f", 100 * m.bound->seconds() / m.seconds), 7});
+    }
+    result.push_back({"idle%", format("%.1f", 100 * idle(row)), 6});
+    result.push_back({"tasks", std::to_string(m.stats.executed), 7});
+    result.push_back({"steals", std::to_string(m.stats.steals), 7});
+    if (row.factor_residual && row.backward_error) {
+      result.push_back({"|A-LL'|/|A|", format("%.2e", *row.factor_residual), 12});
+      result.push_back({"backward error", format("%.2e", *row.backward_error), 14});
+    } else {
+      result.push_back({"error", format("%.2e", row.residual), 9});
+    }
+    return result;
+  }
+
+  void print_head(Row const& row) const {
+    std::printf("%s of %s: n = %zu", program_.kernel.c_str(), row.matrix.c_str(), row.n);
+    if (!program_.parts.empty()) {
+      std::printf(", %s of %zu", program_.parts.c_str(), options_.tile);
+    }
+    std::printf(", %zu workers", row.workers);
+    if (row.gemm_rate) {
+      std::printf(", kernels by %s\ntile-size gemm on all workers: %.1f GFlop/s; ",
+                  hs::linalg::kernel_library(),
+                  *row.gemm_rate * 1e-9);
+    } else {
+      std::printf("\n");
+    }
+    std::printf("median of %zu runs (min .. max)\n\n", options_.repeat);
+    for (auto const& column : columns(row)) {
+      std::printf("%*s ", column.width, column.head.c_str());
+    }
+    std::printf("\n");
+  }
+
   void print_table(Row const& row) {
     if (!std::exchange(headed_, true)) {
-      std::printf("%s of %s: n = %zu, tiles of %zu, %zu workers, kernels by %s\n"
-                  "tile-size gemm on all workers: %.1f GFlop/s; median of %zu runs (min .. max)\n\n"
-                  "%-10s %9s %21s %8s %6s %7s %6s %7s %7s  %s\n",
-                  program_.kernel.c_str(),
-                  row.matrix.c_str(),
-                  row.n,
-                  options_.tile,
-                  row.workers,
-                  hs::linalg::kernel_library(),
-                  row.gemm_rate * 1e-9,
-                  options_.repeat,
-                  "scheduler",
-                  "seconds",
-                  "(min .. max)",
-                  "GFlop/s",
-                  "%gemm",
-                  "%bound",
-                  "idle%",
-                  "tasks",
-                  "steals",
-                  row.factor_residual ? "|A-LL'|/|A|  backward error" : "error");
+      print_head(row);
     }
-    auto const& m = row.measured;
-    auto const rate = row.flops / m.seconds;
-    std::printf("%-10s %9.4f (%8.4f .. %8.4f) %7.2f %6.1f %7.1f %6.1f %7llu %7llu  ",
-                std::string(row.scheduler).c_str(),
-                m.seconds,
-                m.shortest,
-                m.longest,
-                rate * 1e-9,
-                100 * rate / row.gemm_rate,
-                100 * m.bound.seconds() / m.seconds,
-                100 * idle(row),
-                static_cast<unsigned long long>(m.stats.executed),
-                static_cast<unsigned long long>(m.stats.steals));
-    if (row.factor_residual && row.backward_error) {
-      std::printf("%11.2e  %14.2e\n", *row.factor_residual, *row.backward_error);
-    } else {
-      std::printf("%.2e\n", row.residual);
+    for (auto const& column : columns(row)) {
+      std::printf("%*s ", column.width, column.text.c_str());
     }
+    std::printf("\n");
   }
 
   Program program_;
