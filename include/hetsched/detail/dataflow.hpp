@@ -88,7 +88,7 @@ inline void mark_parts(TaskRecord& task) noexcept {
 
 /// `register_accesses`, given the distinct accesses in the order of locking.
 template <class Host>
-[[gnu::noinline]] void
+[[gnu::always_inline]] inline void
 register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) {
   for (auto* access : order) {
     access->queue->lock.lock();
@@ -141,7 +141,7 @@ register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) 
 ///
 /// Cost: O(A log A) for A accesses. The task may have ended when this returns.
 template <class Host>
-void register_accesses(Host& host, TaskRecord& task) {
+[[gnu::noinline]] void register_accesses(Host& host, TaskRecord& task) {
   if (task.access_count == 1) {
     auto* const only = task.accesses();
     register_in_order(host, task, std::span(&only, 1));

@@ -73,9 +73,10 @@ public:
     }
   }
 
-  [[nodiscard]] bool any_asleep() const noexcept {
-    for (auto const& word : asleep_) {
-      if (word.bits.load(std::memory_order_seq_cst) != 0) {
+  [[nodiscard, gnu::always_inline]] bool any_asleep() const noexcept {
+    auto const* const end = asleep_.end();
+    for (auto const* word = asleep_.begin(); word != end; ++word) {
+      if (word->bits.load(std::memory_order_seq_cst) != 0) {
         return true;
       }
     }

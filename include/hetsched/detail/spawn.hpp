@@ -91,15 +91,15 @@ class TaskDraft {
 public:
   using Host = typename Core::Host;
 
-  TaskDraft(Core& core,
-            Host& host,
-            TaskType const& type,
-            Attributes const& attributes,
-            std::span<DataRecord* const> data)
+  [[gnu::always_inline]] TaskDraft(Core& core,
+                                   Host& host,
+                                   TaskType const& type,
+                                   Attributes const& attributes,
+                                   std::span<DataRecord* const> data)
       : host_(host) {
     auto const archs = type.archs & attributes.archs;
-    if (!core.has_worker_of(archs)) {
-      throw Error(ErrorCode::cannot_run, culprit(type), "no worker of this runtime can run it");
+    if (!core.has_worker_of(archs)) [[unlikely]] {
+      refuse(type);
     }
     auto const label_offset =
         TaskRecord::values_offset(data.size(), type.value_align) + type.value_bytes;
@@ -124,8 +124,8 @@ public:
   TaskDraft(TaskDraft const&) = delete;
   TaskDraft& operator=(TaskDraft const&) = delete;
 
-  ~TaskDraft() {
-    if (task_ != nullptr) {
+  [[gnu::always_inline]] ~TaskDraft() {
+    if (task_ != nullptr) [[unlikely]] {
       host_.recycle(*task_);
     }
   }
@@ -134,7 +134,7 @@ public:
   [[nodiscard]] void* values() noexcept { return task_->values(); }
 
   /// Registers the task; its values exist. It may have ended when this returns.
-  void submit() {
+  [[gnu::always_inline]] void submit() {
     auto& task = *task_;
     host_.count_spawn(task);
     try {
@@ -147,21 +147,30 @@ public:
         register_accesses(host_, task);
       }
     } catch (...) {
-      host_.uncount_spawn(task);
-      if (auto* const destroy = task.type_of().destroy_values) {
-        destroy(task.values());
-      }
+      withdraw(task);
       throw;
     }
     task_ = nullptr;
   }
 
 private:
+  [[noreturn, gnu::cold]] static void refuse(TaskType const& type) {
+    throw Error(ErrorCode::cannot_run, culprit(type), "no worker of this runtime can run it");
+  }
+
   static std::string culprit(TaskType const& type) {
     return "task '" + std::string(type.name) + "'";
   }
 
-  void fill_accesses(std::span<DataRecord* const> data, TaskRecord* parent, Domain& domain) {
+  [[gnu::cold]] void withdraw(TaskRecord& task) {
+    host_.uncount_spawn(task);
+    if (auto* const destroy = task.type_of().destroy_values) {
+      destroy(task.values());
+    }
+  }
+
+  [[gnu::noinline]] void
+  fill_accesses(std::span<DataRecord* const> data, TaskRecord* parent, Domain& domain) {
     auto const* const parameters = task_->type_of().parameters.data();
     auto* const accesses = task_->accesses();
     bool commutes = false;

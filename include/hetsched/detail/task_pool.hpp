@@ -19,7 +19,7 @@ namespace hetsched::detail {
 struct SizeClass {
   static constexpr std::size_t count = 8 + 20; // up to 512 MiB
 
-  [[nodiscard]] static constexpr std::size_t of(std::size_t bytes) noexcept {
+  [[nodiscard, gnu::always_inline]] static constexpr std::size_t of(std::size_t bytes) noexcept {
     return bytes <= 512 ? (bytes + 63) / 64 - 1
                         : 8 + static_cast<std::size_t>(std::bit_width(bytes - 1)) - 10;
   }

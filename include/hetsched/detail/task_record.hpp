@@ -106,7 +106,7 @@ struct TaskRecord {
   }
 
   /// Where the by-value arguments begin.
-  [[nodiscard]] void* values() noexcept {
+  [[nodiscard, gnu::always_inline]] void* values() noexcept {
     return reinterpret_cast<std::byte*>(this) +
            values_offset(access_count, type.load(std::memory_order_relaxed)->value_align);
   }
@@ -138,7 +138,7 @@ struct TaskRecord {
   [[nodiscard]] std::string_view label_text() const noexcept { return {label, label_bytes}; }
 
   /// The public id: address in the low 48 bits, generation above.
-  [[nodiscard]] TaskId id() const noexcept {
+  [[nodiscard, gnu::always_inline]] TaskId id() const noexcept {
     auto const address = reinterpret_cast<std::uintptr_t>(this);
     return {static_cast<std::uint64_t>(address) |
             static_cast<std::uint64_t>(generation.load(std::memory_order_relaxed)) << 48U};

@@ -94,7 +94,8 @@ public:
 
   [[nodiscard]] Instant clock() const { return {monotonic_ns() - start_ns_}; }
 
-  [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool can_run(TaskRecord const& task,
+                                                 WorkerId worker) const noexcept {
     auto const& w = workers_[worker.index()];
     if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch)) {
       return false;

@@ -154,8 +154,11 @@ private:
 
   [[gnu::always_inline]] void push(TaskId id) {
     Context const ctx(core_);
-    auto const wake = core_.locked([&] { return core_.scheduler_.push(ctx, id, from()); });
-    core_.apply(wake, id);
+    auto const worker = from();
+    core_.apply(core_.locked([&]() __attribute__((always_inline)) {
+      return core_.scheduler_.push(ctx, id, worker);
+    }),
+                id);
   }
 
   [[gnu::noinline]] void flush() {
@@ -201,7 +204,7 @@ private:
 template <class S, class P>
 class ThreadCore<S, P>::Spawner {
 public:
-  explicit Spawner(ThreadCore& core)
+  [[gnu::always_inline]] explicit Spawner(ThreadCore& core)
       : core_(core), seated_(this_thread.core != &core && core.try_seat(Seat::spawning)),
         worker_(this_thread.core == &core ? this_thread.worker
                 : seated_                 ? &core.workers_[0]
@@ -214,7 +217,7 @@ public:
   Spawner(Spawner const&) = delete;
   Spawner& operator=(Spawner const&) = delete;
 
-  ~Spawner() {
+  [[gnu::always_inline]] ~Spawner() {
     if (seated_) {
       core_.leave_seat();
     }

@@ -5,6 +5,7 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/detail/array.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 
@@ -16,7 +17,7 @@ enum class DequeOrder : bool { fifo, lifo };
 /// Source: the textbook.
 /// Cost: push O(1); pop and steal O(1) when the first task is accepted, else O(tasks looked at).
 /// Needs: nothing of the context.
-/// Threading: any operation from any thread; one mutex.
+/// Threading: any operation from any thread; one mutex, which an empty deque does without.
 /// Deterministic: yes, for one thread.
 /// Knobs: the template parameter.
 /// Limits: ignores priorities; its lock is one for all users.
@@ -28,19 +29,26 @@ public:
   void push(TaskId task, std::int32_t /*priority*/) {
     std::lock_guard const guard(mutex_);
     tasks_.push_back(task);
+    count();
   }
 
   template <class Accept>
   [[nodiscard]] TaskId pop(Accept&& accept) {
-    return Order == DequeOrder::fifo ? oldest(accept) : newest(accept);
+    return empty() ? no_task : Order == DequeOrder::fifo ? oldest(accept) : newest(accept);
   }
 
   template <class Accept>
   [[nodiscard]] TaskId steal(Accept&& accept) {
-    return Order == DequeOrder::fifo ? newest(accept) : oldest(accept);
+    return empty() ? no_task : Order == DequeOrder::fifo ? newest(accept) : oldest(accept);
   }
 
 private:
+  /// Without the lock. seq_cst, as is `count`: a push that precedes the engine's look at sleeping
+  /// workers is seen by one that announced its sleep before (concepts/queue.hpp, visibility).
+  [[nodiscard]] bool empty() const noexcept { return size_.load(std::memory_order_seq_cst) == 0; }
+
+  void count() noexcept { size_.store(tasks_.size() - first_, std::memory_order_seq_cst); }
+
   template <class Accept>
   TaskId oldest(Accept& accept) {
     std::lock_guard const guard(mutex_);
@@ -74,12 +82,14 @@ private:
     } else {
       tasks_.erase(i, i + 1);
     }
+    count();
     return task;
   }
 
   std::mutex mutex_;
   detail::Array<TaskId> tasks_; // oldest first, from first_ on
   std::size_t first_ = 0;
+  std::atomic<std::size_t> size_{0}; // written under the lock
 };
 
 using Fifo = LockedDeque<DequeOrder::fifo>;

@@ -104,7 +104,7 @@ private:
     Ring* smaller;
   };
 
-  Ring* grow(std::int64_t top, std::int64_t bottom) {
+  [[gnu::noinline]] Ring* grow(std::int64_t top, std::int64_t bottom) {
     auto* const full = ring_.load(std::memory_order_relaxed);
     auto* const larger = new Ring(2 * full->slots.size(), full);
     for (auto i = top; i < bottom; ++i) {

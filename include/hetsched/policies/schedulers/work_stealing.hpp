@@ -43,10 +43,9 @@ public:
     auto const workers = ctx.workers();
     if (worker && view.archs.has(workers[worker.index()].arch)) {
       slots_[worker.index()].own.push(task, view.priority);
-      return Wake::any();
+    } else {
+      push_elsewhere(ctx, task, worker);
     }
-    auto const target = first_able(workers, view.archs, ctx.random(worker) % workers.size());
-    slots_[target].inbox.push(task, view.priority);
     return Wake::any();
   }
 
@@ -83,6 +82,14 @@ public:
   }
 
 private:
+  template <placement_context Ctx>
+  [[gnu::noinline]] void push_elsewhere(Ctx const& ctx, TaskId task, WorkerId worker) {
+    auto const view = ctx.task(task);
+    auto const workers = ctx.workers();
+    auto const target = first_able(workers, view.archs, ctx.random(worker) % workers.size());
+    slots_[target].inbox.push(task, view.priority);
+  }
+
   struct alignas(64) Slot {
     Queue own;
     Fifo inbox;
