@@ -18,14 +18,6 @@
 
 namespace hetsched::linalg::kernels {
 
-/// The block of rows x cols elements that begins at element (i, j) of `a`, inside it.
-template <class T>
-[[nodiscard]] TileView<T>
-block(TileView<T> a, std::size_t i, std::size_t j, std::size_t rows, std::size_t cols) {
-  HETSCHED_ASSERT(i + rows <= a.rows() && j + cols <= a.cols(), "shapes");
-  return {rows == 0 || cols == 0 ? a.data() : &a(i, j), rows, cols, a.ld()};
-}
-
 /// B := L^-1 B, for L n x n lower triangular with ones on its diagonal, which are not read, nor is
 /// what is above; B n x m. m n^2 flops.
 template <std::floating_point T>
