@@ -21,11 +21,11 @@ inline constexpr char const* linear_algebra_help =
     "and critical path with each task type's mean time of that run. idle: of all workers' time.\n"
     "JSON keys: kernel, matrix, n, tile, scheduler, cpus, repeat, seconds, seconds_min,\n"
     "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual; for\n"
-    "cholesky also factor_residual and backward_error, the larger of which is residual.\n"
+    "cholesky, lu and qr also factor_residual and backward_error, for qr orthogonality,\n"
+    "||Q'Q - I|| / sqrt(n): residual is the largest of these.\n"
     "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
-    "failed; 2 if the input is at fault: options, environment, file, a matrix that is not "
-    "symmetric\n"
-    "positive definite. One line on stderr says what.";
+    "failed; 2 if the input is at fault: options, environment, file, a matrix that cannot be\n"
+    "factorised. One line on stderr says what.";
 
 struct Row {
   std::string_view scheduler;
@@ -35,9 +35,11 @@ struct Row {
   double flops = 0;
   double gemm_rate = 0; // flop/s
   Measured measured;
-  double residual = 0; // the larger of the two if there are two
+  double residual = 0;           // the largest of the following if there are any
+  std::string_view factors = {}; // what factor_residual is
   std::optional<double> factor_residual = std::nullopt;
   std::optional<double> backward_error = std::nullopt;
+  std::optional<double> orthogonality = std::nullopt;
 };
 
 /// Prints one row per scheduler, under a head before the first; remembers wrong results.
@@ -63,6 +65,14 @@ private:
     return all > 0 ? stats.idle.seconds() / all : 0;
   }
 
+  static std::string heads(Row const& row) {
+    if (!row.factor_residual) {
+      return "error";
+    }
+    return std::string(row.factors) + "  backward error" +
+           (row.orthogonality ? "  |Q'Q-I|/sqrt(n)" : "");
+  }
+
   void print_json(Row const& row) const {
     auto const& m = row.measured;
     JsonLine line;
@@ -84,6 +94,9 @@ private:
         .add("steals", m.stats.steals);
     if (row.factor_residual && row.backward_error) {
       line.add("factor_residual", *row.factor_residual).add("backward_error", *row.backward_error);
+    }
+    if (row.orthogonality) {
+      line.add("orthogonality", *row.orthogonality);
     }
     line.add("residual", row.residual).print();
   }
@@ -110,7 +123,7 @@ private:
                   "idle%",
                   "tasks",
                   "steals",
-                  row.factor_residual ? "|A-LL'|/|A|  backward error" : "error");
+                  heads(row).c_str());
     }
     auto const& m = row.measured;
     auto const rate = row.flops / m.seconds;
@@ -126,10 +139,11 @@ private:
                 static_cast<unsigned long long>(m.stats.executed),
                 static_cast<unsigned long long>(m.stats.steals));
     if (row.factor_residual && row.backward_error) {
-      std::printf("%11.2e  %14.2e\n", *row.factor_residual, *row.backward_error);
+      std::printf("%11.2e  %14.2e", *row.factor_residual, *row.backward_error);
     } else {
-      std::printf("%.2e\n", row.residual);
+      std::printf("%.2e", row.residual);
     }
+    row.orthogonality ? std::printf("  %15.2e\n", *row.orthogonality) : std::printf("\n");
   }
 
   Program program_;
