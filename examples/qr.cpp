@@ -89,6 +89,9 @@ std::string solve(Program const& program, Options const& options) {
     hs::linalg::apply_q(rt, hs::linalg::Transpose::no, tiles, reflections, q_tiles);
     hs::linalg::apply_q(rt, hs::linalg::Transpose::yes, tiles, reflections, x_tiles);
     rt.sync();
+    if ((qr.diagonal().array() == 0).any()) {
+      throw hs::Error(hs::ErrorCode::numerical, "qr", "the matrix is singular");
+    }
     qr.triangularView<Eigen::Upper>().solveInPlace(x);
     auto const factor = factor_residual(rt, a, q, qr);
     auto const orthogonal = orthogonality(rt, q);

@@ -61,11 +61,14 @@ struct QrBlas<double> {
 
 #else
 
+// These work on tiles and not on Eigen expressions, so that each is compiled once.
+
 /// Makes x := v and alpha := beta such that I - tau (1, v) (1, v)^T takes (alpha, x) to (beta, 0),
 /// and returns tau. beta has the other sign than alpha had, so that nothing cancels.
-template <class T, class Column>
-[[nodiscard]] T reflection(T& alpha, Column x) {
-  T const norm = x.size() == 0 ? T(0) : x.stableNorm();
+template <class T>
+[[nodiscard]] T reflection(T& alpha, TileView<T> column) {
+  auto x = as_eigen(column);
+  T const norm = is_empty(column) ? T(0) : x.col(0).stableNorm();
   if (norm == T(0)) {
     return T(0);
   }
@@ -74,7 +77,7 @@ template <class T, class Column>
   if (std::abs(beta) < tiny) { // v would be as imprecise as a number without all its digits
     x /= tiny;
     alpha /= tiny;
-    T const tau = reflection<T>(alpha, x);
+    T const tau = reflection(alpha, column);
     alpha *= tiny;
     return tau;
   }
@@ -84,57 +87,84 @@ template <class T, class Column>
   return tau;
 }
 
+/// Eliminates column x of an inner block with the number alpha above it, and applies the reflection
+/// to the columns on the right: `row` beside alpha, `rest` beside x. Returns tau.
+template <class T>
+[[nodiscard]] T eliminate(T& alpha, TileView<T> x, TileView<T> row, TileView<T> rest) {
+  T const tau = reflection(alpha, x);
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> w = as_eigen(row);
+  w.noalias() += as_eigen(x).transpose() * as_eigen(rest);
+  w *= tau;
+  as_eigen(row) -= w;
+  as_eigen(rest).noalias() -= as_eigen(x) * w;
+  return tau;
+}
+
+/// Completes the triangle T by column j, for v_j = (0, 1, x) and the columns before it, which are
+/// `row` beside the 1 and `below` beside x.
+template <class T>
+void append(TileView<T> t,
+            std::size_t j,
+            T tau,
+            TileView<T const> row,
+            TileView<T const> below,
+            TileView<T const> x) {
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> products = as_eigen(row).transpose();
+  products.noalias() += as_eigen(below).transpose() * as_eigen(x);
+  products *= -tau;
+  as_eigen(block(t, 0, j, j, 1)).noalias() =
+      as_eigen(block(t, 0, 0, j, j)).template triangularView<Eigen::Upper>() * products;
+  t(j, j) = tau;
+}
+
 /// W := op(T) W for upper triangular T.
-template <class Factor, class Work>
-void multiply_triangle(Transpose transpose, Factor const& t, Work& w) {
+template <class T>
+void multiply_triangle(Transpose transpose,
+                       TileView<T const> t,
+                       Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>& w) {
   if (transpose == Transpose::yes) {
-    w = (t.transpose().template triangularView<Eigen::Lower>() * w).eval();
+    w = (as_eigen(t).transpose().template triangularView<Eigen::Lower>() * w).eval();
   } else {
-    w = (t.template triangularView<Eigen::Upper>() * w).eval();
+    w = (as_eigen(t).template triangularView<Eigen::Upper>() * w).eval();
   }
 }
 
 /// C := (I - V op(T) V^T) C for one inner block, V unit lower trapezoidal.
-template <class Columns, class Factor, class Target>
-void apply_block(Transpose transpose, Columns const& v, Factor const& t, Target c) {
-  using Work = Eigen::Matrix<typename Target::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
-  auto const rest = v.rows() - v.cols();
-  auto const triangle = v.topRows(v.cols()).template triangularView<Eigen::UnitLower>();
-  Work w = triangle.transpose() * c.topRows(v.cols());
-  w.noalias() += v.bottomRows(rest).transpose() * c.bottomRows(rest);
+template <class T>
+void apply_block(Transpose transpose, TileView<T const> v, TileView<T const> t, TileView<T> c) {
+  auto const width = v.cols();
+  auto const rest = v.rows() - width;
+  auto const columns = as_eigen(block(v, width, 0, rest, width));
+  auto top = as_eigen(block(c, 0, 0, width, c.cols()));
+  auto bottom = as_eigen(block(c, width, 0, rest, c.cols()));
+  auto const corner = as_eigen(block(v, 0, 0, width, width));
+  auto const triangle = corner.template triangularView<Eigen::UnitLower>();
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> w = triangle.transpose() * top;
+  w.noalias() += columns.transpose() * bottom;
   multiply_triangle(transpose, t, w);
-  c.bottomRows(rest).noalias() -= v.bottomRows(rest) * w;
-  c.topRows(v.cols()) -= triangle * w;
+  bottom.noalias() -= columns * w;
+  top -= triangle * w;
 }
 
 /// The same for V = (I, V2): C1 is what I meets, C2 what V2 does.
-template <class Columns, class Factor, class Top, class Target>
-void apply_block(Transpose transpose, Columns const& v, Factor const& t, Top c1, Target c2) {
-  using Work = Eigen::Matrix<typename Target::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
-  Work w = c1;
-  w.noalias() += v.transpose() * c2;
+template <class T>
+void apply_block(
+    Transpose transpose, TileView<T const> v, TileView<T const> t, TileView<T> c1, TileView<T> c2) {
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> w = as_eigen(c1);
+  w.noalias() += as_eigen(v).transpose() * as_eigen(c2);
   multiply_triangle(transpose, t, w);
-  c1 -= w;
-  c2.noalias() -= v * w;
-}
-
-/// Completes T by column j, given the products of v_j with the columns of V before it.
-template <class Factor, class Products>
-void append(Factor t, Eigen::Index j, typename Factor::Scalar tau, Products const& products) {
-  t.col(j).head(j) =
-      t.topLeftCorner(j, j).template triangularView<Eigen::Upper>() * (-tau * products);
-  t(j, j) = tau;
+  as_eigen(c1) -= w;
+  as_eigen(c2).noalias() -= as_eigen(v) * w;
 }
 
 /// Calls use(first, width) for the inner blocks of `count` reflections, in the order in which op(Q)
 /// applies them.
 template <class Use>
 void for_each_block(Transpose transpose, std::size_t count, std::size_t inner, Use&& use) {
-  auto const index = [](std::size_t value) { return static_cast<Eigen::Index>(value); };
   std::size_t const blocks = (count + inner - 1) / inner;
   for (std::size_t b = 0; b < blocks; ++b) {
     std::size_t const first = (transpose == Transpose::yes ? b : blocks - 1 - b) * inner;
-    use(index(first), index(std::min(inner, count - first)));
+    use(first, std::min(inner, count - first));
   }
 }
 
@@ -166,29 +196,20 @@ void geqrt(TileView<T> a, TileView<T> t) {
                                                               work.data());
   HETSCHED_ASSERT(info == 0, "geqrt: illegal argument");
 #else
-  auto m = as_eigen(a);
-  auto factors = as_eigen(t);
-  detail::for_each_block(Transpose::yes, count, inner, [&](auto first, auto width) {
-    auto v = m.block(first, first, m.rows() - first, width);
-    auto factor = factors.block(0, first, width, width);
-    for (Eigen::Index j = 0; j < width; ++j) {
+  detail::for_each_block(Transpose::yes, count, inner, [&](std::size_t first, std::size_t width) {
+    auto const v = block(a, first, first, a.rows() - first, width);
+    auto const factor = block(t, 0, first, width, width);
+    for (std::size_t j = 0; j < width; ++j) {
       auto const below = v.rows() - j - 1;
       auto const right = width - j - 1;
-      auto x = v.col(j).tail(below);
-      T const tau = detail::reflection(v(j, j), x);
-      auto rest = v.bottomRightCorner(below, right);
-      auto row = v.row(j).tail(right);
-      Eigen::Matrix<T, 1, Eigen::Dynamic> const w = tau * (row + x.transpose() * rest);
-      row -= w;
-      rest.noalias() -= x * w;
-      detail::append(
-          factor,
-          j,
-          tau,
-          (v.row(j).head(j).transpose() + v.bottomLeftCorner(below, j).transpose() * x).eval());
+      auto const x = block(v, j + 1, j, below, 1);
+      T const tau = detail::eliminate(
+          v(j, j), x, block(v, j, j + 1, 1, right), block(v, j + 1, j + 1, below, right));
+      detail::append<T>(factor, j, tau, block(v, j, 0, 1, j), block(v, j + 1, 0, below, j), x);
     }
-    auto const right = m.cols() - first - width;
-    detail::apply_block(Transpose::yes, v, factor, m.block(first, first + width, v.rows(), right));
+    auto const next = first + width;
+    auto const right = block(a, first, next, v.rows(), a.cols() - next);
+    detail::apply_block<T>(Transpose::yes, v, factor, right);
   });
 #endif
 }
@@ -222,15 +243,12 @@ void ormqr(Transpose transpose, TileView<T const> v, TileView<T const> t, TileVi
                                                                work.data());
   HETSCHED_ASSERT(info == 0, "gemqrt: illegal argument");
 #else
-  auto const columns = as_eigen(v);
-  auto const factors = as_eigen(t);
-  auto target = as_eigen(c);
-  detail::for_each_block(transpose, count, inner, [&](auto first, auto width) {
-    auto const rows = columns.rows() - first;
-    detail::apply_block(transpose,
-                        columns.block(first, first, rows, width),
-                        factors.block(0, first, width, width),
-                        target.bottomRows(rows));
+  detail::for_each_block(transpose, count, inner, [&](std::size_t first, std::size_t width) {
+    auto const rows = v.rows() - first;
+    detail::apply_block<T>(transpose,
+                           block(v, first, first, rows, width),
+                           block(t, 0, first, width, width),
+                           block(c, first, 0, rows, c.cols()));
   });
 #endif
 }
@@ -264,30 +282,28 @@ void tsqrt(TileView<T> r, TileView<T> a, TileView<T> t) {
                                                               work.data());
   HETSCHED_ASSERT(info == 0, "tpqrt: illegal argument");
 #else
-  auto top = as_eigen(r);
-  auto m = as_eigen(a);
-  auto factors = as_eigen(t);
-  detail::for_each_block(Transpose::yes, a.cols(), inner, [&](auto first, auto width) {
-    auto v = m.middleCols(first, width);
-    auto factor = factors.block(0, first, width, width);
-    for (Eigen::Index j = 0; j < width; ++j) {
-      auto const right = width - j - 1;
-      auto x = v.col(j);
-      T const tau = detail::reflection(top(first + j, first + j), x);
-      auto rest = v.rightCols(right);
-      auto row = top.row(first + j).segment(first + j + 1, right);
-      Eigen::Matrix<T, 1, Eigen::Dynamic> const w = tau * (row + x.transpose() * rest);
-      row -= w;
-      rest.noalias() -= x * w;
-      detail::append(factor, j, tau, (v.leftCols(j).transpose() * x).eval());
-    }
-    auto const right = m.cols() - first - width;
-    detail::apply_block(Transpose::yes,
-                        v,
-                        factor,
-                        top.block(first, first + width, width, right),
-                        m.rightCols(right));
-  });
+  std::vector<T> const zero(inner);
+  detail::for_each_block(
+      Transpose::yes, a.cols(), inner, [&](std::size_t first, std::size_t width) {
+        auto const v = block(a, 0, first, a.rows(), width);
+        auto const factor = block(t, 0, first, width, width);
+        for (std::size_t j = 0; j < width; ++j) {
+          auto const k = first + j;
+          auto const right = width - j - 1;
+          auto const x = block(v, 0, j, a.rows(), 1);
+          T const tau = detail::eliminate(
+              r(k, k), x, block(r, k, k + 1, 1, right), block(v, 0, j + 1, a.rows(), right));
+          TileView<T const> const beside_one(zero.data(), 1, j, 1);
+          detail::append<T>(factor, j, tau, beside_one, block(v, 0, 0, a.rows(), j), x);
+        }
+        auto const next = first + width;
+        auto const right = a.cols() - next;
+        detail::apply_block<T>(Transpose::yes,
+                               v,
+                               factor,
+                               block(r, first, next, width, right),
+                               block(a, 0, next, a.rows(), right));
+      });
 #endif
 }
 
@@ -326,15 +342,12 @@ void tsmqr(
                                                                work.data());
   HETSCHED_ASSERT(info == 0, "tpmqrt: illegal argument");
 #else
-  auto const columns = as_eigen(v);
-  auto const factors = as_eigen(t);
-  auto top = as_eigen(c1);
-  detail::for_each_block(transpose, count, inner, [&](auto first, auto width) {
-    detail::apply_block(transpose,
-                        columns.middleCols(first, width),
-                        factors.block(0, first, width, width),
-                        top.middleRows(first, width),
-                        as_eigen(c2));
+  detail::for_each_block(transpose, count, inner, [&](std::size_t first, std::size_t width) {
+    detail::apply_block<T>(transpose,
+                           block(v, 0, first, v.rows(), width),
+                           block(t, 0, first, width, width),
+                           block(c1, first, 0, width, c1.cols()),
+                           c2);
   });
 #endif
 }
