@@ -138,6 +138,9 @@ public:
 
   /// For matrices of the shape of `a`, in inner blocks of `inner` columns. Throws Error(bad_data)
   /// if `inner` is 0.
+  ///
+  /// 32: with tiles of 128 (OpenBLAS 0.3.21, one core, gemm 40 GFlop/s), tsmqr and tsqrt run at 26
+  /// and 18 GFlop/s for 16, 31 and 16 for 32, 32 and 14 for 48, 30 and 12 for 64.
   template <class Rt, class TA>
   Reflections(Rt& rt, TiledMatrix<TA> const& a, std::size_t inner = 32)
       : rows_(a.rows()), cols_(a.cols()), tile_(a.tile_size()),
