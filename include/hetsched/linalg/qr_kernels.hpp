@@ -92,6 +92,9 @@ template <class T>
 template <class T>
 [[nodiscard]] T eliminate(T& alpha, TileView<T> x, TileView<T> row, TileView<T> rest) {
   T const tau = reflection(alpha, x);
+  if (is_empty(row)) {
+    return tau;
+  }
   Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> w = as_eigen(row);
   w.noalias() += as_eigen(x).transpose() * as_eigen(rest);
   w *= tau;
@@ -109,12 +112,15 @@ void append(TileView<T> t,
             TileView<T const> row,
             TileView<T const> below,
             TileView<T const> x) {
+  t(j, j) = tau;
+  if (j == 0) {
+    return; // Eigen's triangular products take no empty operands
+  }
   Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> products = as_eigen(row).transpose();
   products.noalias() += as_eigen(below).transpose() * as_eigen(x);
   products *= -tau;
   as_eigen(block(t, 0, j, j, 1)).noalias() =
       as_eigen(block(t, 0, 0, j, j)).template triangularView<Eigen::Upper>() * products;
-  t(j, j) = tau;
 }
 
 /// W := op(T) W for upper triangular T.
@@ -132,6 +138,9 @@ void multiply_triangle(Transpose transpose,
 /// C := (I - V op(T) V^T) C for one inner block, V unit lower trapezoidal.
 template <class T>
 void apply_block(Transpose transpose, TileView<T const> v, TileView<T const> t, TileView<T> c) {
+  if (is_empty(c)) {
+    return;
+  }
   auto const width = v.cols();
   auto const rest = v.rows() - width;
   auto const columns = as_eigen(block(v, width, 0, rest, width));
@@ -150,6 +159,9 @@ void apply_block(Transpose transpose, TileView<T const> v, TileView<T const> t, 
 template <class T>
 void apply_block(
     Transpose transpose, TileView<T const> v, TileView<T const> t, TileView<T> c1, TileView<T> c2) {
+  if (is_empty(c1)) {
+    return;
+  }
   Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> w = as_eigen(c1);
   w.noalias() += as_eigen(v).transpose() * as_eigen(c2);
   multiply_triangle(transpose, t, w);
