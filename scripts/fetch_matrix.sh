@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Fetches the matrix bcsstk24 (Harwell-Boeing, n = 3562, symmetric) out of Debian's package
-# scilab-doc, which is unpacked but not installed.
+# Fetches a matrix in Harwell-Boeing format out of a Debian package, which is unpacked but not
+# installed.
 #
-# usage: fetch_matrix.sh [FILE]    FILE: default matrices/bcsstk24.rsa below the repository root
+# usage: fetch_matrix.sh [NAME [FILE]]
+#   NAME: bcsstk24 (the default): symmetric positive definite, n = 3562
+#         ex14: unsymmetric, finite elements, n = 3251
+#         add32: unsymmetric, a circuit, n = 4960
+#   FILE: default matrices/NAME.rsa or matrices/NAME.rua below the repository root
 #
 # Does nothing if FILE is there. On failure: one line on stderr, exit status 1, nothing left behind.
 set -eu
 
-package=scilab-doc
-member=usr/share/scilab/modules/umfpack/demos/bcsstk24.rsa
 work=
 part=
 made=
@@ -33,9 +35,26 @@ die() {
 trap clean_up EXIT
 trap 'die interrupted' HUP INT TERM
 
-[ $# -le 1 ] || die "usage: fetch_matrix.sh [FILE]"
+[ $# -le 2 ] || die "usage: fetch_matrix.sh [NAME [FILE]]"
+name=${1:-bcsstk24}
+demos=usr/share/scilab/modules/umfpack/demos
+case $name in
+bcsstk24)
+  package=scilab-doc
+  member=$demos/bcsstk24.rsa
+  ;;
+ex14)
+  package=scilab-doc
+  member=$demos/ex14.rua
+  ;;
+add32)
+  package=libsuperlu-dist-dev
+  member='usr/lib/*/superlu-dist/tests/EXAMPLE/big.rua' # by architecture
+  ;;
+*) die "'$name' is none of bcsstk24, ex14, add32" ;;
+esac
 root=$(cd "$(dirname "$0")/.." && pwd) || die "cannot find the repository root"
-target=${1:-$root/matrices/bcsstk24.rsa}
+target=${2:-$root/matrices/$name.${member##*.}}
 case $target in
 /*) ;;
 *) target=$PWD/$target ;;
@@ -51,7 +70,9 @@ work=$(mktemp -d 2>/dev/null) || die "cannot create a temporary directory"
   download "$package") >/dev/null 2>&1 </dev/null ||
   die "cannot download the Debian package $package (offline, or no package lists: apt-get update)"
 dpkg-deb -x "$work/$package"_*.deb "$work/tree" 2>/dev/null || die "cannot unpack $package"
-[ -s "$work/tree/$member" ] || die "$package does not hold $member"
+# shellcheck disable=SC2086 # the pattern is to be expanded
+set -- "$work"/tree/$member
+[ -s "$1" ] || die "$package does not hold $member"
 
 folder=$(dirname "$target")
 if [ ! -d "$folder" ]; then
@@ -59,6 +80,6 @@ if [ ! -d "$folder" ]; then
   made=$folder
 fi
 part=$target.part.$$
-cp -- "$work/tree/$member" "$part" 2>/dev/null || die "cannot write $part"
+cp -- "$1" "$part" 2>/dev/null || die "cannot write $part"
 mv -f -- "$part" "$target" 2>/dev/null || die "cannot write $target"
 part=

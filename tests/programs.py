@@ -30,6 +30,12 @@ BAD_MATRICES = {
     "empty.mtx": ("", "empty.mtx"),
 }
 
+# The same for any square matrix: 0 3 in the first row, 2 1 in the second.
+GENERAL = "%%MatrixMarket matrix array real general\n2 2\n0\n2\n3\n1\n"
+BAD_GENERAL = {
+    name: BAD_MATRICES[name] for name in ["not_square.mtx", "cut_off.mtx", "empty.mtx"]
+}
+
 failures = []
 
 
@@ -143,22 +149,45 @@ def test_fibonacci(program):
     refuses(program, "--cutoff", "--cutoff", "many")
 
 
-def test_cholesky(program, kernel, tasks):
-    test_solver(program, kernel, tasks, 300 * 301 * 601 / 6)
+def test_factorisation(program, kernel, good_text, bad_matrices, tasks, flops):
+    """A solver that takes --matrix."""
+    test_solver(program, kernel, tasks, flops)
     with tempfile.TemporaryDirectory() as folder:
-        good = Path(folder) / "spd.mtx"
-        good.write_text(SPD)
+        good = Path(folder) / "good.mtx"
+        good.write_text(good_text)
         for row in json_lines(program, "--matrix", str(good)):
-            check(row["n"] == 2 and row["residual"] <= 1e-15, f"{kernel} of {SPD!r}: {row}")
-            worse = max(row["factor_residual"], row["backward_error"])
-            check(row["residual"] == worse, f"{kernel}: residual is not the larger: {row}")
+            check(row["n"] == 2 and row["residual"] <= 1e-15, f"{kernel} of {good_text!r}: {row}")
+            errors = [row["factor_residual"], row["backward_error"], row.get("orthogonality", 0)]
+            check(row["residual"] == max(errors), f"{kernel}: residual is not the largest: {row}")
+            check(("orthogonality" in row) == (kernel == "qr"), f"{kernel}: {row}")
         refuses(program, "--n", "--matrix", str(good), "--n", "3")
         refuses(program, "no_such", "--matrix", str(Path(folder) / "no_such.mtx"))
         refuses(program, folder, "--matrix", folder)
-        for name, (text, named) in BAD_MATRICES.items():
+        for name, (text, named) in bad_matrices.items():
             path = Path(folder) / name
             path.write_text(text)
             refuses(program, named, "--matrix", str(path))
+
+
+def test_cholesky(program, kernel, tasks):
+    test_factorisation(program, kernel, SPD, BAD_MATRICES, tasks, 300 * 301 * 601 / 6)
+
+
+def test_lu(program):
+    bad = BAD_GENERAL | {
+        "singular.mtx": (GENERAL.replace("3\n1", "0\n0"), "singular at column 1 (block column 0)"),
+        "nan.mtx": (GENERAL.replace("3\n1", "nan\n1"), "NaN at column 1 (block column 0)"),
+    }
+    test_factorisation(program, "lu", GENERAL, bad, 19, 300 * (4 * 300**2 - 895) / 6)
+
+
+def test_qr(program):
+    bad = BAD_GENERAL | {
+        "nan.mtx": (GENERAL.replace("3\n1", "nan\n1"), "column 1 (tile 0, 0)"),
+        "singular.mtx": (GENERAL.replace("3\n1", "0\n0"), "singular"),
+        "infinity.mtx": (GENERAL.replace("0\n2", "0\ninf"), "column 0 (tile 0, 0)"),
+    }
+    test_factorisation(program, "qr", GENERAL, bad, 60, 300 * (4 * 300**2 + 1814) / 3)
 
 
 def test_task_cost(program):
@@ -200,6 +229,8 @@ def main():
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,
         "gemm": lambda program: test_solver(program, "gemm", 125, 2 * 300**3),
+        "lu": test_lu,
+        "qr": test_qr,
         "task_cost": test_task_cost,
         "task_memory": test_task_memory,
     }

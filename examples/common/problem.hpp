@@ -8,6 +8,7 @@
 
 #include <Eigen/Dense>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <sstream>
@@ -37,17 +38,35 @@ inline Problem covariance(Options const& options) {
   return problem;
 }
 
-/// Throws Error(bad_input) if the matrix is not square, not symmetric, or too large.
-inline Problem symmetric_from_file(std::string const& path) {
-  auto const file = hs::linalg::read_matrix(path);
+/// Random numbers from -1 to 1; memory for `copies` such matrices is asked for.
+inline Problem random_problem(Options const& options, int copies) {
+  check_memory("--n", options.n, copies);
+  auto const n = static_cast<Eigen::Index>(options.n);
+  return {"a random matrix (seed " + std::to_string(options.seed) + ")",
+          random_matrix(n, n, options.seed)};
+}
+
+/// Throws Error(bad_input) if the matrix is not square or too large.
+inline Problem dense(hs::linalg::MatrixFile const& file, std::string const& path, int copies) {
   auto const& sparse = file.matrix;
   if (sparse.rows() != sparse.cols()) {
     bad_input(path,
               "the matrix is " + std::to_string(sparse.rows()) + " x " +
                   std::to_string(sparse.cols()) + ", not square");
   }
-  check_memory(path, static_cast<std::size_t>(sparse.rows()), 2);
-  Problem problem{path, MatrixXd(sparse)};
+  check_memory(path, static_cast<std::size_t>(sparse.rows()), copies);
+  return {path, MatrixXd(sparse)};
+}
+
+/// A square matrix.
+inline Problem square_from_file(std::string const& path, int copies) {
+  return dense(hs::linalg::read_matrix(path), path, copies);
+}
+
+/// Throws Error(bad_input) if the matrix is not square, not symmetric, or too large.
+inline Problem symmetric_from_file(std::string const& path) {
+  auto const file = hs::linalg::read_matrix(path);
+  auto problem = dense(file, path, 2);
   auto const& a = problem.a;
   for (Eigen::Index j = 0; j < a.cols() && !file.symmetric; ++j) {
     for (Eigen::Index i = j + 1; i < a.rows(); ++i) {
@@ -62,14 +81,26 @@ inline Problem symmetric_from_file(std::string const& path) {
   return problem;
 }
 
-/// ||b - A x|| / (||A||_F ||x|| + ||b||) for the x that L L^T x = b gives.
+/// ||b - A x|| / (||A||_F ||x|| + ||b||)
 [[nodiscard]] inline double
-backward_error(MatrixXd const& a, MatrixXd const& l, VectorXd const& b) {
-  VectorXd x = b;
-  l.triangularView<Eigen::Lower>().solveInPlace(x);
-  l.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+backward_error(MatrixXd const& a, VectorXd const& x, VectorXd const& b) {
   auto const error = (b - a * x).norm();
   return error == 0 ? 0 : error / (a.norm() * x.norm() + b.norm());
+}
+
+/// The root of the sum of `squares(first, width)` over blocks of an n-column matrix's columns, a
+/// task each, relative to `size`.
+template <class Rt, class Squares>
+double relative_norm(Rt& rt, Eigen::Index n, double size, Squares const& squares) {
+  Eigen::Index const step = 128;
+  VectorXd sums = VectorXd::Zero(n / step + 1);
+  for (Eigen::Index first = 0; first < n; first += step) {
+    rt.spawn()([&sums, &squares, first, width = std::min(step, n - first)] {
+      sums[first / step] = squares(first, width);
+    });
+  }
+  rt.sync();
+  return n == 0 ? 0 : std::sqrt(sums.sum()) / size;
 }
 
 } // namespace example

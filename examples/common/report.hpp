@@ -24,11 +24,11 @@ inline constexpr char const* linear_algebra_help =
     "and critical path with each task type's mean time of that run. idle: of all workers' time.\n"
     "JSON keys: kernel, matrix, n, tile, scheduler, cpus, repeat, seconds, seconds_min,\n"
     "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual; for\n"
-    "cholesky also factor_residual and backward_error, the larger of which is residual.\n"
+    "cholesky, lu and qr also factor_residual and backward_error, for qr orthogonality,\n"
+    "||Q'Q - I|| / sqrt(n): residual is the largest of these.\n"
     "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
-    "failed; 2 if the input is at fault: options, environment, file, a matrix that is not "
-    "symmetric\n"
-    "positive definite. One line on stderr says what.";
+    "failed; 2 if the input is at fault: options, environment, file, a matrix that cannot be\n"
+    "factorised. One line on stderr says what.";
 
 /// Of programs that are no match for a matrix product.
 inline constexpr char const* other_help =
@@ -55,10 +55,12 @@ struct Row {
   std::optional<double> flops = std::nullopt;     // none: the tasks count
   std::optional<double> gemm_rate = std::nullopt; // flop/s, to compare with
   Measured measured;
-  double residual = 0; // the larger of the two if there are two
+  double residual = 0;           // the largest of the following if there are any
+  std::string_view factors = {}; // what factor_residual is
   std::optional<double> factor_residual = std::nullopt;
   std::optional<double> backward_error = std::nullopt;
   std::optional<double> bytes = std::nullopt; // that a run must move, if memory is what bounds it
+  std::optional<double> orthogonality = std::nullopt;
 };
 
 /// Prints one row per scheduler, under a head before the first; remembers wrong results.
@@ -123,6 +125,9 @@ private:
     if (row.factor_residual && row.backward_error) {
       line.add("factor_residual", *row.factor_residual).add("backward_error", *row.backward_error);
     }
+    if (row.orthogonality) {
+      line.add("orthogonality", *row.orthogonality);
+    }
     line.add("residual", row.residual).print();
   }
 
@@ -158,10 +163,13 @@ private:
     result.push_back({"tasks", std::to_string(m.stats.executed), 7});
     result.push_back({"steals", std::to_string(m.stats.steals), 7});
     if (row.factor_residual && row.backward_error) {
-      result.push_back({"|A-LL'|/|A|", format("%.2e", *row.factor_residual), 12});
+      result.push_back({std::string(row.factors), format("%.2e", *row.factor_residual), 12});
       result.push_back({"backward error", format("%.2e", *row.backward_error), 14});
     } else {
       result.push_back({"error", format("%.2e", row.residual), 9});
+    }
+    if (row.orthogonality) {
+      result.push_back({"|Q'Q-I|/sqrt(n)", format("%.2e", *row.orthogonality), 15});
     }
     return result;
   }

@@ -7,33 +7,25 @@
 #include "report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 namespace example {
 
-/// ||A - L L^T||_F / ||A||_F, one task per block of columns; zeroes what is above L's diagonal.
+/// ||A - L L^T||_F / ||A||_F; zeroes what is above L's diagonal.
 template <class Rt>
 double factor_residual(Rt& rt, MatrixXd const& a, MatrixXd& l) {
-  Eigen::Index const step = 128;
   l.triangularView<Eigen::StrictlyUpper>().setZero();
-  VectorXd squares = VectorXd::Zero(a.cols() / step + 1);
-  for (Eigen::Index first = 0; first < a.cols(); first += step) {
-    rt.spawn()([&a, &l = std::as_const(l), &squares, first, step] {
-      auto const rows = a.rows() - first;
-      auto const width = std::min(step, rows);
-      auto const depth = first + width;
-      MatrixXd rest = a.block(first, first, rows, width);
-      hs::linalg::kernels::gemm_update(block(l, first, 0, rows, depth),
-                                       block(l, first, 0, width, depth),
-                                       block(rest, 0, 0, rows, width));
-      squares[first / step] =
-          rest.topRows(width).squaredNorm() + 2 * rest.bottomRows(rows - width).squaredNorm();
-    });
-  }
-  rt.sync();
-  return a.size() == 0 ? 0 : std::sqrt(squares.sum()) / a.norm();
+  return relative_norm(
+      rt, a.cols(), a.norm(), [&a, &l = std::as_const(l)](Eigen::Index first, Eigen::Index width) {
+        auto const rows = a.rows() - first;
+        auto const depth = first + width;
+        MatrixXd rest = a.block(first, first, rows, width);
+        hs::linalg::kernels::gemm_update(block(l, first, 0, rows, depth),
+                                         block(l, first, 0, width, depth),
+                                         block(rest, 0, 0, rows, width));
+        return rest.topRows(width).squaredNorm() + 2 * rest.bottomRows(rows - width).squaredNorm();
+      });
 }
 
 /// Solves A x = b with every scheduler. `factorise(rt, l, restore)` measures the factorisation of
@@ -54,7 +46,10 @@ std::string solve(Program const& program, Options const& options, Factorise&& fa
     hs::Runtime<S> rt(options.config());
     Measured const measured = factorise(rt, l, [&] { l = a; });
     auto const factor = factor_residual(rt, a, l);
-    auto const backward = backward_error(a, l, b);
+    VectorXd x = b;
+    l.triangularView<Eigen::Lower>().solveInPlace(x);
+    l.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+    auto const backward = backward_error(a, x, b);
     report.add({.scheduler = scheduler.name,
                 .matrix = problem.name,
                 .n = n,
@@ -63,6 +58,7 @@ std::string solve(Program const& program, Options const& options, Factorise&& fa
                 .gemm_rate = rate,
                 .measured = measured,
                 .residual = std::max(factor, backward),
+                .factors = "|A-LL'|/|A|",
                 .factor_residual = factor,
                 .backward_error = backward});
   });

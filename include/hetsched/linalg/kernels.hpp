@@ -81,8 +81,16 @@ template <class T>
   return tile.rows() == 0 || tile.cols() == 0;
 }
 
+/// The block of rows x cols elements that begins at element (i, j) of `a`, inside it.
+template <class T>
+[[nodiscard]] TileView<T>
+block(TileView<T> a, std::size_t i, std::size_t j, std::size_t rows, std::size_t cols) {
+  HETSCHED_ASSERT(i + rows <= a.rows() && j + cols <= a.cols(), "shapes");
+  return {rows == 0 || cols == 0 ? a.data() : &a(i, j), rows, cols, a.ld()};
+}
+
 /// Where a factorisation stopped: the column within the tile and its pivot, which is not a positive
-/// finite number.
+/// finite number; LU's pivot is a modulus.
 struct Breakdown {
   std::size_t column = 0;
   double pivot = 0;

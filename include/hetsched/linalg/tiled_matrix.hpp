@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Dense column-major matrices cut into square tiles that tasks work on.
+// Dense column-major matrices cut into square tiles, or into blocks of columns, that tasks work on.
 
 #include <hetsched/data.hpp>
 #include <hetsched/detail/assert.hpp>
@@ -32,6 +32,82 @@ concept dense_matrix = requires(M& matrix) {
 template <class M>
 using ElementOf = std::remove_reference_t<decltype(*std::declval<M&>().data())>;
 
+/// Element (i, j) is `data[i + j * ld]`.
+template <class T>
+struct DenseRegion {
+  T* data;
+  std::size_t rows;
+  std::size_t cols;
+  std::size_t ld;
+};
+
+/// The region of an Eigen matrix, map or block; `user` wants it, for messages.
+template <dense_matrix M>
+DenseRegion<ElementOf<M>> region_of(M& matrix, char const* user) {
+  if constexpr (requires { M::IsRowMajor; }) {
+    static_assert(!M::IsRowMajor, "hetsched: a tiled matrix needs column-major storage");
+  }
+  if (matrix.innerStride() != 1) {
+    throw Error(ErrorCode::bad_data,
+                user,
+                "the elements of a column are not contiguous (inner stride " +
+                    std::to_string(matrix.innerStride()) + ")");
+  }
+  auto const rows = static_cast<std::size_t>(matrix.rows());
+  auto const stride = static_cast<std::size_t>(matrix.outerStride());
+  return {.data = matrix.data(),
+          .rows = rows,
+          .cols = static_cast<std::size_t>(matrix.cols()),
+          .ld = matrix.cols() <= 1 ? std::max(rows, stride) : stride};
+}
+
+/// A region cut into a grid of equal blocks, the last row and column of them ragged; no blocks in a
+/// direction that is empty.
+template <class T>
+class TileGrid {
+public:
+  using Element = T;
+  using Tile = Handle<TileView<T>>;
+
+  template <class Rt>
+  TileGrid(Rt& rt, DenseRegion<T> region, Blocks blocks)
+      : rows_(region.rows), cols_(region.cols), blocks_(blocks),
+        whole_(rt.data(region.data, region.rows, region.cols, region.ld)),
+        tiles_(rt.partition(whole_, blocks)) {}
+
+  [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
+
+  [[nodiscard]] std::size_t cols() const noexcept { return cols_; }
+
+  [[nodiscard]] std::size_t tile_rows() const noexcept { return count(rows_, blocks_.rows); }
+
+  [[nodiscard]] std::size_t tile_cols() const noexcept { return count(cols_, blocks_.cols); }
+
+  [[nodiscard]] Tile const& operator()(std::size_t i, std::size_t j) const noexcept {
+    HETSCHED_ASSERT(i < tile_rows() && j < tile_cols(), "no such tile");
+    return tiles_(i, j);
+  }
+
+private:
+  static std::size_t count(std::size_t extent, std::size_t block) noexcept {
+    return extent / block + (extent % block == 0 ? 0 : 1);
+  }
+
+  std::size_t rows_;
+  std::size_t cols_;
+  Blocks blocks_;
+  Tile whole_;
+  Partition<TileView<T>> tiles_; // goes before whole_
+};
+
+/// `size`, which is not 0.
+inline std::size_t tile_size(std::size_t size, char const* user) {
+  if (size == 0) {
+    throw Error(ErrorCode::bad_data, user, "tile size is 0");
+  }
+  return size;
+}
+
 } // namespace detail
 
 /// A rows x cols matrix in the caller's memory, registered as one region and partitioned into tiles
@@ -53,74 +129,83 @@ public:
   /// pointer to elements, overlap with another region.
   template <class Rt>
   TiledMatrix(Rt& rt, T* data, std::size_t rows, std::size_t cols, std::size_t ld, std::size_t tile)
-      : rows_(rows), cols_(cols), tile_(checked(tile)), whole_(rt.data(data, rows, cols, ld)),
-        tiles_(rt.partition(whole_, tiles(tile))) {}
+      : tile_(detail::tile_size(tile, "TiledMatrix")),
+        grid_(rt, {data, rows, cols, ld}, tiles(tile)) {}
 
   /// An Eigen matrix, map or block, column-major: `TiledMatrix a(rt, matrix, 128)`.
   template <class Rt, detail::dense_matrix M>
   TiledMatrix(Rt& rt, M& matrix, std::size_t tile)
-      : TiledMatrix(rt,
-                    matrix.data(),
-                    static_cast<std::size_t>(matrix.rows()),
-                    static_cast<std::size_t>(matrix.cols()),
-                    leading_dimension(matrix),
-                    tile) {}
+      : tile_(detail::tile_size(tile, "TiledMatrix")),
+        grid_(rt, detail::region_of(matrix, "TiledMatrix"), tiles(tile)) {}
 
-  [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::size_t rows() const noexcept { return grid_.rows(); }
 
-  [[nodiscard]] std::size_t cols() const noexcept { return cols_; }
+  [[nodiscard]] std::size_t cols() const noexcept { return grid_.cols(); }
 
   [[nodiscard]] std::size_t tile_size() const noexcept { return tile_; }
 
   /// Tiles in a column of the grid.
-  [[nodiscard]] std::size_t tile_rows() const noexcept { return count(rows_); }
+  [[nodiscard]] std::size_t tile_rows() const noexcept { return grid_.tile_rows(); }
 
   /// Tiles in a row of the grid.
-  [[nodiscard]] std::size_t tile_cols() const noexcept { return count(cols_); }
+  [[nodiscard]] std::size_t tile_cols() const noexcept { return grid_.tile_cols(); }
 
   /// The tile in row i < tile_rows() and column j < tile_cols() of the grid. Its first element is
   /// (i * tile_size(), j * tile_size()) of the matrix.
   [[nodiscard]] Tile const& operator()(std::size_t i, std::size_t j) const noexcept {
-    HETSCHED_ASSERT(i < tile_rows() && j < tile_cols(), "no such tile");
-    return tiles_(i, j);
+    return grid_(i, j);
   }
 
 private:
-  static std::size_t checked(std::size_t tile) {
-    if (tile == 0) {
-      throw Error(ErrorCode::bad_data, "TiledMatrix", "tile size is 0");
-    }
-    return tile;
-  }
-
-  template <class M>
-  static std::size_t leading_dimension(M& matrix) {
-    if constexpr (requires { M::IsRowMajor; }) {
-      static_assert(!M::IsRowMajor, "hetsched: TiledMatrix needs column-major storage");
-    }
-    if (matrix.innerStride() != 1) {
-      throw Error(ErrorCode::bad_data,
-                  "TiledMatrix",
-                  "the elements of a column are not contiguous (inner stride " +
-                      std::to_string(matrix.innerStride()) + ")");
-    }
-    auto const rows = static_cast<std::size_t>(matrix.rows());
-    auto const stride = static_cast<std::size_t>(matrix.outerStride());
-    return matrix.cols() <= 1 ? std::max(rows, stride) : stride;
-  }
-
-  [[nodiscard]] std::size_t count(std::size_t extent) const noexcept {
-    return extent / tile_ + (extent % tile_ == 0 ? 0 : 1);
-  }
-
-  std::size_t rows_;
-  std::size_t cols_;
   std::size_t tile_;
-  Tile whole_;
-  Partition<TileView<T>> tiles_; // goes before whole_
+  detail::TileGrid<T> grid_;
 };
 
 template <class Rt, detail::dense_matrix M>
 TiledMatrix(Rt&, M&, std::size_t) -> TiledMatrix<detail::ElementOf<M>>;
+
+/// As TiledMatrix, but cut into blocks of `width` full columns, the last one ragged: for algorithms
+/// that exchange rows.
+template <class T>
+class ColumnBlocks {
+public:
+  using Element = T;
+  using Block = Handle<TileView<T>>;
+
+  /// Throws as TiledMatrix does.
+  template <class Rt>
+  ColumnBlocks(
+      Rt& rt, T* data, std::size_t rows, std::size_t cols, std::size_t ld, std::size_t width)
+      : width_(detail::tile_size(width, "ColumnBlocks")),
+        grid_(rt, {data, rows, cols, ld}, tiles(std::max<std::size_t>(rows, 1), width)) {}
+
+  /// An Eigen matrix, map or block, column-major: `ColumnBlocks a(rt, matrix, 128)`.
+  template <class Rt, detail::dense_matrix M>
+  ColumnBlocks(Rt& rt, M& matrix, std::size_t width)
+      : ColumnBlocks(rt, detail::region_of(matrix, "ColumnBlocks"), width) {}
+
+  [[nodiscard]] std::size_t rows() const noexcept { return grid_.rows(); }
+
+  [[nodiscard]] std::size_t cols() const noexcept { return grid_.cols(); }
+
+  [[nodiscard]] std::size_t width() const noexcept { return width_; }
+
+  /// How many blocks; none if there are no columns.
+  [[nodiscard]] std::size_t size() const noexcept { return grid_.tile_cols(); }
+
+  /// Columns j * width() and following, j < size(), of a matrix that has rows.
+  [[nodiscard]] Block const& operator[](std::size_t j) const noexcept { return grid_(0, j); }
+
+private:
+  template <class Rt>
+  ColumnBlocks(Rt& rt, detail::DenseRegion<T> region, std::size_t width)
+      : ColumnBlocks(rt, region.data, region.rows, region.cols, region.ld, width) {}
+
+  std::size_t width_;
+  detail::TileGrid<T> grid_;
+};
+
+template <class Rt, detail::dense_matrix M>
+ColumnBlocks(Rt&, M&, std::size_t) -> ColumnBlocks<detail::ElementOf<M>>;
 
 } // namespace hetsched::linalg

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// LU factorisation with partial pivoting, by blocks of columns.
+
+#include <hetsched/access.hpp>
+#include <hetsched/data.hpp>
+#include <hetsched/error.hpp>
+#include <hetsched/handle.hpp>
+#include <hetsched/linalg/kernels.hpp>
+#include <hetsched/linalg/lu_kernels.hpp>
+#include <hetsched/linalg/tiled_matrix.hpp>
+#include <hetsched/partition.hpp>
+#include <hetsched/runtime.hpp>
+#include <hetsched/task.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+namespace linalg {
+
+/// Rows of a matrix, counted from 0.
+using RowIndices = VectorView<std::size_t>;
+
+/// Factorises block column k from row k * width on, given k and that row. Writes its pivots, and
+/// adds them to those of the whole matrix.
+template <class T>
+struct Getrf : Task<5>::Signature<V<std::size_t>,
+                                  V<std::size_t>,
+                                  RW<TileView<T>>,
+                                  W<RowIndices>,
+                                  RW<RowIndices>> {
+  static constexpr std::string_view name = "getrf";
+};
+
+/// Given the first row of panel k and its factors and pivots, exchanges rows of a block column on
+/// the right of it, computes the rows of U and updates what is below.
+template <class T>
+struct LuUpdate
+    : Task<4>::Signature<V<std::size_t>, R<TileView<T>>, R<RowIndices>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "lu_update";
+};
+
+/// Exchanges the rows of a block column of L as the panels from the given row on did.
+template <class T>
+struct Laswp : Task<3>::Signature<V<std::size_t>, R<RowIndices>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "laswp";
+};
+
+namespace detail {
+
+[[noreturn]] inline void
+report_lu(kernels::Breakdown where, std::size_t block, std::size_t first_column) {
+  std::string message = std::isnan(where.pivot) ? "NaN" : where.pivot > 0 ? "infinity" : "singular";
+  message += " at column " + std::to_string(first_column + where.column) + " (block column " +
+             std::to_string(block) + ")";
+  throw Error(ErrorCode::numerical, "lu", message);
+}
+
+} // namespace detail
+} // namespace linalg
+
+template <class T>
+struct TaskBodyCPU<linalg::Getrf<T>> {
+  void operator()(std::size_t block,
+                  std::size_t first,
+                  TileView<T> a,
+                  linalg::RowIndices pivots,
+                  linalg::RowIndices all) const {
+    auto const below = linalg::kernels::block(a, first, 0, a.rows() - first, a.cols());
+    if (auto const where = linalg::kernels::getrf(below, pivots)) {
+      linalg::detail::report_lu(*where, block, first); // first row is first column
+    }
+    for (auto& pivot : pivots) {
+      pivot += first;
+    }
+    std::copy(pivots.begin(), pivots.end(), all.begin() + first);
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::LuUpdate<T>> {
+  void operator()(std::size_t first,
+                  TileView<T const> panel,
+                  VectorView<std::size_t const> pivots,
+                  TileView<T> a) const {
+    namespace kernels = linalg::kernels;
+    auto const height = pivots.size();
+    auto const next = first + height;
+    auto const below = a.rows() - next;
+    auto const top = kernels::block(a, first, 0, height, a.cols());
+    kernels::swap_rows(first, pivots, a);
+    kernels::trsm_unit(kernels::block(panel, first, 0, height, height), top);
+    kernels::gemm<T>(T(-1),
+                     kernels::block(panel, next, 0, below, height),
+                     top,
+                     T(1),
+                     kernels::block(a, next, 0, below, a.cols()));
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::Laswp<T>> {
+  void operator()(std::size_t first, VectorView<std::size_t const> all, TileView<T> a) const {
+    linalg::kernels::swap_rows(first, {all.data() + first, all.size() - first}, a);
+  }
+};
+
+namespace linalg {
+
+/// The row exchanges of one LU factorisation after the other: for k = 0, 1, ..., size() - 1, row k
+/// was exchanged with row [k]. Readable after `rt.sync()`, if that did not throw.
+///
+/// As a TiledMatrix, it must outlive the tasks that use it, is move-only, and made outside
+/// `Runtime::capture`.
+class Pivots {
+public:
+  /// For matrices of the shape of `a`.
+  template <class Rt, class T>
+  Pivots(Rt& rt, ColumnBlocks<T> const& a)
+      : rows_(a.rows()), width_(a.width()), values_(std::min(a.rows(), a.cols())),
+        copy_(values_.size()), all_(rt.data(values_)), whole_(rt.data(copy_)),
+        panels_(rt.partition(whole_, block_rows(a.width()))) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+
+  [[nodiscard]] std::size_t operator[](std::size_t k) const noexcept { return values_[k]; }
+
+  /// M := P M, for an Eigen matrix or vector M of as many rows as the factorised matrix.
+  template <detail::dense_matrix M>
+  void exchange_rows(M& matrix) const {
+    HETSCHED_ASSERT(static_cast<std::size_t>(matrix.rows()) == rows_, "shapes");
+    for (std::size_t k = 0; k < size(); ++k) {
+      auto const row = [&](std::size_t i) { return static_cast<std::ptrdiff_t>(i); };
+      if (values_[k] != k) {
+        matrix.row(row(k)).swap(matrix.row(row(values_[k])));
+      }
+    }
+  }
+
+  /// For the library: all pivots; those of block column k, for the updates, which need not wait
+  /// until the last are known; whether they fit a matrix.
+  [[nodiscard]] Handle<RowIndices> const& all() const noexcept { return all_; }
+
+  [[nodiscard]] Handle<RowIndices> const& panel(std::size_t k) const noexcept { return panels_[k]; }
+
+  template <class T>
+  [[nodiscard]] bool fit(ColumnBlocks<T> const& a) const noexcept {
+    return rows_ == a.rows() && size() == std::min(a.rows(), a.cols()) && width_ == a.width();
+  }
+
+private:
+  std::size_t rows_;
+  std::size_t width_;
+  std::vector<std::size_t> values_;
+  std::vector<std::size_t> copy_; // the same numbers, cut into panels
+  Handle<RowIndices> all_;
+  Handle<RowIndices> whole_;
+  Partition<RowIndices> panels_; // goes before whole_
+};
+
+/// A := L and U with P A = L U, for any m x n matrix of float or double: L has ones on its
+/// diagonal, which are not stored. The pivot of a column is the first of the largest modulus among
+/// all rows left. `pivots`, made for `a`, says what P does.
+///
+/// Asynchronous: spawns tasks of types getrf, lu_update and laswp, and returns; `rt.sync()` waits
+/// and throws Error(numerical) if the pivot of a column was 0, NaN or infinity, naming the column
+/// (from 0) and its block: "hetsched: lu: singular at column 137 (block column 2)", or NaN or
+/// infinity instead of "singular". The column is the first at which the trouble shows, the same for
+/// every scheduler and number of workers. A and pivots are then not specified. Columns on the right
+/// of the m-th have no pivot and are not looked at. Throws Error(bad_data) at once, with nothing
+/// spawned, if the pivots were made for another shape. May be captured.
+///
+/// The pivot search and the exchanges go over whole columns, so a task owns a block of columns.
+/// Blocks of L are exchanged once, when all pivots are known, and not after each panel.
+///
+/// Priorities are bottom levels with unit times. Costs K (K + 1) / 2 + K - 1 tasks if square, on
+/// K = ceil(n / width) blocks; 2 n^3 / 3 flops.
+///
+/// Source: the blocked right-looking LU with partial pivoting that Lima et al. 2015 measure in
+/// sec. 5.2. There each panel's exchanges are tasks of their own.
+template <class Rt, class T>
+void lu(Rt& rt, ColumnBlocks<T> const& a, Pivots const& pivots) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
+                "hetsched: lu works in place on float or double");
+  if (!pivots.fit(a)) {
+    throw Error(ErrorCode::bad_data, "lu", "the pivots were made for a matrix of another shape");
+  }
+  use_one_blas_thread();
+  auto const width = a.width();
+  auto const panels = pivots.size() / width + (pivots.size() % width == 0 ? 0 : 1);
+  std::size_t const tail = panels > 1 || a.size() > panels ? 1 : 0; // after the last panel
+  auto const level = [panels, tail](std::size_t k, std::size_t j) {
+    auto const tasks = j < panels ? j - k + 2 * (panels - 1 - j) + 1 + tail : panels - k;
+    return priority(static_cast<std::int32_t>(tasks));
+  };
+  for (std::size_t k = 0; k < panels; ++k) {
+    rt.template spawn<Getrf<T>>(level(k, k))(k, k * width, a[k], pivots.panel(k), pivots.all());
+    for (std::size_t j = k + 1; j < a.size(); ++j) {
+      rt.template spawn<LuUpdate<T>>(level(k, j))(k * width, a[k], pivots.panel(k), a[j]);
+    }
+  }
+  for (std::size_t k = 0; k + 1 < panels; ++k) {
+    rt.template spawn<Laswp<T>>(priority(1))((k + 1) * width, pivots.all(), a[k]);
+  }
+}
+
+} // namespace linalg
+} // namespace hetsched

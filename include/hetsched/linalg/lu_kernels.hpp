@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Sequential kernels of LU with partial pivoting, for float and double. What they share with other
+// algorithms, and which library does the work, is in kernels.hpp.
+
+#include <hetsched/data.hpp>
+#include <hetsched/detail/assert.hpp>
+#include <hetsched/linalg/kernels.hpp>
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace hetsched::linalg::kernels {
+
+/// B := L^-1 B, for L n x n lower triangular with ones on its diagonal, which are not read, nor is
+/// what is above; B n x m. m n^2 flops.
+template <std::floating_point T>
+void trsm_unit(TileView<T const> l, TileView<T> b) {
+  HETSCHED_ASSERT(l.rows() == l.cols() && l.cols() == b.rows(), "shapes");
+  if (is_empty(b)) {
+    return;
+  }
+#ifdef HETSCHED_HAVE_LAPACKE
+  using detail::blas_int;
+  detail::Blas<T>::trsm(CblasColMajor,
+                        CblasLeft,
+                        CblasLower,
+                        CblasNoTrans,
+                        CblasUnit,
+                        blas_int(b.rows()),
+                        blas_int(b.cols()),
+                        T(1),
+                        l.data(),
+                        blas_int(l.ld()),
+                        b.data(),
+                        blas_int(b.ld()));
+#else
+  auto target = as_eigen(b);
+  as_eigen(l).template triangularView<Eigen::UnitLower>().solveInPlace(target);
+#endif
+}
+
+/// Exchanges row first + i of A with row pivots[i], for i = 0, 1, ... Column by column, so that a
+/// column is fetched once however many rows are exchanged.
+template <std::floating_point T>
+void swap_rows(std::size_t first, VectorView<std::size_t const> pivots, TileView<T> a) {
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    T* const column = a.data() + j * a.ld();
+    for (std::size_t i = 0; i < pivots.size(); ++i) {
+      HETSCHED_ASSERT(first + i < a.rows() && pivots[i] < a.rows(), "no such row");
+      std::swap(column[first + i], column[pivots[i]]);
+    }
+  }
+}
+
+namespace detail {
+
+/// getrf by columns, for a few of them.
+template <class T>
+std::optional<Breakdown> getrf_columns(TileView<T> a, VectorView<std::size_t> pivots) {
+  auto m = as_eigen(a);
+  for (std::size_t k = 0; k < pivots.size(); ++k) {
+    auto const j = static_cast<Eigen::Index>(k);
+    auto const rest = m.rows() - j;
+    auto candidates = m.col(j).tail(rest);
+    T const largest = candidates.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>();
+    if (!(largest > T(0)) || !std::isfinite(largest)) {
+      return Breakdown{k, static_cast<double>(largest)};
+    }
+    Eigen::Index at = 0;
+    while (std::abs(candidates[at]) != largest) {
+      ++at;
+    }
+    pivots[k] = k + static_cast<std::size_t>(at);
+    if (at != 0) {
+      m.row(j).swap(m.row(j + at));
+    }
+    candidates.tail(rest - 1) /= candidates[0]; // a reciprocal could overflow
+    for (Eigen::Index c = j + 1; c < m.cols(); ++c) {
+      m.col(c).tail(rest - 1) -= m(j, c) * candidates.tail(rest - 1);
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace detail
+
+/// P A = L U in place, for A m x n, by partial pivoting: L, m x k, has ones on its diagonal, which
+/// are not stored, and U is k x n, k = min(m, n). P exchanges row i with row pivots[i], for i = 0,
+/// 1, ..., k - 1. The pivot is the first of the largest modulus. m n^2 - n^3 / 3 flops if m >= n.
+///
+/// Stops at the first column whose candidates are all 0, or one of them NaN or infinity: the
+/// breakdown's pivot is the largest modulus, NaN if there is one. A NaN anywhere to the left of
+/// that or above reaches all candidates. A's and the pivots' contents are then not specified.
+///
+/// Source: Toledo 1997, the recursive column algorithm, which leaves nearly all work to gemm.
+template <std::floating_point T>
+[[nodiscard]] std::optional<Breakdown> getrf(TileView<T> a, VectorView<std::size_t> pivots) {
+  auto const m = a.rows();
+  auto const n = a.cols();
+  auto const count = pivots.size();
+  HETSCHED_ASSERT(count == std::min(m, n), "shapes");
+  if (count <= 4) { // 8 and 2 are no faster
+    return detail::getrf_columns(a, pivots);
+  }
+  auto const half = count / 2;
+  auto const left = block(a, 0, 0, m, half);
+  auto const right = block(a, 0, half, m, n - half);
+  VectorView const upper(pivots.data(), half);
+  VectorView const lower(pivots.data() + half, count - half);
+  if (auto const where = getrf(left, upper)) {
+    return where;
+  }
+  swap_rows<T>(0, upper, right);
+  auto const top = block(right, 0, 0, half, n - half);
+  auto const rest = block(right, half, 0, m - half, n - half);
+  trsm_unit<T>(block(left, 0, 0, half, half), top);
+  gemm<T>(T(-1), block(left, half, 0, m - half, half), top, T(1), rest);
+  if (auto const where = getrf(rest, lower)) {
+    return Breakdown{half + where->column, where->pivot};
+  }
+  for (auto& pivot : lower) {
+    pivot += half;
+  }
+  swap_rows<T>(half, lower, left);
+  return std::nullopt;
+}
+
+} // namespace hetsched::linalg::kernels
