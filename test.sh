@@ -10,7 +10,7 @@ source scripts/counting.sh
 
 scripts/install_deps.sh || exit
 # Little optimisation: the build takes longer than the tests.
-if run_step "build" scripts/build.sh build-test -Doptimization=1 -Ddebug=false \
+if run_step "build" scripts/build.sh build-test -Doptimization=0 -Ddebug=false \
   -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled "$@"; then
   run_counted scripts/run_tests.sh build-test
 fi

@@ -289,9 +289,11 @@ int main(int argc, char** argv) {
                   "ns_per_task,\n"
                   "ns_per_task_min."};
   program.add_options = [&](CLI::App& app) {
-    app.add_option("--case", extra.only, "one of the graphs in the table, or all")
-        ->check(CLI::IsMember(
-            {"no_data", "independent", "chain", "cholesky", "nested", "nested_chain", "all"}));
+    add_choice(app,
+               "--case",
+               {"no_data", "independent", "chain", "cholesky", "nested", "nested_chain", "all"},
+               extra.only,
+               "one of the graphs in the table, or all");
     add_number(app, "--rounds", 0, 1000, extra.rounds, "run so many rounds and print nothing");
   };
   program.defaults.n = 10000;

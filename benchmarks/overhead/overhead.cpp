@@ -379,15 +379,18 @@ int main(int argc, char** argv) {
       "Cholesky\n(0: the best of some, for each runtime). --cpus: only so many workers, "
       "instead of 1 and 2."};
   program.add_options = [&](CLI::App& app) {
-    app.add_flag("--quick", extra.quick, "small sizes, few repetitions: under a minute");
-    app.add_option("--case", extra.only, "one of the graphs, or all")
-        ->check(CLI::IsMember({"independent",
-                               "independent_data",
-                               "chain",
-                               "cholesky_graph",
-                               "fibonacci",
-                               "cholesky",
-                               "all"}));
+    add_flag(app, "--quick", extra.quick, "small sizes, few repetitions: under a minute");
+    add_choice(app,
+               "--case",
+               {"independent",
+                "independent_data",
+                "chain",
+                "cholesky_graph",
+                "fibonacci",
+                "cholesky",
+                "all"},
+               extra.only,
+               "one of the graphs, or all");
   };
   program.defaults.n = 0;
   program.defaults.tile = 0;

@@ -4,11 +4,9 @@
 
 #include <hetsched/hetsched.hpp>
 
-#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -18,11 +16,17 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace example {
 
@@ -93,84 +97,33 @@ struct Program {
   throw hs::Error(hs::ErrorCode::bad_input, std::move(culprit), message);
 }
 
-template <class Number>
-void store(Number& number, std::uint64_t value) {
-  number = static_cast<Number>(value);
-}
+/// What is wrong with a command line, apart from values.
+struct CommandLineError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
-inline void store(std::optional<int>& number, std::uint64_t value) {
-  number = static_cast<int>(value);
-}
+// In command_line.cpp, so that each program need not compile the command line parser.
 
 /// An option that is a whole number from `low` to `high`.
-template <class Number>
-CLI::Option* add_number(CLI::App& app,
-                        std::string const& name,
-                        std::uint64_t low,
-                        std::uint64_t high,
-                        Number& number,
-                        std::string const& help) {
-  auto const parse = [=, &number](std::string const& text) {
-    std::uint64_t value = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stop != end || value < low || value > high) {
-      bad_input(name,
-                "'" + text + "' is not a whole number from " + std::to_string(low) + " to " +
-                    std::to_string(high));
-    }
-    store(number, value);
-  };
-  auto* const option = app.add_option_function<std::string>(name, parse, help);
-  if constexpr (std::is_integral_v<Number>) {
-    option->default_str(std::to_string(number));
-  }
-  return option->type_name("NUMBER");
-}
+void add_number(CLI::App& app,
+                std::string const& name,
+                std::uint64_t low,
+                std::uint64_t high,
+                std::size_t& number,
+                std::string const& help);
 
-/// The options, or nothing if help was asked for and given.
-inline std::optional<Options> parse(int argc, char** argv, Program const& program) {
-  Options options = program.defaults;
-  CLI::App app(program.description);
-  app.footer(program.help);
-  auto* const n =
-      add_number(app, "--n", 0, program.largest_n, options.n, "size of a generated problem");
-  if (program.takes_matrix) {
-    app.add_option("--matrix", options.matrix, "Matrix Market or Harwell-Boeing file")
-        ->type_name("FILE")
-        ->excludes(n);
-  }
-  add_number(app,
-             "--tile",
-             1,
-             1'000'000,
-             options.tile,
-             program.parts.empty() ? "without effect here" : "size of the " + program.parts);
-  app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all")
-      ->type_name("NAME")
-      ->default_str(options.scheduler);
-  add_number(app, "--cpus", 1, 4096, options.cpus, "workers");
-  add_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
-  add_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
-  app.add_flag("--json", options.json, "one JSON object per line instead of a table");
-  if (program.add_options) {
-    program.add_options(app);
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    app.exit(help);
-    return std::nullopt;
-  }
-  if (for_each_scheduler(options.scheduler, [](auto) {}) == 0) {
-    bad_input("--scheduler",
-              "'" + options.scheduler + "' is none of ws, eager, random, priority, all");
-  }
-  if (program.takes_matrix && app.count("--matrix") != 0 && options.matrix.empty()) {
-    bad_input("--matrix", "is empty");
-  }
-  return options;
-}
+/// An option that is one of some words.
+void add_choice(CLI::App& app,
+                std::string const& name,
+                std::vector<std::string> const& words,
+                std::string& word,
+                std::string const& help);
+
+void add_flag(CLI::App& app, std::string const& name, bool& flag, std::string const& help);
+
+/// The options, or nothing if help was asked for and given. Throws CommandLineError, or
+/// Error(bad_input) for a value.
+[[nodiscard]] std::optional<Options> parse(int argc, char** argv, Program const& program);
 
 /// Throws unless this machine can hold `count` objects of n^dimensions doubles.
 inline void check_memory(std::string const& culprit, std::size_t n, int count, int dimensions = 2) {
@@ -255,7 +208,7 @@ int run_program(int argc, char** argv, Program const& program, Body&& body) {
       return fail(prefix + "cannot write to standard output", 1);
     }
     return wrong.empty() ? 0 : fail(prefix + "wrong result: " + wrong, 1);
-  } catch (CLI::ParseError const& error) {
+  } catch (CommandLineError const& error) {
     return fail(prefix + error.what(), 2);
   } catch (hs::Error const& error) {
     auto const code = error.code();

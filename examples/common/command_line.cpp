@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The command line that all programs share.
+
+#include "program.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+
+namespace example {
+namespace {
+
+template <class Number>
+void store(Number& number, std::uint64_t value) {
+  number = static_cast<Number>(value);
+}
+
+inline void store(std::optional<int>& number, std::uint64_t value) {
+  number = static_cast<int>(value);
+}
+
+/// An option that is a whole number from `low` to `high`.
+template <class Number>
+CLI::Option* add_any_number(CLI::App& app,
+                            std::string const& name,
+                            std::uint64_t low,
+                            std::uint64_t high,
+                            Number& number,
+                            std::string const& help) {
+  auto const parse = [=, &number](std::string const& text) {
+    std::uint64_t value = 0;
+    auto const* const end = text.data() + text.size();
+    auto const [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end || value < low || value > high) {
+      bad_input(name,
+                "'" + text + "' is not a whole number from " + std::to_string(low) + " to " +
+                    std::to_string(high));
+    }
+    store(number, value);
+  };
+  auto* const option = app.add_option_function<std::string>(name, parse, help);
+  if constexpr (std::is_integral_v<Number>) {
+    option->default_str(std::to_string(number));
+  }
+  return option->type_name("NUMBER");
+}
+
+} // namespace
+
+void add_number(CLI::App& app,
+                std::string const& name,
+                std::uint64_t low,
+                std::uint64_t high,
+                std::size_t& number,
+                std::string const& help) {
+  add_any_number(app, name, low, high, number, help);
+}
+
+void add_choice(CLI::App& app,
+                std::string const& name,
+                std::vector<std::string> const& words,
+                std::string& word,
+                std::string const& help) {
+  app.add_option(name, word, help)->check(CLI::IsMember(words));
+}
+
+void add_flag(CLI::App& app, std::string const& name, bool& flag, std::string const& help) {
+  app.add_flag(name, flag, help);
+}
+
+std::optional<Options> parse(int argc, char** argv, Program const& program) {
+  Options options = program.defaults;
+  CLI::App app(program.description);
+  app.footer(program.help);
+  auto* const n =
+      add_any_number(app, "--n", 0, program.largest_n, options.n, "size of a generated problem");
+  if (program.takes_matrix) {
+    app.add_option("--matrix", options.matrix, "Matrix Market or Harwell-Boeing file")
+        ->type_name("FILE")
+        ->excludes(n);
+  }
+  add_any_number(app,
+                 "--tile",
+                 1,
+                 1'000'000,
+                 options.tile,
+                 program.parts.empty() ? "without effect here" : "size of the " + program.parts);
+  app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all")
+      ->type_name("NAME")
+      ->default_str(options.scheduler);
+  add_any_number(app, "--cpus", 1, 4096, options.cpus, "workers");
+  add_any_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
+  add_any_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
+  app.add_flag("--json", options.json, "one JSON object per line instead of a table");
+  if (program.add_options) {
+    program.add_options(app);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::CallForHelp const& help) {
+    app.exit(help);
+    return std::nullopt;
+  } catch (CLI::ParseError const& error) {
+    throw CommandLineError(error.what());
+  }
+  if (for_each_scheduler(options.scheduler, [](auto) {}) == 0) {
+    bad_input("--scheduler",
+              "'" + options.scheduler + "' is none of ws, eager, random, priority, all");
+  }
+  if (program.takes_matrix && app.count("--matrix") != 0 && options.matrix.empty()) {
+    bad_input("--matrix", "is empty");
+  }
+  return options;
+}
+
+} // namespace example
