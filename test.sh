@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 source scripts/counting.sh
 
 scripts/install_deps.sh || exit
-# Little optimisation: the build takes longer than the tests.
+# No optimisation: the build takes longer than the tests.
 if run_step "build" scripts/build.sh build-test -Doptimization=0 -Ddebug=false \
   -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled "$@"; then
   run_counted scripts/run_tests.sh build-test

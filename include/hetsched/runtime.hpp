@@ -366,17 +366,22 @@ private:
       }
       auto const& type = detail::task_table<Runtime, T>;
       auto const data = detail::data_of<T>(arguments...);
+      auto construct = [&](void* where) {
+        detail::construct_values<T>(where, std::forward<Args>(arguments)...);
+      };
+      detail::ValueMaker values;
+      if constexpr (detail::SignatureOf<T>::stores_values) {
+        values = {
+            [](void* made, void* where) { (*static_cast<decltype(construct)*>(made))(where); },
+            &construct};
+      }
       if (auto* const sink = capture()) {
-        auto* const values = sink->add(*sink, type, attributes, data);
-        detail::construct_values<T>(values, std::forward<Args>(arguments)...);
+        auto* const where = sink->add(*sink, type, attributes, data);
+        construct(where);
         sink->commit(*sink);
         return;
       }
-      typename Core::Spawner spawner(*core_);
-      spawner.throttle();
-      detail::TaskDraft<Core> draft(*core_, spawner.host(), type, attributes, data);
-      detail::construct_values<T>(draft.values(), std::forward<Args>(arguments)...);
-      draft.submit();
+      detail::spawn_task(*core_, type, attributes, data, values);
     }
   }
 

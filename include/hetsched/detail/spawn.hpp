@@ -213,4 +213,27 @@ private:
   TaskRecord* task_ = nullptr;
 };
 
+/// What constructs the by-value arguments of one spawn; null if it has none.
+struct ValueMaker {
+  void (*construct)(void* arguments, void* where) = nullptr;
+  void* arguments = nullptr;
+};
+
+/// One spawn by the calling thread. Not a template of the task's type: a program is spared to
+/// compile it for each.
+template <class Core>
+[[gnu::noinline]] void spawn_task(Core& core,
+                                  TaskType const& type,
+                                  Attributes const& attributes,
+                                  std::span<DataRecord* const> data,
+                                  ValueMaker values) {
+  typename Core::Spawner spawner(core);
+  spawner.throttle();
+  TaskDraft<Core> draft(core, spawner.host(), type, attributes, data);
+  if (values.construct != nullptr) {
+    values.construct(values.arguments, draft.values());
+  }
+  draft.submit();
+}
+
 } // namespace hetsched::detail
