@@ -119,7 +119,9 @@ std::string error_of(Matrix<double> a, std::size_t width, int workers) {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("lu: every shape and width" * doctest::timeout(60), S, HETSCHED_ALL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("lu: every shape and width" * doctest::timeout(60),
+                   S,
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const workers : {1, 2}) {
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
@@ -192,7 +194,7 @@ TEST_CASE("lu: growth, tiny and huge numbers, ties") {
 
 TEST_CASE_TEMPLATE("lu: says where a matrix is singular" * doctest::timeout(60),
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   Matrix<double> const good = Matrix<double>::Random(130, 130);
   auto const with = [&](Eigen::Index i, Eigen::Index j, double value) {
     auto a = good;

@@ -112,7 +112,7 @@ std::string error_of(Matrix<double> a, std::size_t tile, int workers) {
 
 TEST_CASE_TEMPLATE("qr: every shape, tile and inner block" * doctest::timeout(100),
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const workers : {1, 2}) {
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 100}) {
@@ -173,7 +173,7 @@ TEST_CASE("qr: tiny and huge numbers, and rank deficient matrices") {
 
 TEST_CASE_TEMPLATE("qr: says where there is NaN or infinity" * doctest::timeout(60),
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
   constexpr auto inf = std::numeric_limits<double>::infinity();
   Matrix<double> const good = Matrix<double>::Random(130, 110);

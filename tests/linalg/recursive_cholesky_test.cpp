@@ -87,7 +87,7 @@ std::string error_of(Matrix<double> a, std::size_t leaf, int cpus) {
 TEST_CASE_TEMPLATE("recursive_cholesky: every size and leaf, the tile algorithm's factor" *
                        doctest::timeout(120),
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const cpus : {1, 2}) {
     hs::Runtime<S> rt(on_cpus(cpus));
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 131}) {
@@ -140,7 +140,7 @@ TEST_CASE("recursive_cholesky: a block of a matrix, with the leading dimension o
 
 TEST_CASE_TEMPLATE("recursive_cholesky: may be captured, as one task, and run again",
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   hs::Runtime<S> rt(on_cpus(2));
   auto const original = positive_definite<double>(45);
   auto a = original;
@@ -162,7 +162,7 @@ TEST_CASE_TEMPLATE("recursive_cholesky: may be captured, as one task, and run ag
 TEST_CASE_TEMPLATE("recursive_cholesky: says where a matrix is not positive definite" *
                        doctest::timeout(120),
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
   constexpr auto inf = std::numeric_limits<double>::infinity();
   auto const good = positive_definite<double>(130);

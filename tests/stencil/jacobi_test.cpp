@@ -118,7 +118,7 @@ void check(Rt& rt, Case const& c) {
 TEST_CASE_TEMPLATE("jacobi: every size, tile and number of sweeps, bit for bit" *
                        doctest::timeout(120),
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const cpus : {1, 2}) {
     hs::Runtime<S> rt(on_cpus(cpus));
     for (auto const& c : {Case{0, 0, 3, 2},
@@ -181,7 +181,7 @@ TEST_CASE("jacobi: converges to the solution") {
   CHECK(std::sqrt(squares) <= 1e-13);
 }
 
-TEST_CASE_TEMPLATE("jacobi: may be captured and run again", S, HETSCHED_ALL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("jacobi: may be captured and run again", S, HETSCHED_NUMERICAL_SCHEDULERS) {
   hs::Runtime<S> rt(on_cpus(2));
   auto const b = numbers<double>(20, 23, 3);
   auto u = numbers<double>(22, 25, 4);
