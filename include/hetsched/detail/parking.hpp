@@ -74,9 +74,8 @@ public:
   }
 
   [[nodiscard, gnu::always_inline]] bool any_asleep() const noexcept {
-    auto const* const end = asleep_.end();
-    for (auto const* word = asleep_.begin(); word != end; ++word) {
-      if (word->bits.load(std::memory_order_seq_cst) != 0) {
+    for (auto const& word : asleep_) {
+      if (word.bits.load(std::memory_order_seq_cst) != 0) {
         return true;
       }
     }

@@ -209,10 +209,7 @@ public:
         worker_(this_thread.core == &core ? this_thread.worker
                 : seated_                 ? &core.workers_[0]
                                           : nullptr),
-        host_(core,
-              worker_,
-              this_thread.core == &core ? this_thread.task : nullptr,
-              Host::Origin::spawned) {}
+        host_(core, worker_, core.current_task(), Host::Origin::spawned) {}
 
   Spawner(Spawner const&) = delete;
   Spawner& operator=(Spawner const&) = delete;
