@@ -66,15 +66,13 @@ public:
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  void spawn(Core& core, typename Core::Host& host, std::int32_t graph_node) const {
+  void spawn(Core& core, std::int32_t graph_node) const {
     auto attributes = attributes_;
     attributes.label = label_;
     attributes.graph_node = graph_node;
-    TaskDraft<Core> draft(core, host, *type_, attributes, data_);
-    if (values_ != nullptr) {
-      type_->copy_values(draft.values(), values_);
-    }
-    draft.submit();
+    auto copy = [this](void* where) { type_->copy_values(where, values_); };
+    auto const values = values_ != nullptr ? ValueMaker::calling(copy) : ValueMaker{};
+    spawn_task(core, *type_, attributes, data_, values);
   }
 
   /// The task as a node of a graph, its data numbered by `number(record)`.

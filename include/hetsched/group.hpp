@@ -3,6 +3,7 @@
 // Task groups: a set of tasks to wait for or to cancel, across the graph.
 
 #include <hetsched/detail/failures.hpp>
+#include <hetsched/task.hpp>
 
 namespace hetsched {
 
@@ -40,10 +41,6 @@ private:
   detail::GroupState state_;
   void* runtime_;
   void (*abandon_)(void*, detail::GroupState&);
-};
-
-struct GroupAttribute {
-  detail::GroupState* state;
 };
 
 /// Spawn attribute: the task belongs to the group.

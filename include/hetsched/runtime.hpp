@@ -141,8 +141,7 @@ public:
   template <task_type T, detail::attribute... A>
   [[nodiscard]] auto spawn(A const&... attributes) {
     (detail::check_arch<T>(&attributes), ...);
-    detail::Attributes all;
-    (all.apply(attributes), ...);
+    auto const all = detail::attributes_of(attributes...);
     return [this, all]<class... Args>(Args&&... arguments) {
       this->template submit<T>(all, std::forward<Args>(arguments)...);
     };
@@ -153,8 +152,7 @@ public:
   /// copied in. The lambda may take the runtime as an additional first parameter.
   template <detail::attribute... A>
   [[nodiscard]] auto spawn(A const&... attributes) {
-    detail::Attributes all;
-    (all.apply(attributes), ...);
+    auto const all = detail::attributes_of(attributes...);
     return [this, all]<class F, class... Args>(F&& function, Args&&... arguments) {
       using T =
           detail::LambdaTask<std::decay_t<F>,
@@ -173,14 +171,14 @@ public:
   /// a body: the same for the children of the running task. The runtime stays usable.
   void sync() {
     check_usable("sync");
-    if (core_->current_task() == nullptr) {
-      core_->drain();
-      rethrow(core_->root_domain());
-    } else {
-      core_->await_children();
-      if (auto* const domain = core_->current_task()->domain.load(std::memory_order_acquire)) {
+    if (auto* const task = core_->current_task()) {
+      core_->await_children(*task);
+      if (auto* const domain = task->domain.load(std::memory_order_acquire)) {
         rethrow(*domain);
       }
+    } else {
+      core_->drain();
+      rethrow(core_->root_domain());
     }
   }
 
@@ -248,9 +246,7 @@ public:
     core_->prepare(graph.tasks());
     std::int32_t node = 0;
     for (auto const& prototype : graph.template prototypes<Core>()) {
-      typename Core::Spawner spawner(*core_);
-      spawner.throttle();
-      prototype->spawn(*core_, spawner.host(), node++);
+      prototype->spawn(*core_, node++);
     }
     sync();
   }
@@ -357,23 +353,31 @@ private:
     }
   }
 
-  template <class T, class... Args>
-  void submit(detail::Attributes const& attributes, Args&&... arguments) {
+  template <class T, class A, class... Args>
+  void submit(A const& attributes, Args&&... arguments) {
     (void)sizeof(detail::BodyExists<T>);
     if constexpr (detail::check_arguments<T, Args...>()) {
       if (forked_.happened()) {
         check_usable("spawn");
       }
+      using Signature = detail::SignatureOf<T>;
       auto const& type = detail::task_table<Runtime, T>;
+      if constexpr (Signature::data_count == 0 && Signature::template values_nothrow<Args...>) {
+        if (core_->current_task() != nullptr) {
+          auto& task = detail::begin_child(*core_, type, attributes);
+          auto* const values = Signature::values_of(task);
+          detail::construct_values<T>(values, std::forward<Args>(arguments)...);
+          detail::submit_child<A>(*core_, task);
+          return;
+        }
+      }
       auto const data = detail::data_of<T>(arguments...);
       auto construct = [&](void* where) {
         detail::construct_values<T>(where, std::forward<Args>(arguments)...);
       };
       detail::ValueMaker values;
-      if constexpr (detail::SignatureOf<T>::stores_values) {
-        values = {
-            [](void* made, void* where) { (*static_cast<decltype(construct)*>(made))(where); },
-            &construct};
+      if constexpr (Signature::stores_values) {
+        values = detail::ValueMaker::calling(construct);
       }
       if (auto* const sink = capture()) {
         auto* const where = sink->add(*sink, type, attributes, data);

@@ -23,7 +23,7 @@ struct TypeStats {
 
 struct WorkerStats {
   std::uint64_t executed = 0; // bodies run to their end or to an exception
-  std::uint64_t steals = 0;   // of these, obtained through the scheduler's steal hook
+  std::uint64_t steals = 0;   // tasks obtained through the scheduler's steal hook
   Duration idle;              // looking for work or asleep, while in the runtime
 };
 

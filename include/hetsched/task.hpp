@@ -16,6 +16,8 @@ namespace detail {
 template <class... Parameters>
 struct ParameterList {};
 
+struct GroupState;
+
 } // namespace detail
 
 /// Base of a task type: names its parameters and how each is accessed (Lima et al. 2015, sec. 3.2).
@@ -72,6 +74,10 @@ struct LabelAttribute {
 [[nodiscard]] constexpr LabelAttribute label(std::string_view text) noexcept {
   return {text};
 }
+
+struct GroupAttribute {
+  detail::GroupState* state; // of the TaskGroup given to `in(group)`
+};
 
 // ---- what a policy sees ----
 

@@ -31,15 +31,15 @@ TEST_CASE("SizeClass: the smallest class that holds the bytes") {
 TEST_CASE("TaskPool: what was released comes back, newest first, within its class") {
   TaskDepot depot;
   TaskPool pool(depot);
-  auto* const small = pool.allocate(sizeof(TaskRecord));
-  auto* const large = pool.allocate(3000);
+  auto* const small = pool.allocate(SizeClass::of(sizeof(TaskRecord)));
+  auto* const large = pool.allocate(SizeClass::of(3000));
   CHECK(reinterpret_cast<std::uintptr_t>(small) % 64 == 0);
   std::memset(static_cast<void*>(large + 1), 1, 3000 - sizeof(TaskRecord)); // all of it is there
 
   pool.release(small);
   pool.release(large);
-  CHECK(pool.allocate(2500) == large);
-  CHECK(pool.allocate(sizeof(TaskRecord)) == small);
+  CHECK(pool.allocate(SizeClass::of(2500)) == large);
+  CHECK(pool.allocate(SizeClass::of(sizeof(TaskRecord))) == small);
 }
 
 TEST_CASE("TaskPool: live records are distinct, also in classes of one record a slab") {
@@ -48,13 +48,13 @@ TEST_CASE("TaskPool: live records are distinct, also in classes of one record a 
   for (std::size_t const bytes : {sizeof(TaskRecord), std::size_t{5000}}) {
     std::set<TaskRecord*> live;
     for (int k = 0; k < 500; ++k) {
-      CHECK(live.insert(pool.allocate(bytes)).second);
+      CHECK(live.insert(pool.allocate(SizeClass::of(bytes))).second);
     }
     for (auto* const task : live) {
       pool.release(task);
     }
     for (int k = 0; k < 500; ++k) {
-      CHECK(live.count(pool.allocate(bytes)) == 1); // no new memory
+      CHECK(live.count(pool.allocate(SizeClass::of(bytes))) == 1); // no new memory
     }
   }
 }
@@ -64,8 +64,8 @@ TEST_CASE("TaskPool: the depot knows every record that was ever handed out") {
   TaskPool pool(depot);
   std::set<TaskRecord const*> handed_out;
   for (int k = 0; k < 100; ++k) {
-    handed_out.insert(pool.allocate(sizeof(TaskRecord)));
-    handed_out.insert(pool.allocate(1000));
+    handed_out.insert(pool.allocate(SizeClass::of(sizeof(TaskRecord))));
+    handed_out.insert(pool.allocate(SizeClass::of(1000)));
   }
   std::set<TaskRecord const*> known;
   depot.for_each_record([&](TaskRecord const& task) { known.insert(&task); });
@@ -114,7 +114,7 @@ TEST_CASE("TaskPool: records made by one thread and released by another do not p
         std::this_thread::yield();
         continue;
       }
-      auto* const task = pool.allocate(sizeof(TaskRecord));
+      auto* const task = pool.allocate(SizeClass::of(sizeof(TaskRecord)));
       task->graph_node = made++;
       std::lock_guard const guard(mutex);
       queue.push_back(task);

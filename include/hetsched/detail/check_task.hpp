@@ -253,15 +253,15 @@ struct ValueOps {
 
 /// The compile-time table of a task type in a runtime.
 template <class Rt, class T>
-inline constexpr TaskType task_table{
-    task_name<T>(),
-    TaskKind::user,
-    bodies_of<T>(),
-    SignatureOf<T>::parameters,
-    cpu_runner<Rt, T>(),
-    ValueOps<T>::destroyer(),
-    ValueOps<T>::copier(),
-    SignatureOf<T>::stores_values ? sizeof(typename SignatureOf<T>::Values) : 0,
-    SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1};
+inline constexpr TaskType task_table =
+    laid_out({task_name<T>(),
+              TaskKind::user,
+              bodies_of<T>(),
+              SignatureOf<T>::parameters,
+              cpu_runner<Rt, T>(),
+              ValueOps<T>::destroyer(),
+              ValueOps<T>::copier(),
+              SignatureOf<T>::stores_values ? sizeof(typename SignatureOf<T>::Values) : 0,
+              SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1});
 
 } // namespace hetsched::detail

@@ -24,7 +24,7 @@ void granted_special(Host& host, TaskRecord& task);
 /// A task holds all its data: whoever it belongs to is told.
 template <class Host>
 [[gnu::always_inline]] inline void granted(Host& host, TaskRecord& task) {
-  if (task.type_of().kind == TaskKind::user && !task.has_commute) {
+  if (auto const& type = task.type_of(); type.kind == TaskKind::user && !type.commutes) {
     host.ready(task);
   } else {
     granted_special(host, task);
@@ -310,6 +310,15 @@ inline void lease_copy(Access& access) {
     AccessQueue::op_of(access)->fill_neutral(copy->elements(), queue.data->elements());
   }
   access.buffer = copy->elements();
+}
+
+/// Gives all CW accesses of a task their copies.
+[[gnu::noinline]] inline void lease_copies(TaskRecord& task) {
+  for (auto& access : std::span(task.accesses(), task.access_count)) {
+    if (access.mode == AccessMode::reduce && !access.duplicate) {
+      lease_copy(access);
+    }
+  }
 }
 
 /// Combines (or, if cancelled, drops) the private copies of a datum. Body of a merge task.

@@ -112,9 +112,9 @@ inline void make_parts(PartitionState& state,
 }
 
 inline constexpr TaskType partition_type{
-    "hetsched partition", TaskKind::partition, {}, {}, nullptr, nullptr, nullptr, 0, 1};
+    "hetsched partition", TaskKind::partition, {}, {}, nullptr, nullptr, nullptr};
 inline constexpr TaskType join_type{
-    "hetsched join", TaskKind::join, {}, {}, nullptr, nullptr, nullptr, 0, 1};
+    "hetsched join", TaskKind::join, {}, {}, nullptr, nullptr, nullptr};
 
 /// Makes the parts and has them opened when the whole is granted.
 template <class D, class Host>
@@ -135,7 +135,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
     part->references.fetch_add(1, std::memory_order_relaxed); // one for handles, one for `state`
     parts.emplace_back(part);
   }
-  auto& holder = *host.allocate(sizeof(TaskRecord) + sizeof(Access));
+  auto& holder = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
   host.start_record(holder, partition_type, parent);
   holder.access_count = 1;
   new (holder.accesses()) Access{&queue, nullptr, state.get(), AccessMode::read_write, false, 0};
@@ -158,7 +158,7 @@ void close_partition(Host& host, PartitionState& state) {
   auto& holder = *state.holder;
   auto& queue = *holder.accesses()[0].queue;
   auto const count = state.parts.size();
-  auto& join = *host.allocate(sizeof(TaskRecord) + count * sizeof(Access));
+  auto& join = *host.allocate(SizeClass::of(sizeof(TaskRecord) + count * sizeof(Access)));
   host.start_record(join, join_type, nullptr);
   join.access_count = static_cast<std::uint32_t>(count);
   for (std::size_t k = 0; k < count; ++k) {

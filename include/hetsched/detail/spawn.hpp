@@ -15,28 +15,26 @@
 
 namespace hetsched::detail {
 
-/// What the attributes of a spawn add up to.
-struct Attributes {
-  ArchMask archs{0xff};
-  std::int32_t priority = 0;
-  std::string_view label;
-  GroupState* group = nullptr;
-  std::int32_t graph_node = -1;
-
-  template <std::uint8_t Index>
-  void apply(SetArch<Index>) noexcept {
-    archs = archs & ArchMask::only(Arch{Index});
-  }
-
-  void apply(PriorityAttribute attribute) noexcept { priority = attribute.value; }
-
-  void apply(LabelAttribute attribute) noexcept { label = attribute.text; }
-
-  void apply(GroupAttribute attribute) noexcept { group = attribute.state; }
-};
-
 template <class A>
 concept attribute = requires(Attributes& all, A const& a) { all.apply(a); };
+
+inline constexpr Attributes no_attributes;
+
+/// Stands for them without a copy that each spawn would write down.
+struct NoAttributes {
+  operator Attributes const&() const noexcept { return no_attributes; }
+};
+
+template <class... A>
+[[nodiscard]] auto attributes_of(A const&... attributes) noexcept {
+  if constexpr (sizeof...(attributes) == 0) {
+    return NoAttributes{};
+  } else {
+    Attributes all;
+    (all.apply(attributes), ...);
+    return all;
+  }
+}
 
 template <class T, std::uint8_t Index>
 constexpr void check_arch(SetArch<Index> const*) {
@@ -85,11 +83,12 @@ struct CaptureSink {
 };
 
 /// A task being made: allocated and filled by the constructor, given its values by the user of this
-/// class, registered by `submit`. Cleans up if it comes to that; nothing was spawned then.
-template <class Core>
+/// class, registered by `submit`. Cleans up if it comes to that; nothing was spawned then. With a
+/// BareHost, of a task without data.
+template <class Core, class Host>
 class TaskDraft {
 public:
-  using Host = typename Core::Host;
+  static constexpr bool bare = std::is_same_v<Host, typename Core::BareHost>;
 
   [[gnu::always_inline]] TaskDraft(Core& core,
                                    Host& host,
@@ -97,27 +96,21 @@ public:
                                    Attributes const& attributes,
                                    std::span<DataRecord* const> data)
       : host_(host) {
-    auto const archs = type.archs & attributes.archs;
-    if (!core.has_worker_of(archs)) [[unlikely]] {
+    if (!core.has_worker_of(type.archs & attributes.archs)) [[unlikely]] {
       refuse(type);
     }
-    auto const label_offset =
-        TaskRecord::values_offset(data.size(), type.value_align) + type.value_bytes;
-    task_ = host.allocate(label_offset + attributes.label.size());
-    auto* const parent = host.spawner();
-    host.start_record(*task_, type, parent);
-    task_->archs.store(archs.bits, std::memory_order_relaxed);
-    task_->priority = attributes.priority;
-    task_->group = attributes.group;
-    task_->graph_node = attributes.graph_node;
-    if (!attributes.label.empty()) {
-      auto* const text = reinterpret_cast<char*>(task_) + label_offset;
+    bool const labelled = !attributes.label.empty();
+    task_ = host.allocate(labelled ? SizeClass::of(type.record_bytes + attributes.label.size())
+                                   : type.size_class);
+    host.start_record(*task_, type, host.spawner(), attributes);
+    if (labelled) [[unlikely]] {
+      auto* const text = reinterpret_cast<char*>(task_) + type.record_bytes;
       std::memcpy(text, attributes.label.data(), attributes.label.size());
       task_->label = text;
       task_->label_bytes = static_cast<std::uint32_t>(attributes.label.size());
     }
-    if (!data.empty()) {
-      fill_accesses(data, parent, core.current_domain());
+    if constexpr (!bare) {
+      fill_accesses(data, host.spawner(), core.current_domain());
     }
   }
 
@@ -133,15 +126,17 @@ public:
   /// Where the by-value arguments are to be constructed.
   [[nodiscard]] void* values() noexcept { return task_->values(); }
 
+  /// Leaves the task to the caller.
+  [[nodiscard]] TaskRecord& put_aside() noexcept { return *std::exchange(task_, nullptr); }
+
   /// Registers the task; its values exist. It may have ended when this returns.
   [[gnu::always_inline]] void submit() {
     auto& task = *task_;
     host_.count_spawn(task);
     try {
-      if (task.access_count == 0) {
-        task.pending.store(0, std::memory_order_relaxed);
+      if constexpr (bare) {
         host_.ready(task);
-      } else if (task.has_reduce) {
+      } else if (task.type_of().reduces) {
         submit_contribution();
       } else {
         register_accesses(host_, task);
@@ -173,8 +168,6 @@ private:
   fill_accesses(std::span<DataRecord* const> data, TaskRecord* parent, Domain& domain) {
     auto const* const parameters = task_->type_of().parameters.data();
     auto* const accesses = task_->accesses();
-    bool commutes = false;
-    bool reduces = false;
     try {
       for (std::uint32_t k = 0; k < data.size(); ++k) {
         if (data[k] == nullptr) {
@@ -183,15 +176,11 @@ private:
         auto const [mode, reduction] = parameters[k];
         auto& queue = find_queue(*data[k], mode, reduction, parent, domain);
         new (accesses + k) Access{&queue, nullptr, nullptr, mode, false, k};
-        commutes = commutes || mode == AccessMode::commute;
-        reduces = reduces || mode == AccessMode::reduce;
       }
     } catch (...) {
       host_.recycle(*task_);
       throw;
     }
-    task_->has_commute = commutes;
-    task_->has_reduce = reduces;
     task_->access_count = static_cast<std::uint32_t>(data.size());
   }
 
@@ -217,7 +206,54 @@ private:
 struct ValueMaker {
   void (*construct)(void* arguments, void* where) = nullptr;
   void* arguments = nullptr;
+
+  /// By `f(where)`; f must outlive this.
+  template <class F>
+  [[nodiscard]] static ValueMaker calling(F& f) noexcept {
+    return {[](void* made, void* where) { (*static_cast<F*>(made))(where); }, &f};
+  }
 };
+
+/// First half of a spawn by a running task of a task without data: `submit_child` follows once the
+/// by-value arguments exist. In halves, the caller makes them without a call through a pointer.
+/// `attributes`: Attributes, or NoAttributes, which are constants to the compiler.
+template <class Core, class A>
+[[nodiscard, gnu::noinline]] TaskRecord&
+begin_child(Core& core, TaskType const& type, A const& attributes) {
+  auto host = Core::BareHost::of_running_task(core);
+  if (core.limits_live_tasks()) [[unlikely]] {
+    core.throttle(host.worker());
+  }
+  TaskDraft<Core, typename Core::BareHost> draft(core, host, type, attributes, {});
+  return draft.put_aside();
+}
+
+/// A push failed: the child was never spawned.
+template <class Core>
+[[gnu::noinline, gnu::cold]] void withdraw_child(Core& core, TaskRecord& task) {
+  auto host = Core::BareHost::of_running_task(core);
+  host.uncount_spawn(task);
+  if (auto* const destroy = task.type_of().destroy_values) {
+    destroy(task.values());
+  }
+  host.recycle(task);
+}
+
+template <class A, class Core>
+[[gnu::noinline]] void submit_child(Core& core, TaskRecord& task) {
+  auto host = Core::BareHost::of_running_task(core);
+  if constexpr (std::is_same_v<A, NoAttributes>) {
+    host.count_child();
+  } else {
+    host.count_spawn(task);
+  }
+  try {
+    host.ready(task);
+  } catch (...) {
+    withdraw_child(core, task);
+    throw;
+  }
+}
 
 /// One spawn by the calling thread. Not a template of the task's type: a program is spared to
 /// compile it for each.
@@ -227,13 +263,25 @@ template <class Core>
                                   Attributes const& attributes,
                                   std::span<DataRecord* const> data,
                                   ValueMaker values) {
-  typename Core::Spawner spawner(core);
-  spawner.throttle();
-  TaskDraft<Core> draft(core, spawner.host(), type, attributes, data);
-  if (values.construct != nullptr) {
-    values.construct(values.arguments, draft.values());
+  typename Core::SpawnSeat seat(core);
+  if (core.limits_live_tasks()) {
+    core.throttle(seat.worker());
   }
-  draft.submit();
+  auto const make = [&]<class Host>(Host& host) __attribute__((always_inline)) {
+    TaskDraft<Core, Host> draft(core, host, type, attributes, data);
+    if (values.construct != nullptr) {
+      values.construct(values.arguments, draft.values());
+    }
+    draft.submit();
+  };
+  if (data.empty()) {
+    typename Core::BareHost host(core, seat.worker(), core.current_task());
+    make(host);
+  } else {
+    using Host = typename Core::Host;
+    Host host(core, seat.worker(), core.current_task(), Host::Origin::spawned);
+    make(host);
+  }
 }
 
 } // namespace hetsched::detail

@@ -7,31 +7,11 @@
 #include <hetsched/detail/task_record.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <mutex>
 #include <new>
 
 namespace hetsched::detail {
-
-/// Size classes: steps of 64 bytes to 512, then powers of two. A class is never re-used for another
-/// size, which is what keeps a stale TaskId pointing at the head of a record.
-struct SizeClass {
-  static constexpr std::size_t count = 8 + 20; // up to 512 MiB
-
-  [[nodiscard, gnu::always_inline]] static constexpr std::size_t of(std::size_t bytes) noexcept {
-    return bytes <= 512 ? (bytes + 63) / 64 - 1
-                        : 8 + static_cast<std::size_t>(std::bit_width(bytes - 1)) - 10;
-  }
-
-  [[nodiscard]] static constexpr std::size_t bytes(std::size_t index) noexcept {
-    return index < 8 ? (index + 1) * 64 : std::size_t{1024} << (index - 8);
-  }
-};
-
-static_assert(SizeClass::bytes(SizeClass::of(513)) == 1024);
-static_assert(SizeClass::bytes(SizeClass::of(1025)) == 2048);
-static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
 
 /// A chain of free records, linked by `next`.
 struct FreeChain {
@@ -140,8 +120,7 @@ public:
   TaskPool(TaskPool const&) = delete;
   TaskPool& operator=(TaskPool const&) = delete;
 
-  [[nodiscard, gnu::always_inline]] TaskRecord* allocate(std::size_t bytes) {
-    auto const size_class = SizeClass::of(bytes);
+  [[nodiscard, gnu::always_inline]] TaskRecord* allocate(std::size_t size_class) {
     auto& local = local_[size_class];
     if (local.head == nullptr) [[unlikely]] {
       refill(size_class);

@@ -8,6 +8,7 @@
 #include <hetsched/types.hpp>
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,8 +49,33 @@ struct TaskType {
   void (*run)(void* runtime, TaskRecord& task);
   void (*destroy_values)(void* values) noexcept;   // null: nothing to destroy
   void (*copy_values)(void* to, void const* from); // null: cannot be copied
-  std::size_t value_bytes;                         // by-value arguments
-  std::size_t value_align;
+  std::size_t value_bytes = 0;                     // by-value arguments
+  std::size_t value_align = 1;
+  std::size_t values_at = 0;    // where they begin in a task's block
+  std::size_t record_bytes = 0; // of a block without a label
+  std::uint8_t size_class = 0;  // of that
+  bool commutes = false;        // some parameter is Commute
+  bool reduces = false;         // some parameter is CW
+};
+
+/// What the attributes of a spawn add up to.
+struct Attributes {
+  ArchMask archs{0xff};
+  std::int32_t priority = 0;
+  std::string_view label;
+  GroupState* group = nullptr;
+  std::int32_t graph_node = -1;
+
+  template <std::uint8_t Index>
+  void apply(SetArch<Index>) noexcept {
+    archs = archs & ArchMask::only(Arch{Index});
+  }
+
+  void apply(PriorityAttribute attribute) noexcept { priority = attribute.value; }
+
+  void apply(LabelAttribute attribute) noexcept { label = attribute.text; }
+
+  void apply(GroupAttribute attribute) noexcept { group = attribute.state; }
 };
 
 /// One datum argument of one task: a node of that datum's queue.
@@ -69,35 +95,35 @@ enum class TaskState : std::uint8_t { free, created, pending, ready, running, wa
 /// values then meaningless. Everything else is owned by one thread at a time: the spawning one,
 /// then (ordered by the datum locks, `pending` and the scheduler's publication) the executing one.
 struct TaskRecord {
+  static constexpr std::int32_t body_bias = 1 << 30;
+
   std::atomic<TaskRecord*> parent{nullptr};
   std::atomic<std::uint32_t> depth{0}; // nesting level; 0: spawned outside any task
   std::atomic<std::uint16_t> generation{1};
   std::atomic<std::uint8_t> archs{0};
   std::atomic<TaskState> state{TaskState::free};
-  bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
-  bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
-  std::uint8_t size_class = 0;
-  bool has_commute = false;
-  std::uint32_t access_count = 0;
   std::atomic<TaskType const*> type{nullptr};
   TaskRecord* next = nullptr; // free lists and chains of ready tasks
   /// Of its children; null: they named no data, and none failed. See `children_domain`.
   std::atomic<Domain*> domain{nullptr};
+  std::atomic<std::int32_t> pending{0}; // accesses not yet granted
+  std::atomic<std::int32_t> worker{-1}; // that executes it
+  /// `body_bias` until the body has returned, plus children published, minus completions published.
+  /// The executing thread keeps its own spawns, and the completions that it sees to itself while
+  /// the body runs, in `unpublished_children`: the sum of both, less the bias, is how many are
+  /// left. A free record has no children: so a task that spawns none never writes either.
+  std::atomic<std::int32_t> children{body_bias};
+  std::int32_t unpublished_children = 0;
+  // What follows up to `label` is set by each spawn, side by side so that wide stores do it.
   GroupState* group = nullptr;
-  char const* label = nullptr; // inside this block; label_bytes long
+  std::uint32_t access_count = 0;
   std::uint32_t label_bytes = 0;
   std::int32_t priority = 0;
-  std::atomic<std::int32_t> pending{0}; // accesses not yet granted
-  /// `body_bias` while the body runs, plus children published, minus completions published. The
-  /// executing thread keeps its own spawns, and the completions that it sees to itself while the
-  /// body runs, in `unpublished_children`: the sum of both, less the bias, is how many are left.
-  std::atomic<std::int32_t> children{0};
-  std::int32_t unpublished_children = 0;
   std::int32_t graph_node = -1;
-  std::atomic<std::int32_t> worker{-1}; // that executes it
-  bool has_reduce = false;
-
-  static constexpr std::int32_t body_bias = 1 << 30;
+  bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
+  bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
+  std::uint8_t size_class = 0; // for good
+  char const* label = nullptr; // inside this block; label_bytes long
 
   [[nodiscard]] Access* accesses() noexcept { return reinterpret_cast<Access*>(this + 1); }
 
@@ -107,18 +133,16 @@ struct TaskRecord {
 
   /// Where the by-value arguments begin.
   [[nodiscard, gnu::always_inline]] void* values() noexcept {
-    return reinterpret_cast<std::byte*>(this) +
-           values_offset(access_count, type.load(std::memory_order_relaxed)->value_align);
-  }
-
-  [[nodiscard]] static constexpr std::size_t values_offset(std::size_t accesses,
-                                                           std::size_t align) noexcept {
-    auto const end = sizeof(TaskRecord) + accesses * sizeof(Access);
-    return (end + align - 1) / align * align;
+    return reinterpret_cast<std::byte*>(this) + type_of().values_at;
   }
 
   [[nodiscard]] TaskType const& type_of() const noexcept {
     return *type.load(std::memory_order_relaxed);
+  }
+
+  /// Whether no child was ever spawned, or all are complete and by the executing thread itself.
+  [[nodiscard]] bool never_shared_children() const noexcept {
+    return children.load(std::memory_order_acquire) == body_bias && unpublished_children == 0;
   }
 
   /// How many children are not complete. Asked by the thread that executes the body, while it does.
@@ -151,6 +175,42 @@ struct TaskRecord {
 };
 
 static_assert(sizeof(TaskRecord) % alignof(Access) == 0);
+
+/// Size classes of blocks: steps of 64 bytes to 512, then powers of two. A class is never re-used
+/// for another size, which is what keeps a stale TaskId pointing at the head of a record.
+struct SizeClass {
+  static constexpr std::size_t count = 8 + 20; // up to 512 MiB
+
+  [[nodiscard, gnu::always_inline]] static constexpr std::size_t of(std::size_t bytes) noexcept {
+    return bytes <= 512 ? (bytes + 63) / 64 - 1
+                        : 8 + static_cast<std::size_t>(std::bit_width(bytes - 1)) - 10;
+  }
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::size_t index) noexcept {
+    return index < 8 ? (index + 1) * 64 : std::size_t{1024} << (index - 8);
+  }
+};
+
+static_assert(SizeClass::bytes(SizeClass::of(513)) == 1024);
+static_assert(SizeClass::bytes(SizeClass::of(1025)) == 2048);
+static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
+
+/// Where the by-value arguments begin in the block of a task with so many data.
+[[nodiscard]] constexpr std::size_t values_offset(std::size_t data, std::size_t align) noexcept {
+  return (sizeof(TaskRecord) + data * sizeof(Access) + align - 1) / align * align;
+}
+
+/// Completes the table of a task type: where things are in its tasks' blocks.
+[[nodiscard]] constexpr TaskType laid_out(TaskType type) noexcept {
+  type.values_at = values_offset(type.parameters.size(), type.value_align);
+  type.record_bytes = type.values_at + type.value_bytes;
+  type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));
+  for (auto const& parameter : type.parameters) {
+    type.commutes = type.commutes || parameter.mode == AccessMode::commute;
+    type.reduces = type.reduces || parameter.mode == AccessMode::reduce;
+  }
+  return type;
+}
 
 /// Whether a task was spawned, directly or through others, from the body of `ancestor`. Safe on
 /// stale records (the walk is bounded), the answer then meaningless.

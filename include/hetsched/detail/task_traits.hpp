@@ -151,6 +151,16 @@ struct SignatureTraits<ParameterList<Declared...>> {
   using Values = ValueSlots<std::index_sequence_for<Declared...>, ParameterTraits<Declared>...>;
   static constexpr bool stores_values = data_count != count;
 
+  /// Whether making the values from such arguments cannot fail.
+  template <class... A>
+  static constexpr bool values_nothrow =
+      (std::is_nothrow_constructible_v<typename ParameterTraits<Declared>::Data, A> && ...);
+
+  /// Where the by-value arguments of a task with this signature are.
+  [[nodiscard]] static void* values_of(TaskRecord& task) noexcept {
+    return reinterpret_cast<std::byte*>(&task) + values_offset(data_count, alignof(Values));
+  }
+
   template <std::size_t I>
   static typename At<I>::Data& value(void* values) noexcept {
     return static_cast<ValueSlot<I, At<I>>&>(*static_cast<Values*>(values)).value;
@@ -273,7 +283,7 @@ struct BodyCall {
   static Argument<I> argument(TaskRecord& task) {
     using Traits = typename S::template At<I>;
     if constexpr (Traits::is_value) {
-      return S::template value<I>(task.values());
+      return S::template value<I>(S::values_of(task));
     } else if constexpr (as_handle<I>) {
       auto* const record = task.accesses()[S::template data_index<I>].queue->data;
       acquire_handle(record);

@@ -15,6 +15,7 @@
 #include <hetsched/stats.hpp>
 
 #include <array>
+#include <bit>
 #include <ctime>
 #include <mutex>
 
@@ -27,9 +28,7 @@ inline constexpr TaskType merge_type{"hetsched merge",
                                      {},
                                      [](void*, TaskRecord& task) { merge_copies(task); },
                                      nullptr,
-                                     nullptr,
-                                     0,
-                                     1};
+                                     nullptr};
 
 /// Who sits in seat 0. `spawning` lasts for one spawn, so nobody sleeps until it is over, and it is
 /// left by a mere store; `wanted` is `taken`, and somebody sleeps until it is free.
@@ -97,12 +96,18 @@ public:
   [[nodiscard, gnu::always_inline]] bool can_run(TaskRecord const& task,
                                                  WorkerId worker) const noexcept {
     auto const& w = workers_[worker.index()];
-    if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch)) {
+    // With workers of one class only, a spawn refuses what they cannot run.
+    if (!one_class_ && !ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch)) {
       return false;
     }
     auto const* const scope = w.scope.load(std::memory_order_relaxed);
-    return scope == nullptr || descends(task, scope) ||
-           scopes_lifted_.load(std::memory_order_relaxed);
+    return scope == nullptr || task.parent.load(std::memory_order_relaxed) == scope ||
+           descends_from_afar(task, scope);
+  }
+
+  [[nodiscard, gnu::noinline]] bool descends_from_afar(TaskRecord const& task,
+                                                       TaskRecord const* scope) const noexcept {
+    return descends(task, scope) || scopes_lifted_.load(std::memory_order_relaxed);
   }
 
   /// Called by the worker itself, or for no_worker by anybody.
@@ -117,7 +122,8 @@ public:
   [[nodiscard]] PerfModel const& model() const noexcept { return model_; }
 
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
-    return {workers_[worker.index()].running.load(std::memory_order_acquire)};
+    auto const* const task = workers_[worker.index()].running.load(std::memory_order_acquire);
+    return task != nullptr ? task->id() : no_task;
   }
 
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
@@ -146,15 +152,22 @@ public:
     return (archs & present_).bits != 0;
   }
 
+  [[nodiscard]] bool limits_live_tasks() const noexcept { return max_live_ != 0; }
+
+  /// Config::max_live_tasks may hold back who spawns; `worker`: whose seat it has, or null.
+  void throttle(ThreadWorker* worker);
+
+  class BareHost;
   class Host;
+  class SpawnSeat;
   class Spawner;
 
   /// Waits until every task is complete. At the end merges are done and the first failure of the
   /// root domain is returned, if any.
   void drain();
 
-  /// Waits until all children of the current task, merges included, are complete.
-  void await_children();
+  /// Waits until all children of `task`, the current one, merges included, are complete.
+  void await_children(TaskRecord& task);
 
   void await_group(GroupState& group);
 
@@ -242,7 +255,7 @@ private:
 
   /// Runs a scheduler hook, under the engine's lock if the scheduler is serialized.
   template <class F>
-  auto locked(F&& hook) {
+  [[gnu::always_inline]] auto locked(F&& hook) {
     if constexpr (Scheduler::threading == Threading::serialized) {
       std::lock_guard const guard(scheduler_mutex_);
       return hook();
@@ -273,19 +286,30 @@ private:
   }
 
   // running tasks: thread_engine_run.hpp
-  bool take(ThreadWorker& worker, TaskId& task, bool& stolen);
-  void execute(ThreadWorker& worker, TaskId id, bool stolen);
+  TaskId take(ThreadWorker& worker);
+  TaskId steal(ThreadWorker& worker);
+  void execute(ThreadWorker& worker, TaskId id);
+  bool is_to_be_skipped(TaskRecord& task);
   void run_body(ThreadWorker& worker, TaskRecord& task);
+  void call_body(ThreadWorker& worker, TaskRecord& task);
+  Duration call_body_measured(ThreadWorker& worker, TaskRecord& task);
   void fail(ThreadWorker& worker, TaskRecord& task);
   void pass_up(TaskRecord const& task, Owned<Failure> failure);
   void finish_body(ThreadWorker& worker, TaskRecord& task);
+  bool settle_children(TaskRecord& task);
   TaskRecord* complete(ThreadWorker& worker, TaskRecord& task);
+  void complete_all(ThreadWorker& worker, TaskRecord* task);
+  void merge_children(ThreadWorker& worker, TaskRecord& task);
+  void close_domain(TaskRecord& task);
+  void release_data(ThreadWorker& worker, TaskRecord& task);
+  void leave_group(GroupState& group);
+  TaskRecord* tell_parent(ThreadWorker& worker, TaskRecord& parent);
 
   // waiting and waking: thread_engine_wait.hpp
   template <class Done>
   void work_until(ThreadWorker& worker, Done&& done);
   template <class Done>
-  bool find_task(ThreadWorker& worker, TaskId& task, bool& stolen, Done& done);
+  TaskId find_task(ThreadWorker& worker, Done& done);
   template <class Done>
   void wait(TaskRecord* scope, Done&& done);
   template <class Done>
@@ -293,7 +317,6 @@ private:
   bool try_seat(Seat how) noexcept;
   void leave_seat();
   void before_sleep();
-  void throttle(ThreadWorker* worker);
   bool work_outside(bool patient);
   [[nodiscard]] bool quiescent() const noexcept;
   [[nodiscard]] std::uint64_t live() const noexcept;
@@ -306,6 +329,7 @@ private:
   Placement const placement_;
   FixedArray<WorkerInfo> const infos_;
   ArchMask const present_ = archs_of(infos_);
+  bool const one_class_ = std::has_single_bit(present_.bits);
   NodeInfo const node_{host_node, 0};
   std::int64_t const start_ns_ = monotonic_ns();
   TaskDepot depot_;

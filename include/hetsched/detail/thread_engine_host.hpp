@@ -6,98 +6,77 @@
 
 namespace hetsched::detail {
 
-/// A thread acting for the dataflow layer: hands ready tasks to the scheduler, at once when
-/// spawned, in batches when activated by a completion. Belongs to one thread and one call.
+/// What a thread does for the engine with tasks that have no data: makes them, hands them to the
+/// scheduler at once, recycles them. Belongs to one thread and one call. Its address goes nowhere,
+/// so it lives in registers; that is why `Host` is another class.
 template <class S, class P>
-class ThreadCore<S, P>::Host {
+class ThreadCore<S, P>::BareHost {
 public:
-  enum class Origin : bool { spawned, activated };
-
   /// `worker` is null for an outside thread without the seat; `spawner` is the task, if any, whose
   /// children are being made.
-  Host(ThreadCore& core, ThreadWorker* worker, TaskRecord* spawner, Origin origin) noexcept
-      : core_(core), worker_(worker), spawner_(spawner), origin_(origin) {}
+  [[gnu::always_inline]]
+  BareHost(ThreadCore& core, ThreadWorker* worker, TaskRecord* spawner) noexcept
+      : core_(core), worker_(worker), spawner_(spawner) {}
 
-  Host(Host const&) = delete;
-  Host& operator=(Host const&) = delete;
-
-  ~Host() {
-    if (count_ != 0) {
-      flush();
+  /// Of the task whose body the calling thread is in.
+  [[nodiscard, gnu::always_inline]] static BareHost of_running_task(ThreadCore& core) noexcept {
+    auto* const worker = this_thread.worker;
+    auto* const task = this_thread.task;
+    if (worker == nullptr || task == nullptr) {
+      __builtin_unreachable();
     }
+    return BareHost(core, worker, task);
   }
+
+  BareHost(BareHost const&) = delete;
+  BareHost& operator=(BareHost const&) = delete;
+
+  /// Null for an outside thread without the seat.
+  [[nodiscard]] ThreadWorker* worker() const noexcept { return worker_; }
 
   /// The task whose children are being made, or null.
   [[nodiscard]] TaskRecord* spawner() const noexcept { return spawner_; }
 
   [[gnu::always_inline]] void ready(TaskRecord& task) {
     task.state.store(TaskState::ready, std::memory_order_relaxed);
+    Context const ctx(core_);
     auto const id = task.id();
-    if (origin_ == Origin::spawned) {
-      push(id);
-      return;
-    }
-    if (count_ == batch_size) {
-      flush();
-    }
-    new (batch_.data() + count_++ * sizeof(TaskId)) TaskId(id);
+    auto const worker = from();
+    core_.apply(core_.locked([&]() __attribute__((always_inline)) {
+      return core_.scheduler_.push(ctx, id, worker);
+    }),
+                id);
   }
 
-  void wait_granted(TaskRecord& task) {
-    WorkerId const waiter{task.worker.load(std::memory_order_relaxed)};
-    task.state.store(TaskState::running, std::memory_order_release); // the waiter may leave now
-    if (waiter) {
-      core_.parking_.unpark(waiter, WakeReason::condition);
-    }
-    core_.notify_outside();
-  }
-
-  TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops) {
-    auto& task = *allocate(sizeof(TaskRecord) + sizeof(Access));
-    // A merge forced by a thread that is not in the domain (the last handle dies there) is waited
-    // for there: it need not count as a child.
-    start_record(task, merge_type, queue.domain->owner == spawner_ ? spawner_ : nullptr);
-    task.archs.store(merge_type.archs.bits, std::memory_order_relaxed);
-    task.access_count = 1;
-    auto* const copies_op = const_cast<ReductionOps*>(&ops); // only carried; see merge_copies
-    new (task.accesses()) Access{&queue, nullptr, copies_op, AccessMode::read_write, false, 0};
-    count_spawn(task);
+  /// A record in a block of that SizeClass.
+  [[nodiscard, gnu::always_inline]] TaskRecord* allocate(std::size_t size_class) {
     if (worker_ != nullptr) {
-      worker_->merges.add();
-    } else {
-      core_.outside_merges_.fetch_add(1, std::memory_order_relaxed);
-    }
-    return task;
-  }
-
-  [[nodiscard, gnu::always_inline]] TaskRecord* allocate(std::size_t bytes) {
-    if (worker_ != nullptr) {
-      return worker_->pool.allocate(bytes);
+      return worker_->pool.allocate(size_class);
     }
     std::lock_guard const guard(core_.outside_lock_);
-    return core_.outside_pool_.allocate(bytes);
+    return core_.outside_pool_.allocate(size_class);
   }
 
-  /// Common part of a fresh record's header.
-  [[gnu::always_inline]] static void
-  start_record(TaskRecord& task, TaskType const& type, TaskRecord* parent) noexcept {
+  /// The header of a fresh record.
+  [[gnu::always_inline]] static void start_record(TaskRecord& task,
+                                                  TaskType const& type,
+                                                  TaskRecord* parent,
+                                                  Attributes const& attributes = {}) noexcept {
     task.type.store(&type, std::memory_order_relaxed);
     task.parent.store(parent, std::memory_order_relaxed);
     task.depth.store(parent == nullptr ? 0 : parent->depth.load(std::memory_order_relaxed) + 1,
                      std::memory_order_relaxed);
+    task.archs.store((type.archs & attributes.archs).bits, std::memory_order_relaxed);
     task.state.store(TaskState::pending, std::memory_order_relaxed);
+    task.domain.store(nullptr, std::memory_order_relaxed);
+    task.pending.store(1, std::memory_order_relaxed);
+    task.group = attributes.group;
+    task.access_count = 0;
+    task.label_bytes = 0;
+    task.priority = attributes.priority;
+    task.graph_node = attributes.graph_node;
     task.failed = false;
     task.cancelled = false;
-    task.has_commute = false;
-    task.has_reduce = false;
-    task.access_count = 0;
-    task.domain.store(nullptr, std::memory_order_relaxed);
-    task.group = nullptr;
-    task.label_bytes = 0;
-    task.priority = 0;
-    task.graph_node = -1;
-    task.unpublished_children = 0;
-    task.pending.store(1, std::memory_order_relaxed);
   }
 
   [[gnu::always_inline]] void recycle(TaskRecord& task) {
@@ -127,6 +106,12 @@ public:
     }
   }
 
+  /// The same of a child of the running task, in no group.
+  [[gnu::always_inline]] void count_child() noexcept {
+    ++spawner_->unpublished_children;
+    worker_->spawned.add();
+  }
+
   /// The task turned out to be in error and was never registered.
   void uncount_spawn(TaskRecord& task) noexcept {
     if (auto* const parent = task.parent.load(std::memory_order_relaxed)) {
@@ -145,21 +130,78 @@ public:
     core_.before_sleep(); // another thread may have begun to wait for this task
   }
 
-private:
-  static constexpr std::size_t batch_size = 32;
-
+protected:
   [[nodiscard]] WorkerId from() const noexcept {
     return worker_ != nullptr ? worker_->info.id : no_worker;
   }
 
-  [[gnu::always_inline]] void push(TaskId id) {
-    Context const ctx(core_);
-    auto const worker = from();
-    core_.apply(core_.locked([&]() __attribute__((always_inline)) {
-      return core_.scheduler_.push(ctx, id, worker);
-    }),
-                id);
+  ThreadCore& core_;
+  ThreadWorker* const worker_;
+  TaskRecord* const spawner_;
+};
+
+/// A thread acting for the dataflow layer: hands ready tasks to the scheduler, at once when
+/// spawned, in batches when activated by a completion. Belongs to one thread and one call.
+template <class S, class P>
+class ThreadCore<S, P>::Host : public BareHost {
+public:
+  enum class Origin : bool { spawned, activated };
+
+  /// See BareHost.
+  Host(ThreadCore& core, ThreadWorker* worker, TaskRecord* spawner, Origin origin) noexcept
+      : BareHost(core, worker, spawner), origin_(origin) {}
+
+  ~Host() {
+    if (count_ != 0) {
+      flush();
+    }
   }
+
+  [[gnu::always_inline]] void ready(TaskRecord& task) {
+    if (origin_ == Origin::spawned) {
+      BareHost::ready(task);
+      return;
+    }
+    if (count_ == batch_size) {
+      flush();
+    }
+    task.state.store(TaskState::ready, std::memory_order_relaxed);
+    new (batch_.data() + count_++ * sizeof(TaskId)) TaskId(task.id());
+  }
+
+  void wait_granted(TaskRecord& task) {
+    WorkerId const waiter{task.worker.load(std::memory_order_relaxed)};
+    task.state.store(TaskState::running, std::memory_order_release); // the waiter may leave now
+    if (waiter) {
+      core_.parking_.unpark(waiter, WakeReason::condition);
+    }
+    core_.notify_outside();
+  }
+
+  TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops) {
+    auto& task = *this->allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+    // A merge forced by a thread that is not in the domain (the last handle dies there) is waited
+    // for there: it need not count as a child.
+    this->start_record(task, merge_type, queue.domain->owner == spawner_ ? spawner_ : nullptr);
+    task.access_count = 1;
+    auto* const copies_op = const_cast<ReductionOps*>(&ops); // only carried; see merge_copies
+    new (task.accesses()) Access{&queue, nullptr, copies_op, AccessMode::read_write, false, 0};
+    this->count_spawn(task);
+    if (worker_ != nullptr) {
+      worker_->merges.add();
+    } else {
+      core_.outside_merges_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return task;
+  }
+
+private:
+  static constexpr std::size_t batch_size = 32;
+
+  using BareHost::core_;
+  using BareHost::from;
+  using BareHost::spawner_;
+  using BareHost::worker_;
 
   [[gnu::noinline]] void flush() {
     std::span const tasks(reinterpret_cast<TaskId const*>(batch_.data()), count_);
@@ -191,47 +233,51 @@ private:
     }
   }
 
-  ThreadCore& core_;
-  ThreadWorker* worker_;
-  TaskRecord* spawner_;
   Origin origin_;
   std::size_t count_ = 0;
   alignas(TaskId) std::array<std::byte, batch_size * sizeof(TaskId)> batch_; // uninitialised
 };
 
 /// The calling thread as a spawner: a worker of this runtime, or an outsider that borrows seat 0
-/// for the length of the spawn if it is free, or else an outsider without it.
+/// for as long as this lives if it is free, or else an outsider without it.
 template <class S, class P>
-class ThreadCore<S, P>::Spawner {
+class ThreadCore<S, P>::SpawnSeat {
 public:
-  [[gnu::always_inline]] explicit Spawner(ThreadCore& core)
+  [[gnu::always_inline]] explicit SpawnSeat(ThreadCore& core)
       : core_(core), seated_(this_thread.core != &core && core.try_seat(Seat::spawning)),
         worker_(this_thread.core == &core ? this_thread.worker
                 : seated_                 ? &core.workers_[0]
-                                          : nullptr),
-        host_(core, worker_, core.current_task(), Host::Origin::spawned) {}
+                                          : nullptr) {}
 
-  Spawner(Spawner const&) = delete;
-  Spawner& operator=(Spawner const&) = delete;
+  SpawnSeat(SpawnSeat const&) = delete;
+  SpawnSeat& operator=(SpawnSeat const&) = delete;
 
-  [[gnu::always_inline]] ~Spawner() {
+  [[gnu::always_inline]] ~SpawnSeat() {
     if (seated_) {
       core_.leave_seat();
     }
   }
 
-  [[nodiscard]] Host& host() noexcept { return host_; }
-
-  void throttle() {
-    if (core_.max_live_ != 0) {
-      core_.throttle(worker_);
-    }
-  }
+  /// Null without the seat.
+  [[nodiscard]] ThreadWorker* worker() const noexcept { return worker_; }
 
 private:
   ThreadCore& core_;
-  bool seated_;
-  ThreadWorker* worker_;
+  bool const seated_;
+  ThreadWorker* const worker_;
+};
+
+/// A seat and a host in it.
+template <class S, class P>
+class ThreadCore<S, P>::Spawner {
+public:
+  explicit Spawner(ThreadCore& core)
+      : seat_(core), host_(core, seat_.worker(), core.current_task(), Host::Origin::spawned) {}
+
+  [[nodiscard]] Host& host() noexcept { return host_; }
+
+private:
+  SpawnSeat seat_;
   Host host_;
 };
 

@@ -105,7 +105,7 @@ std::string ThreadCore<S, P>::dump(DataRegistry& registry) const {
        placement_.workers);
   for (auto const& worker : workers_) {
     auto const id = worker.info.id;
-    auto const* const task = TaskRecord::from({worker.running.load(std::memory_order_acquire)});
+    auto const* const task = worker.running.load(std::memory_order_acquire);
     auto const* const scope = worker.scope.load(std::memory_order_relaxed);
     bool const vacant = id.value == 0 && seat_.load(std::memory_order_relaxed) == Seat::free;
     line("  worker %d: %s%s%s%s",

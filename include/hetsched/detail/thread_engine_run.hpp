@@ -7,20 +7,15 @@
 namespace hetsched::detail {
 
 template <class S, class P>
-inline bool ThreadCore<S, P>::take(ThreadWorker& worker, TaskId& task, bool& stolen) {
+inline TaskId ThreadCore<S, P>::take(ThreadWorker& worker) {
   Context const ctx(*this);
   auto const id = worker.info.id;
-  stolen = false;
-  task = locked([&] { return scheduler_.pop(ctx, id); });
-  if constexpr (has_steal<S, Context>) {
+  auto task = locked([&] { return scheduler_.pop(ctx, id); });
+  if (!task) [[unlikely]] {
+    task = steal(worker);
     if (!task) {
-      Context const steal_ctx(*this);
-      task = locked([&] { return scheduler_.steal(steal_ctx, id); });
-      stolen = static_cast<bool>(task);
+      return no_task;
     }
-  }
-  if (!task) {
-    return false;
   }
   worker.owed_wake = no_task;
   if constexpr (!has_steal<S, Context>) {
@@ -28,76 +23,102 @@ inline bool ThreadCore<S, P>::take(ThreadWorker& worker, TaskId& task, bool& sto
       scopes_lifted_.store(false, std::memory_order_relaxed);
     }
   }
-  return true;
+  return task;
 }
 
 template <class S, class P>
-void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id, bool stolen) {
+[[gnu::noinline]] TaskId ThreadCore<S, P>::steal([[maybe_unused]] ThreadWorker& worker) {
+  if constexpr (has_steal<S, Context>) {
+    Context const ctx(*this);
+    auto const task = locked([&] { return scheduler_.steal(ctx, worker.info.id); });
+    worker.steals.add(task ? 1 : 0);
+    return task;
+  } else {
+    return no_task;
+  }
+}
+
+template <class S, class P>
+void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id) {
   auto& task = *TaskRecord::from(id);
   HETSCHED_ASSERT(task.id() == id && task.state.load() == TaskState::ready,
                   "scheduler gave a task twice, or one that it was not given");
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.info.id.value, std::memory_order_relaxed);
-  task.children.store(TaskRecord::body_bias, std::memory_order_relaxed);
+  if ((task.group != nullptr || failed_.load(std::memory_order_relaxed)) && is_to_be_skipped(task))
+      [[unlikely]] {
+    worker.cancelled.add();
+  } else {
+    auto* const outer = std::exchange(this_thread.task, &task);
+    worker.running.store(&task, std::memory_order_release);
+    run_body(worker, task);
+    worker.running.store(outer, std::memory_order_release);
+    this_thread.task = outer;
+    worker.executed.add(task.type_of().kind == TaskKind::merge ? 0 : 1);
+  }
+  finish_body(worker, task);
+}
+
+/// Whether the task's group was cancelled, or a task failed that should have written its data.
+template <class S, class P>
+[[gnu::noinline]] bool ThreadCore<S, P>::is_to_be_skipped(TaskRecord& task) {
   bool const skipped =
       task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed);
   task.failed = !skipped && failed_.load(std::memory_order_relaxed) && needs_poisoned(task);
   task.cancelled = skipped || task.failed;
-  bool const merge = task.type_of().kind == TaskKind::merge;
-  if (task.cancelled && !merge) {
-    worker.cancelled.add();
-  } else {
-    auto const outer = worker.running.load(std::memory_order_relaxed);
-    worker.running.store(id.value, std::memory_order_release);
-    run_body(worker, task);
-    worker.running.store(outer, std::memory_order_release);
-    if (!merge) {
-      worker.executed.add();
-      worker.steals.add(stolen ? 1 : 0);
-    }
-  }
-  finish_body(worker, task);
+  return task.cancelled && task.type_of().kind != TaskKind::merge;
 }
 
 template <class S, class P>
 [[gnu::always_inline]] inline void ThreadCore<S, P>::run_body(ThreadWorker& worker,
                                                               TaskRecord& task) {
-  if (task.has_reduce) {
-    for (auto& access : std::span(task.accesses(), task.access_count)) {
-      if (access.mode == AccessMode::reduce && !access.duplicate) {
-        lease_copy(access);
-      }
-    }
+  if (task.type_of().reduces) [[unlikely]] {
+    lease_copies(task);
   }
   if constexpr (has_prologue<S, Context>) {
     Context const ctx(*this);
     locked([&] { scheduler_.prologue(ctx, task.id(), worker.info.id); });
   }
-  bool const measured = P::measures || timing_;
-  auto const begin = measured ? clock() : Instant{};
-  if constexpr (P::measures) {
-    auto const expected = model_.predict(view_of(task), worker.info.arch);
-    worker.busy_until_ns.store((begin + (expected ? expected->mean : Duration{})).ns,
-                               std::memory_order_relaxed);
+  Duration time;
+  if (P::measures || timing_) {
+    time = call_body_measured(worker, task);
+  } else {
+    call_body(worker, task);
   }
-  auto* const outer = std::exchange(this_thread.task, &task);
+  if constexpr (has_epilogue<S, Context>) {
+    Context const ctx(*this);
+    locked([&] { scheduler_.epilogue(ctx, task.id(), worker.info.id, time); });
+  }
+}
+
+template <class S, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, P>::call_body(ThreadWorker& worker,
+                                                               TaskRecord& task) {
   try {
     task.type_of().run(runtime_, task);
   } catch (...) {
     fail(worker, task);
   }
-  this_thread.task = outer;
-  auto const time = measured ? clock() - begin : Duration{};
+}
+
+template <class S, class P>
+[[gnu::noinline]] Duration ThreadCore<S, P>::call_body_measured(ThreadWorker& worker,
+                                                                TaskRecord& task) {
+  auto const begin = clock();
+  if constexpr (P::measures) {
+    auto const expected = model_.predict(view_of(task), worker.info.arch);
+    worker.busy_until_ns.store((begin + (expected ? expected->mean : Duration{})).ns,
+                               std::memory_order_relaxed);
+  }
+  call_body(worker, task);
+  auto const time = clock() - begin;
   if (timing_) {
     worker.times.add(task.type_of(), time);
   }
   if constexpr (P::measures) {
     model_.record(view_of(task), worker.info.arch, time);
   }
-  if constexpr (has_epilogue<S, Context>) {
-    Context const ctx(*this);
-    locked([&] { scheduler_.epilogue(ctx, task.id(), worker.info.id, time); });
-  }
+  return time;
 }
 
 /// Called in the handler of the exception that ended the body.
@@ -126,30 +147,48 @@ void ThreadCore<S, P>::pass_up(TaskRecord const& task, Owned<Failure> failure) {
 template <class S, class P>
 [[gnu::always_inline]] inline void ThreadCore<S, P>::finish_body(ThreadWorker& worker,
                                                                  TaskRecord& task) {
-  if (auto* const domain = task.domain.load(std::memory_order_acquire)) {
-    Host host(*this, &worker, &task, Host::Origin::spawned);
-    merge_all(host, *domain);
+  if (task.domain.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
+    merge_children(worker, task);
   }
-  if (task.children_left() != 0) {
-    auto const change = task.unpublished_children - TaskRecord::body_bias;
-    task.unpublished_children = 0;
-    task.state.store(TaskState::waiting, std::memory_order_relaxed);
-    // acq_rel: releases what the body wrote, acquires what children wrote
-    if (task.children.fetch_add(change, std::memory_order_acq_rel) + change != 0) {
-      return;
-    }
+  if (!task.never_shared_children() && !settle_children(task)) {
+    return;
   }
-  for (auto* next = &task; next != nullptr;) {
-    next = complete(worker, *next);
+  if (auto* const parent = complete(worker, task)) {
+    complete_all(worker, parent);
   }
 }
 
-/// Whether the calling thread, in the seat of `worker`, is in the body of a task whose child it
-/// completes: what it reads here it has then written itself.
-[[nodiscard]] inline bool is_running_here(TaskRecord const& parent,
-                                          ThreadWorker const& worker) noexcept {
-  return parent.worker.load(std::memory_order_relaxed) == worker.info.id.value &&
-         parent.state.load(std::memory_order_relaxed) == TaskState::running;
+/// At the end of a body: whether no child is left. If some are, the last of them completes the
+/// task.
+template <class S, class P>
+[[gnu::noinline]] bool ThreadCore<S, P>::settle_children(TaskRecord& task) {
+  auto const change = task.unpublished_children - TaskRecord::body_bias;
+  bool const left = task.children_left() != 0;
+  task.unpublished_children = 0;
+  if (left) {
+    task.state.store(TaskState::waiting, std::memory_order_relaxed);
+    // acq_rel: releases what the body wrote, acquires what children wrote
+    if (task.children.fetch_add(change, std::memory_order_acq_rel) + change != 0) {
+      return false;
+    }
+  }
+  task.children.store(TaskRecord::body_bias, std::memory_order_relaxed);
+  return true;
+}
+
+/// Completes a task, its parent if that completes too, and so on.
+template <class S, class P>
+[[gnu::noinline]] void ThreadCore<S, P>::complete_all(ThreadWorker& worker, TaskRecord* task) {
+  while (task != nullptr) {
+    task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // it was 0
+    task = complete(worker, *task);
+  }
+}
+
+template <class S, class P>
+[[gnu::noinline]] void ThreadCore<S, P>::merge_children(ThreadWorker& worker, TaskRecord& task) {
+  Host host(*this, &worker, &task, Host::Origin::spawned);
+  merge_all(host, *task.domain.load(std::memory_order_relaxed));
 }
 
 /// Releases the task's data, tells its group and parent. Returns the parent if that completes too.
@@ -158,46 +197,74 @@ template <class S, class P>
                                                                      TaskRecord& task) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto* const group = task.group;
-  if (auto* const domain = task.domain.load(std::memory_order_acquire)) {
-    if (auto failure = domain->failure.take()) { // of a child, not asked for by any sync
-      task.failed = true;
-      pass_up(task, std::move(failure));
-    }
-    task.failed = task.failed || leaves_poison(*domain);
-    task.domain.store(nullptr, std::memory_order_relaxed);
-    release_domain(domain);
+  if (task.domain.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
+    close_domain(task);
   }
-  {
-    Host host(*this, &worker, nullptr, Host::Origin::activated);
-    if (task.access_count != 0) {
-      release_accesses(host, task);
-    }
-    if (auto* const destroy = task.type_of().destroy_values) {
-      destroy(task.values());
-    }
-    host.recycle(task);
+  if (task.access_count != 0) {
+    release_data(worker, task);
   }
-  if (group != nullptr) {
-    auto const before = group->state.fetch_sub(1, std::memory_order_acq_rel);
-    if (before == GroupState::one_waiter * (before >> 32U) + 1 && before > 1) {
-      wake_all(WakeReason::condition);
-      notify_outside();
-    }
+  if (auto* const destroy = task.type_of().destroy_values) {
+    destroy(task.values());
+  }
+  BareHost(*this, &worker, nullptr).recycle(task);
+  if (group != nullptr) [[unlikely]] {
+    leave_group(*group);
   }
   TaskRecord* completed_parent = nullptr;
-  if (parent != nullptr && is_running_here(*parent, worker)) {
-    --parent->unpublished_children; // waits in a sync below on this very stack
-  } else if (parent != nullptr) {
-    WorkerId const waiter{parent->worker.load(std::memory_order_relaxed)};
-    auto const left = parent->children.fetch_sub(1, std::memory_order_acq_rel) - 1;
-    if (left == 0) {
-      completed_parent = parent;
-    } else if (left == TaskRecord::body_bias && waiter != worker.info.id) {
-      parking_.unpark(waiter, WakeReason::condition);
+  if (parent != nullptr) {
+    if (parent == this_thread.task) { // waits in a sync below, on this very stack
+      --parent->unpublished_children;
+    } else {
+      completed_parent = tell_parent(worker, *parent);
     }
   }
   worker.completed.add(); // last: a drain may return, and its caller destroy groups, after this
   return completed_parent;
+}
+
+/// The task and its children are done with its domain.
+template <class S, class P>
+[[gnu::noinline]] void ThreadCore<S, P>::close_domain(TaskRecord& task) {
+  auto* const domain = task.domain.load(std::memory_order_relaxed);
+  if (auto failure = domain->failure.take()) { // of a child, not asked for by any sync
+    task.failed = true;
+    pass_up(task, std::move(failure));
+  }
+  task.failed = task.failed || leaves_poison(*domain);
+  task.domain.store(nullptr, std::memory_order_relaxed);
+  release_domain(domain);
+}
+
+template <class S, class P>
+[[gnu::noinline]] void ThreadCore<S, P>::release_data(ThreadWorker& worker, TaskRecord& task) {
+  Host host(*this, &worker, nullptr, Host::Origin::activated);
+  release_accesses(host, task);
+}
+
+/// A task of the group is complete.
+template <class S, class P>
+[[gnu::noinline]] void ThreadCore<S, P>::leave_group(GroupState& group) {
+  auto const before = group.state.fetch_sub(1, std::memory_order_acq_rel);
+  if (before == GroupState::one_waiter * (before >> 32U) + 1 && before > 1) {
+    wake_all(WakeReason::condition);
+    notify_outside();
+  }
+}
+
+/// A child of a task whose body is not the innermost of this thread is complete. Returns the parent
+/// if that completes too.
+template <class S, class P>
+[[gnu::noinline]] TaskRecord* ThreadCore<S, P>::tell_parent(ThreadWorker& worker,
+                                                            TaskRecord& parent) {
+  WorkerId const waiter{parent.worker.load(std::memory_order_relaxed)};
+  auto const left = parent.children.fetch_sub(1, std::memory_order_acq_rel) - 1;
+  if (left == 0) {
+    return &parent;
+  }
+  if (left == TaskRecord::body_bias && waiter != worker.info.id) {
+    parking_.unpark(waiter, WakeReason::condition);
+  }
+  return nullptr;
 }
 
 } // namespace hetsched::detail

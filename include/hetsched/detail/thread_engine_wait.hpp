@@ -14,16 +14,14 @@ namespace hetsched::detail {
 template <class S, class P>
 template <class Done>
 void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
-  TaskId task;
-  bool stolen = false;
   for (;;) {
     if constexpr (!std::decay_t<Done>::only_when_idle) {
       if (done()) {
         break;
       }
     }
-    if (take(worker, task, stolen)) {
-      execute(worker, task, stolen);
+    if (auto const task = take(worker)) {
+      execute(worker, task);
       continue;
     }
     if (done()) {
@@ -32,8 +30,8 @@ void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
     if (auto* const waiting = this_thread.task) {
       waiting->publish_children(); // so that whoever completes the last one wakes this thread
     }
-    if (find_task(worker, task, stolen, done)) {
-      execute(worker, task, stolen);
+    if (auto const task = find_task(worker, done)) {
+      execute(worker, task);
     }
   }
   if (auto const owed = std::exchange(worker.owed_wake, no_task)) {
@@ -41,10 +39,10 @@ void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
   }
 }
 
-/// Spins briefly, then sleeps, until there is a task (true) or `done()`. Measures the idle time.
+/// Spins briefly, then sleeps, until there is a task or `done()`. Measures the idle time.
 template <class S, class P>
 template <class Done>
-bool ThreadCore<S, P>::find_task(ThreadWorker& worker, TaskId& task, bool& stolen, Done& done) {
+TaskId ThreadCore<S, P>::find_task(ThreadWorker& worker, Done& done) {
   // Spinning as long as a wake-up costs bounds the loss to twice the optimum; a sleep and wake-up
   // took 5 to 10 us on a 2-core EPYC VM, 100 polls of empty queues about as long. A poll of long
   // queues full of what may not run here takes longer.
@@ -52,24 +50,26 @@ bool ThreadCore<S, P>::find_task(ThreadWorker& worker, TaskId& task, bool& stole
   constexpr std::int64_t longest_ns = 10000;
   auto const id = worker.info.id;
   auto const begin = clock();
-  bool found = false;
+  TaskId found;
   for (int poll = 0; poll < polls && !found && !done(); ++poll) {
     if (poll < polls / 2) {
       cpu_relax();
     } else {
       sched_yield();
     }
-    found = take(worker, task, stolen);
+    found = take(worker);
     if (clock().ns - begin.ns > longest_ns) {
       break;
     }
   }
   while (!found && !done()) {
     parking_.announce(id);
-    found = take(worker, task, stolen);
+    found = take(worker);
     if (!found) {
       before_sleep();
-      found = scopes_lifted_.load(std::memory_order_relaxed) && take(worker, task, stolen);
+      if (scopes_lifted_.load(std::memory_order_relaxed)) {
+        found = take(worker);
+      }
     }
     if (found || done()) {
       if (!parking_.retract(id)) { // claimed meanwhile, perhaps for another task: pass it on
@@ -78,7 +78,7 @@ bool ThreadCore<S, P>::find_task(ThreadWorker& worker, TaskId& task, bool& stole
       break;
     }
     auto const reason = parking_.park(id);
-    found = take(worker, task, stolen);
+    found = take(worker);
     if (!found && reason == WakeReason::task && done()) {
       wake_all(WakeReason::task); // woken for a task that this worker may have missed: pass it on
     }
@@ -202,8 +202,7 @@ void ThreadCore<S, P>::drain() {
 }
 
 template <class S, class P>
-void ThreadCore<S, P>::await_children() {
-  auto& task = *current_task();
+void ThreadCore<S, P>::await_children(TaskRecord& task) {
   int merges = 0;
   do {
     wait(&task, Until([&task] { return task.children_left() == 0; }));
@@ -226,7 +225,7 @@ void ThreadCore<S, P>::await_group(GroupState& group) {
 template <class S, class P>
 std::exception_ptr ThreadCore<S, P>::await_data(AccessQueue& queue, TaskRecord* scope) {
   static constexpr TaskType wait_type{
-      "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr, 0, 1};
+      "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr};
 
   struct {
     TaskRecord task;
@@ -278,10 +277,12 @@ void ThreadCore<S, P>::throttle(ThreadWorker* worker) {
     // is any of one's own, then go on.
     auto* const outer = worker->scope.load(std::memory_order_relaxed);
     worker->scope.store(current_task(), std::memory_order_relaxed);
-    TaskId task;
-    bool stolen = false;
-    while (live() >= max_live_ && take(*worker, task, stolen)) {
-      execute(*worker, task, stolen);
+    while (live() >= max_live_) {
+      auto const task = take(*worker);
+      if (!task) {
+        break;
+      }
+      execute(*worker, task);
     }
     worker->scope.store(outer, std::memory_order_relaxed);
     return;
@@ -313,10 +314,8 @@ template <class S, class P>
 bool ThreadCore<S, P>::work_outside(bool patient) {
   auto& worker = workers_[0];
   ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
-  TaskId task;
-  bool stolen = false;
-  if (take(worker, task, stolen)) {
-    execute(worker, task, stolen);
+  if (auto const task = take(worker)) {
+    execute(worker, task);
     return true;
   }
   if (patient) {
@@ -356,7 +355,7 @@ template <class S, class P>
 
 /// Wakes one sleeper that can run the task, if there is any.
 template <class S, class P>
-void ThreadCore<S, P>::wake_for(TaskId task) {
+[[gnu::noinline]] void ThreadCore<S, P>::wake_for(TaskId task) {
   parking_.find_asleep([&](WorkerId worker) {
     return can_run(*TaskRecord::from(task), worker) && parking_.unpark(worker, WakeReason::task);
   });

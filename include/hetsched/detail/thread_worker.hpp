@@ -134,7 +134,7 @@ struct alignas(64) ThreadWorker {
   RandomStream random;
   /// Innermost task of this worker that waits for its children: only its descendants may run here.
   std::atomic<TaskRecord*> scope{nullptr};
-  std::atomic<std::uint64_t> running{0}; // TaskId of the innermost body; released with the record
+  std::atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
   std::atomic<std::int64_t> busy_until_ns{0};
   // tasks of any kind entered into the scheduler's care and done with; merges included
   Counter spawned;

@@ -50,7 +50,7 @@ private:
   void count() noexcept { size_.store(tasks_.size() - first_, std::memory_order_seq_cst); }
 
   template <class Accept>
-  TaskId oldest(Accept& accept) {
+  [[gnu::noinline]] TaskId oldest(Accept& accept) {
     std::lock_guard const guard(mutex_);
     for (auto i = first_; i < tasks_.size(); ++i) {
       if (accept(tasks_[i])) {
@@ -61,7 +61,7 @@ private:
   }
 
   template <class Accept>
-  TaskId newest(Accept& accept) {
+  [[gnu::noinline]] TaskId newest(Accept& accept) {
     std::lock_guard const guard(mutex_);
     for (auto i = tasks_.size(); i > first_; --i) {
       if (accept(tasks_[i - 1])) {

@@ -38,7 +38,7 @@ public:
   explicit WorkStealing(std::span<WorkerInfo const> workers) : slots_(workers.size()) {}
 
   template <placement_context Ctx>
-  Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
+  [[gnu::always_inline]] Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto const view = ctx.task(task);
     auto const workers = ctx.workers();
     if (worker && view.archs.has(workers[worker.index()].arch)) {
