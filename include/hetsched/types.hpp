@@ -20,6 +20,14 @@ struct TaskId {
 
 inline constexpr TaskId no_task{};
 
+/// What a thief got. `contested`: the owner of the queue has used it since the last theft.
+struct Stolen {
+  TaskId task;
+  bool contested = false;
+
+  constexpr operator TaskId() const noexcept { return task; }
+};
+
 /// A worker, numbered from 0. `no_worker` stands for a thread outside the runtime.
 struct WorkerId {
   std::int32_t value = -1;

@@ -37,7 +37,9 @@ class TaskGraph;
 ///     What the worker runs next, or no_task. From then on it is the worker's. Must answer only
 ///     tasks with ctx.can_run(task, worker), and sees every task that this worker alone can reach.
 ///   TaskId steal(ctx, thief)                                               optional
-///     pop gave none: tries every eligible victim once, in seeded order.
+///     pop gave none: tries every eligible victim once, in seeded order. May answer Stolen instead,
+///     so that the engine can spare a busy victim: the thief of a contested task whose body takes
+///     less than 300 ns pauses for 4 us before it steals again.
 ///   void prologue(ctx, task, worker), epilogue(ctx, task, worker, Duration) optional
 ///     Around a body; the duration is 0 unless the model or Config::timing asks for clocks.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
@@ -60,7 +62,8 @@ concept has_push_activated =
 
 template <class S, class Ctx>
 concept has_steal = requires(S& s, Ctx const& ctx, WorkerId thief) {
-  { s.steal(ctx, thief) } -> std::same_as<TaskId>;
+  requires std::same_as<decltype(s.steal(ctx, thief)), TaskId> ||
+               std::same_as<decltype(s.steal(ctx, thief)), Stolen>;
 };
 
 template <class S, class Ctx>

@@ -56,7 +56,8 @@ public:
         workers_(infos_.size(),
                  [&](std::size_t w) {
                    RandomStream seeds(config.seed.value_or(1) + 1000003U * (w + 1));
-                   return ThreadWorker(this, infos_[w], depot_, seeds.next());
+                   return ThreadWorker(
+                       this, infos_[w], depot_, seeds.next(), config.timing.value_or(false));
                  }),
         scheduler_(make_scheduler(workers(), knobs...)), parking_(placement_.workers),
         max_live_(config.max_live_tasks.value_or(0)), timing_(config.timing.value_or(false)),

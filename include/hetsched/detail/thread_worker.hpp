@@ -125,8 +125,9 @@ private:
 /// Owned by the thread that sits in the worker: its own thread, or for worker 0 whichever thread
 /// holds the seat. What others read is atomic.
 struct alignas(64) ThreadWorker {
-  ThreadWorker(void* its_core, WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed)
-      : core(its_core), info(worker), pool(depot), random(seed) {}
+  ThreadWorker(
+      void* its_core, WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed, bool timing)
+      : core(its_core), info(worker), pool(depot), random(seed), clocked(timing) {}
 
   void* const core;
   WorkerInfo const info;
@@ -147,7 +148,10 @@ struct alignas(64) ThreadWorker {
   Counter cancelled;
   Counter idle_ns;
   std::uint32_t spawns_since_check = 0; // of max_live_tasks
-  TaskId owed_wake = no_task; // pushed without waking anybody, for this worker to take next
+  std::int64_t last_theft_ns = 0; // when this worker stole last, if the victim was at work; else 0
+  Duration stolen_body;           // what that took
+  bool clocked = false;           // the next body is measured
+  TaskId owed_wake = no_task;     // pushed without waking anybody, for this worker to take next
   TypeTimes times;
   WorkerThread thread; // none for worker 0
 };

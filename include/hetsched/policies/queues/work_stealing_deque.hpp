@@ -77,7 +77,8 @@ public:
   [[nodiscard]] TaskId steal(Accept&& accept) {
     for (;;) {
       auto top = top_.load(std::memory_order_seq_cst);
-      if (bottom_.load(std::memory_order_seq_cst) <= top) {
+      auto const bottom = bottom_.load(std::memory_order_seq_cst);
+      if (bottom <= top) {
         return no_task;
       }
       auto* const ring = ring_.load(std::memory_order_acquire); // pairs with grow
@@ -86,9 +87,17 @@ public:
         return no_task;
       }
       if (top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst)) {
+        contested_.store(bottom != seen_bottom_.load(std::memory_order_relaxed),
+                         std::memory_order_relaxed);
+        seen_bottom_.store(bottom, std::memory_order_relaxed);
         return task;
       }
     }
+  }
+
+  /// Whether the owner pushed or popped between the last two thefts. A hint.
+  [[nodiscard]] bool contested() const noexcept {
+    return contested_.load(std::memory_order_relaxed);
   }
 
 private:
@@ -116,6 +125,9 @@ private:
   }
 
   alignas(64) std::atomic<std::int64_t> top_{0};
+  // the thieves' notes, on the cache line that a theft writes anyway
+  std::atomic<std::int64_t> seen_bottom_{0};
+  std::atomic<bool> contested_{false};
   alignas(64) std::atomic<std::int64_t> bottom_{0};
   std::atomic<Ring*> ring_{new Ring(256, nullptr)};
 };

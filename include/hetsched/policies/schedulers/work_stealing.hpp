@@ -9,6 +9,7 @@
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/work_stealing_deque.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 
@@ -58,10 +59,10 @@ public:
   }
 
   template <placement_context Ctx>
-  TaskId steal(Ctx const& ctx, WorkerId thief) {
+  Stolen steal(Ctx const& ctx, WorkerId thief) {
     auto const count = ctx.workers().size();
     if (count == 1) {
-      return no_task;
+      return {};
     }
     auto const accept = [&](TaskId task) { return ctx.can_run(task, thief); };
     auto const first = ctx.random(thief) % count;
@@ -70,15 +71,15 @@ public:
       if (victim == thief.index()) {
         continue;
       }
-      auto task = slots_[victim].own.steal(accept);
-      if (!task) {
-        task = slots_[victim].inbox.pop(accept);
+      auto& slot = slots_[victim];
+      if (auto const task = slot.own.steal(accept)) {
+        return {task, is_contested(slot.own)};
       }
-      if (task) {
-        return task;
+      if (auto const task = slot.inbox.pop(accept)) {
+        return {task};
       }
     }
-    return no_task;
+    return {};
   }
 
 private:
@@ -88,6 +89,16 @@ private:
     auto const workers = ctx.workers();
     auto const target = first_able(workers, view.archs, ctx.random(worker) % workers.size());
     slots_[target].inbox.push(task, view.priority);
+  }
+
+  static bool is_contested(Queue const& queue) noexcept {
+    if constexpr (requires {
+                    { queue.contested() } -> std::same_as<bool>;
+                  }) {
+      return queue.contested();
+    } else {
+      return false;
+    }
   }
 
   struct alignas(64) Slot {
