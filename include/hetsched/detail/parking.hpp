@@ -74,12 +74,8 @@ public:
   }
 
   [[nodiscard, gnu::always_inline]] bool any_asleep() const noexcept {
-    for (auto const& word : asleep_) {
-      if (word.bits.load(std::memory_order_seq_cst) != 0) {
-        return true;
-      }
-    }
-    return false;
+    return asleep_[0].bits.load(std::memory_order_seq_cst) != 0 ||
+           (several_words_ && any_beyond_first());
   }
 
   [[nodiscard]] int count_asleep() const noexcept {
@@ -111,7 +107,17 @@ private:
     return (word(worker).fetch_and(~bit(worker), std::memory_order_seq_cst) & bit(worker)) != 0;
   }
 
+  [[nodiscard]] bool any_beyond_first() const noexcept {
+    for (auto const& word : asleep_) {
+      if (word.bits.load(std::memory_order_seq_cst) != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   FixedArray<Word> asleep_;
+  bool const several_words_ = asleep_.size() > 1;
   FixedArray<Signal> signals_;
 };
 

@@ -56,6 +56,8 @@ struct TaskType {
   std::uint8_t size_class = 0;  // of that
   bool commutes = false;        // some parameter is Commute
   bool reduces = false;         // some parameter is CW
+  bool leaves_none = false;     // no data to release, no values to destroy
+  std::uint8_t counted = 1;     // in Stats::executed
 };
 
 /// What the attributes of a spawn add up to.
@@ -205,6 +207,9 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
   type.values_at = values_offset(type.parameters.size(), type.value_align);
   type.record_bytes = type.values_at + type.value_bytes;
   type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));
+  type.counted = type.kind == TaskKind::merge ? 0 : 1;
+  type.leaves_none =
+      type.kind == TaskKind::user && type.parameters.empty() && type.destroy_values == nullptr;
   for (auto const& parameter : type.parameters) {
     type.commutes = type.commutes || parameter.mode == AccessMode::commute;
     type.reduces = type.reduces || parameter.mode == AccessMode::reduce;

@@ -22,13 +22,14 @@
 namespace hetsched::detail {
 
 /// Merge tasks have no user type.
-inline constexpr TaskType merge_type{"hetsched merge",
-                                     TaskKind::merge,
-                                     ArchMask::only(ArchHost),
-                                     {},
-                                     [](void*, TaskRecord& task) { merge_copies(task); },
-                                     nullptr,
-                                     nullptr};
+inline constexpr TaskType merge_type =
+    laid_out({"hetsched merge",
+              TaskKind::merge,
+              ArchMask::only(ArchHost),
+              {},
+              [](void*, TaskRecord& task) { merge_copies(task); },
+              nullptr,
+              nullptr});
 
 /// Who sits in seat 0. `spawning` lasts for one spawn, so nobody sleeps until it is over, and it is
 /// left by a mere store; `wanted` is `taken`, and somebody sleeps until it is free.
@@ -214,16 +215,29 @@ public:
   [[nodiscard]] std::string dump(DataRegistry& registry) const;
 
 private:
-  /// A condition to wait for; looked at before each task.
-  template <class F>
-  struct Until : F {
-    explicit Until(F const& f) : F(f) {}
-
+  /// What to wait for; by default looked at before each task.
+  struct Condition {
     static constexpr bool only_when_idle = false;
+    static constexpr bool is_hot = false; // worth a loop of its own with all inlined
+  };
+
+  template <class F>
+  struct Until : Condition, F {
+    explicit Until(F const& f) : F(f) {}
+  };
+
+  /// All children of a task are, of the one that waits.
+  struct ChildrenDone : Condition {
+    TaskRecord const* task;
+    static constexpr bool is_hot = true;
+
+    [[nodiscard, gnu::always_inline]] bool operator()() const noexcept {
+      return task->children_left() == 0;
+    }
   };
 
   /// Every task is complete. Takes a look at all workers, so it waits until there is no task here.
-  struct Drained {
+  struct Drained : Condition {
     ThreadCore const* core;
     static constexpr bool only_when_idle = true;
 
@@ -290,6 +304,7 @@ private:
   TaskId take(ThreadWorker& worker);
   TaskId steal(ThreadWorker& worker);
   void execute(ThreadWorker& worker, TaskId id);
+  void execute_inline(ThreadWorker& worker, TaskId id);
   bool is_to_be_skipped(TaskRecord& task);
   void run_body(ThreadWorker& worker, TaskRecord& task);
   void call_body(ThreadWorker& worker, TaskRecord& task);
@@ -300,9 +315,10 @@ private:
   bool settle_children(TaskRecord& task);
   TaskRecord* complete(ThreadWorker& worker, TaskRecord& task);
   void complete_all(ThreadWorker& worker, TaskRecord* task);
-  void merge_children(ThreadWorker& worker, TaskRecord& task);
+  int merge_children(ThreadWorker& worker, TaskRecord& task);
   void close_domain(TaskRecord& task);
-  void release_data(ThreadWorker& worker, TaskRecord& task);
+  void release_arguments(ThreadWorker& worker, TaskRecord& task);
+  void finish_parent(ThreadWorker& worker, TaskRecord& task);
   void leave_group(GroupState& group);
   TaskRecord* tell_parent(ThreadWorker& worker, TaskRecord& parent);
 
@@ -313,6 +329,10 @@ private:
   TaskId find_task(ThreadWorker& worker, Done& done);
   template <class Done>
   void wait(TaskRecord* scope, Done&& done);
+  template <class Done>
+  void wait_uncaptured(TaskRecord* scope, Done& done);
+  template <class Done>
+  void wait_inside(TaskRecord* scope, Done& done);
   template <class Done>
   void wait_outside(Done& done);
   bool try_seat(Seat how) noexcept;

@@ -53,7 +53,14 @@ template <class S, class P>
 }
 
 template <class S, class P>
-void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id) {
+[[gnu::noinline]] void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id) {
+  execute_inline(worker, id);
+}
+
+/// `execute` for the loop that nested tasks pass through.
+template <class S, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, P>::execute_inline(ThreadWorker& worker,
+                                                                    TaskId id) {
   auto& task = *TaskRecord::from(id);
   HETSCHED_ASSERT(task.id() == id && task.state.load() == TaskState::ready,
                   "scheduler gave a task twice, or one that it was not given");
@@ -68,7 +75,7 @@ void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id) {
     run_body(worker, task);
     worker.running.store(outer, std::memory_order_release);
     this_thread.task = outer;
-    worker.executed.add(task.type_of().kind == TaskKind::merge ? 0 : 1);
+    worker.executed.add(task.type_of().counted);
   }
   finish_body(worker, task);
 }
@@ -163,21 +170,29 @@ void ThreadCore<S, P>::pass_up(TaskRecord const& task, Owned<Failure> failure) {
 template <class S, class P>
 [[gnu::always_inline]] inline void ThreadCore<S, P>::finish_body(ThreadWorker& worker,
                                                                  TaskRecord& task) {
-  if (task.domain.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
+  if (!task.never_shared_children() || task.domain.load(std::memory_order_acquire) != nullptr)
+      [[unlikely]] {
+    finish_parent(worker, task);
+  } else if (auto* const parent = complete(worker, task)) {
+    complete_all(worker, parent);
+  }
+}
+
+/// `finish_body` of a task with children that are not complete, or that named data or failed.
+template <class S, class P>
+[[gnu::noinline]] void ThreadCore<S, P>::finish_parent(ThreadWorker& worker, TaskRecord& task) {
+  if (task.domain.load(std::memory_order_acquire) != nullptr) {
     merge_children(worker, task);
   }
-  if (!task.never_shared_children() && !settle_children(task)) {
-    return;
-  }
-  if (auto* const parent = complete(worker, task)) {
-    complete_all(worker, parent);
+  if (settle_children(task)) {
+    complete_all(worker, &task);
   }
 }
 
 /// At the end of a body: whether no child is left. If some are, the last of them completes the
 /// task.
 template <class S, class P>
-[[gnu::noinline]] bool ThreadCore<S, P>::settle_children(TaskRecord& task) {
+bool ThreadCore<S, P>::settle_children(TaskRecord& task) {
   auto const change = task.unpublished_children - TaskRecord::body_bias;
   bool const left = task.children_left() != 0;
   task.unpublished_children = 0;
@@ -188,7 +203,6 @@ template <class S, class P>
       return false;
     }
   }
-  task.children.store(TaskRecord::body_bias, std::memory_order_relaxed);
   return true;
 }
 
@@ -196,15 +210,20 @@ template <class S, class P>
 template <class S, class P>
 [[gnu::noinline]] void ThreadCore<S, P>::complete_all(ThreadWorker& worker, TaskRecord* task) {
   while (task != nullptr) {
-    task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // it was 0
+    task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // as free records have
+    if (task->domain.load(std::memory_order_acquire) != nullptr) {
+      close_domain(*task);
+    }
     task = complete(worker, *task);
   }
 }
 
+/// Inserts the merges of what the children of a task, which this thread executes, contributed; how
+/// many.
 template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::merge_children(ThreadWorker& worker, TaskRecord& task) {
+[[gnu::noinline]] int ThreadCore<S, P>::merge_children(ThreadWorker& worker, TaskRecord& task) {
   Host host(*this, &worker, &task, Host::Origin::spawned);
-  merge_all(host, *task.domain.load(std::memory_order_relaxed));
+  return merge_all(host, *task.domain.load(std::memory_order_acquire));
 }
 
 /// Releases the task's data, tells its group and parent. Returns the parent if that completes too.
@@ -213,14 +232,8 @@ template <class S, class P>
                                                                      TaskRecord& task) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto* const group = task.group;
-  if (task.domain.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
-    close_domain(task);
-  }
-  if (task.access_count != 0) {
-    release_data(worker, task);
-  }
-  if (auto* const destroy = task.type_of().destroy_values) {
-    destroy(task.values());
+  if (!task.type_of().leaves_none) {
+    release_arguments(worker, task);
   }
   BareHost(*this, &worker, nullptr).recycle(task);
   if (group != nullptr) [[unlikely]] {
@@ -252,9 +265,14 @@ template <class S, class P>
 }
 
 template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::release_data(ThreadWorker& worker, TaskRecord& task) {
-  Host host(*this, &worker, nullptr, Host::Origin::activated);
-  release_accesses(host, task);
+[[gnu::noinline]] void ThreadCore<S, P>::release_arguments(ThreadWorker& worker, TaskRecord& task) {
+  if (task.access_count != 0) {
+    Host host(*this, &worker, nullptr, Host::Origin::activated);
+    release_accesses(host, task);
+  }
+  if (auto* const destroy = task.type_of().destroy_values) {
+    destroy(task.values());
+  }
 }
 
 /// A task of the group is complete.

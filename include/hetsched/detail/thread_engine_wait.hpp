@@ -13,7 +13,7 @@ namespace hetsched::detail {
 /// (Lima et al. 2015, algorithm 1).
 template <class S, class P>
 template <class Done>
-void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
+[[gnu::always_inline]] inline void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
   for (;;) {
     if constexpr (!std::decay_t<Done>::only_when_idle) {
       if (done()) {
@@ -21,7 +21,11 @@ void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
       }
     }
     if (auto const task = take(worker)) {
-      execute(worker, task);
+      if constexpr (std::decay_t<Done>::is_hot) {
+        execute_inline(worker, task);
+      } else {
+        execute(worker, task);
+      }
       continue;
     }
     if (done()) {
@@ -34,8 +38,8 @@ void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
       execute(worker, task);
     }
   }
-  if (auto const owed = std::exchange(worker.owed_wake, no_task)) {
-    wake_for(owed); // this worker will not take it after all
+  if (worker.owed_wake) [[unlikely]] {
+    wake_for(std::exchange(worker.owed_wake, no_task)); // this worker will not take it after all
   }
 }
 
@@ -115,19 +119,30 @@ void ThreadCore<S, P>::before_sleep() {
 /// anything).
 template <class S, class P>
 template <class Done>
-void ThreadCore<S, P>::wait(TaskRecord* scope, Done&& done) {
+[[gnu::always_inline]] inline void ThreadCore<S, P>::wait(TaskRecord* scope, Done&& done) {
   if (done()) {
     return;
   }
   if (this_thread.core != this) {
     wait_outside(done);
-    return;
+  } else if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: not meant here
+    wait_uncaptured(scope, done);
+  } else {
+    wait_inside(scope, done);
   }
-  if (this_thread.capture != nullptr) { // of another runtime: what is run here is not meant
-    ThreadStateGuard const state({this, this_thread.worker, this_thread.task, nullptr, nullptr});
-    wait(scope, done);
-    return;
-  }
+}
+
+template <class S, class P>
+template <class Done>
+[[gnu::noinline]] void ThreadCore<S, P>::wait_uncaptured(TaskRecord* scope, Done& done) {
+  ThreadStateGuard const state({this, this_thread.worker, this_thread.task, nullptr, nullptr});
+  wait_inside(scope, done);
+}
+
+/// A worker waits.
+template <class S, class P>
+template <class Done>
+[[gnu::always_inline]] inline void ThreadCore<S, P>::wait_inside(TaskRecord* scope, Done& done) {
   auto& worker = *this_thread.worker;
   auto* const outer = worker.scope.load(std::memory_order_relaxed);
   worker.scope.store(scope, std::memory_order_relaxed);
@@ -194,7 +209,7 @@ void ThreadCore<S, P>::drain() {
   drain_waiters_.fetch_add(1, std::memory_order_seq_cst);
   int merges = 0;
   do {
-    wait(nullptr, Drained{this});
+    wait(nullptr, Drained{{}, this});
     Spawner spawner(*this);
     merges = merge_all(spawner.host(), *root_);
   } while (merges != 0);
@@ -203,15 +218,10 @@ void ThreadCore<S, P>::drain() {
 
 template <class S, class P>
 void ThreadCore<S, P>::await_children(TaskRecord& task) {
-  int merges = 0;
   do {
-    wait(&task, Until([&task] { return task.children_left() == 0; }));
-    merges = 0;
-    if (auto* const domain = task.domain.load(std::memory_order_acquire)) {
-      Spawner spawner(*this);
-      merges = merge_all(spawner.host(), *domain);
-    }
-  } while (merges != 0);
+    wait(&task, ChildrenDone{{}, &task});
+  } while (task.domain.load(std::memory_order_acquire) != nullptr &&
+           merge_children(*this_thread.worker, task) != 0);
 }
 
 template <class S, class P>

@@ -38,7 +38,7 @@ public:
     }
   }
 
-  void push(TaskId task, std::int32_t /*priority*/) {
+  [[gnu::always_inline]] void push(TaskId task, std::int32_t /*priority*/) {
     auto const bottom = bottom_.load(std::memory_order_relaxed); // own variable
     auto const top = top_.load(std::memory_order_acquire);       // pairs with a thief's exchange
     auto* ring = ring_.load(std::memory_order_relaxed);          // own variable

@@ -52,10 +52,9 @@ public:
 
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
-    auto& slot = slots_[worker.index()];
-    auto const task = slot.own.pop(accept);
-    return task ? task : slot.inbox.pop(accept);
+    auto& own = slots_[worker.index()].own;
+    auto const task = own.pop([&](TaskId offered) { return ctx.can_run(offered, worker); });
+    return task ? task : pop_inbox(ctx, worker);
   }
 
   template <placement_context Ctx>
@@ -83,6 +82,12 @@ public:
   }
 
 private:
+  template <placement_context Ctx>
+  [[gnu::noinline]] TaskId pop_inbox(Ctx const& ctx, WorkerId worker) {
+    auto& inbox = slots_[worker.index()].inbox;
+    return inbox.pop([&](TaskId offered) { return ctx.can_run(offered, worker); });
+  }
+
   template <placement_context Ctx>
   [[gnu::noinline]] void push_elsewhere(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto const view = ctx.task(task);
