@@ -297,12 +297,12 @@ std::string compare(Options options, Extra const& extra) {
                 options.repeat);
   }
   auto const all = std::vector<int>{1, 2};
+  std::string_view last;
   for (auto const& which : cases) {
-    auto n = extra.quick ? which.quick_n : which.n;
-    if (options.n != 0 && which.graph.substr(0, 8) != "cholesky" && which.graph != "fibonacci") {
-      n = options.n;
-    }
-    if (n == 0 || (extra.only != "all" && extra.only != which.graph)) {
+    auto const n = options.n != 0 ? options.n : extra.quick ? which.quick_n : which.n;
+    bool const again = options.n != 0 && which.graph == last;
+    last = which.graph;
+    if (n == 0 || again || (extra.only != "all" && extra.only != which.graph)) {
       continue;
     }
     for (int const workers : options.cpus ? std::vector{*options.cpus} : all) {
@@ -328,9 +328,9 @@ int main(int argc, char** argv) {
       "overhead",
       "Compares what tasks cost with libgomp, LLVM OpenMP, oneTBB and StarPU, those that "
       "are installed.",
-      "--n: tasks of the first three graphs (0: as documented). --tile: of the real "
-      "Cholesky\n(0: the best of some, for each runtime). --cpus: only so many workers, "
-      "instead of 1 and 2."};
+      "--n: size of the graph that --case names: tasks, tiles, Fibonacci's argument, order of "
+      "the\nmatrix (0: as documented). --tile: of the real Cholesky (0: the best of some, for "
+      "each\nruntime). --cpus: only so many workers, instead of 1 and 2."};
   program.add_options = [&](CLI::App& app) {
     add_flag(app, "--quick", extra.quick, "small sizes, few repetitions: under a minute");
     add_choice(app,
@@ -352,6 +352,9 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, program, [&](Options options) {
     if (options.repeat == 0) {
       options.repeat = extra.quick ? 3 : 31;
+    }
+    if (options.n != 0 && extra.only == "all") {
+      bad_input("--n", "needs --case, of which it is the size");
     }
     return compare(options, extra);
   });

@@ -26,6 +26,8 @@ struct Stolen {
   bool contested = false;
 
   constexpr operator TaskId() const noexcept { return task; }
+
+  [[nodiscard]] explicit constexpr operator bool() const noexcept { return task.value != 0; }
 };
 
 /// A worker, numbered from 0. `no_worker` stands for a thread outside the runtime.

@@ -24,6 +24,19 @@ TEST_CASE("WorkStealingDeque: gives its owner the newest, thieves the oldest") {
   CHECK(deque.steal(any) == hs::no_task);
 }
 
+TEST_CASE("WorkStealingDeque: is contested if its owner used it between two thefts") {
+  WorkStealingDeque deque;
+  push(deque, {a, b, c, d});
+
+  CHECK(deque.steal(any) == a);
+  CHECK(deque.contested());
+  CHECK(deque.steal(any) == b);
+  CHECK_FALSE(deque.contested());
+  CHECK(deque.pop(any) == d);
+  CHECK(deque.steal(any) == c);
+  CHECK(deque.contested());
+}
+
 TEST_CASE("WorkStealingDeque: gives up at a refused task and keeps it") {
   WorkStealingDeque deque;
   push(deque, {a, b, c});

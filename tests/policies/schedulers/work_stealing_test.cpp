@@ -18,7 +18,7 @@ using hs::testing::ScriptedContext;
 
 template hs::Wake WorkStealing<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId WorkStealing<>::pop(PlacementArchetype const&, hs::WorkerId);
-template hs::TaskId WorkStealing<>::steal(PlacementArchetype const&, hs::WorkerId);
+template hs::Stolen WorkStealing<>::steal(PlacementArchetype const&, hs::WorkerId);
 
 namespace {
 
@@ -73,6 +73,21 @@ TEST_CASE("WorkStealing: steals the oldest task of another") {
   CHECK(m.scheduler.steal(m.ctx, w1) == second);
   CHECK(m.scheduler.steal(m.ctx, w1) == hs::no_task);
   CHECK(m.scheduler.pop(m.ctx, w0) == hs::no_task);
+}
+
+TEST_CASE("WorkStealing: tells whether the victim is at work, if its queue does") {
+  Machine m;
+  m.push(w0);
+  m.push(w0);
+  CHECK(m.scheduler.steal(m.ctx, w1).contested);
+  CHECK_FALSE(m.scheduler.steal(m.ctx, w1).contested);
+
+  ScriptedContext pair({ArchHost, ArchHost});
+  WorkStealing<hs::policies::Lifo> silent(pair.workers());
+  silent.push(pair, pair.add({}), w0);
+  auto const stolen = silent.steal(pair, w1);
+  CHECK(stolen.task);
+  CHECK_FALSE(stolen.contested);
 }
 
 TEST_CASE("WorkStealing: steals nothing from itself, and nothing alone") {
