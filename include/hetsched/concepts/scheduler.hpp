@@ -38,8 +38,8 @@ class TaskGraph;
 ///     tasks with ctx.can_run(task, worker), and sees every task that this worker alone can reach.
 ///   TaskId steal(ctx, thief)                                               optional
 ///     pop gave none: tries every eligible victim once, in seeded order. May answer Stolen instead,
-///     so that the engine can spare a busy victim: the thief of a contested task whose body takes
-///     less than 300 ns pauses for 4 us before it steals again.
+///     so that the engine can spare a busy victim: the thief of a contested task whose body took
+///     less than the theft pauses for 32 times as long, at most 10 us, before it steals again.
 ///   void prologue(ctx, task, worker), epilogue(ctx, task, worker, Duration) optional
 ///     Around a body; the duration is 0 unless the model or Config::timing asks for clocks.
 ///   void prepare(ctx, TaskGraph const&)                                    optional

@@ -29,21 +29,27 @@ inline TaskId ThreadCore<S, P>::take(ThreadWorker& worker) {
 template <class S, class P>
 [[gnu::noinline]] TaskId ThreadCore<S, P>::steal([[maybe_unused]] ThreadWorker& worker) {
   if constexpr (has_steal<S, Context>) {
-    // A body of less than a few hundred nanoseconds costs an owner that is at work on its queue
-    // more by being stolen than by being run: the theft takes the cache lines of the queue and of
-    // the task away from it, 50 to 250 ns each.
-    constexpr std::int64_t short_ns = 300;
-    constexpr std::int64_t pause_ns = 4000;
-    if (worker.last_theft_ns != 0 && worker.stolen_body.ns < short_ns) {
-      while (monotonic_ns() - worker.last_theft_ns < pause_ns) {
+    // A theft from a queue whose owner is at work takes the cache lines of the queue and of the
+    // task away from it, and the owner fetches them back: it loses about what the theft takes. For
+    // a body that takes less nobody gains, so the thief then stays away long enough for the owner
+    // not to lose more than a part in `patience`.
+    constexpr std::int64_t patience = 32;
+    constexpr std::int64_t longest_pause_ns = 10000;
+    auto now = monotonic_ns();
+    if (worker.stolen_body.ns < worker.theft_ns) {
+      auto const until =
+          worker.last_theft_ns + std::min(patience * worker.theft_ns, longest_pause_ns);
+      while (now < until) {
         cpu_relax();
+        now = monotonic_ns();
       }
     }
     Context const ctx(*this);
     Stolen const stolen{locked([&] { return scheduler_.steal(ctx, worker.info.id); })};
     if (stolen.task) {
       worker.steals.add();
-      worker.last_theft_ns = stolen.contested ? monotonic_ns() : 0;
+      worker.last_theft_ns = monotonic_ns();
+      worker.theft_ns = stolen.contested ? worker.last_theft_ns - now : 0;
       worker.clocked = timing_ || stolen.contested;
     }
     return stolen.task;

@@ -148,10 +148,11 @@ struct alignas(64) ThreadWorker {
   Counter cancelled;
   Counter idle_ns;
   std::uint32_t spawns_since_check = 0; // of max_live_tasks
-  std::int64_t last_theft_ns = 0; // when this worker stole last, if the victim was at work; else 0
-  Duration stolen_body;           // what that took
-  bool clocked = false;           // the next body is measured
-  TaskId owed_wake = no_task;     // pushed without waking anybody, for this worker to take next
+  std::int64_t last_theft_ns = 0;       // when this worker stole last
+  std::int64_t theft_ns = 0;            // what that took, if the victim was at work; else 0
+  Duration stolen_body;                 // and what the body took
+  bool clocked = false;                 // the next body is measured
+  TaskId owed_wake = no_task; // pushed without waking anybody, for this worker to take next
   TypeTimes times;
   WorkerThread thread; // none for worker 0
 };
