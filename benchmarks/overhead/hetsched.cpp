@@ -3,6 +3,8 @@
 
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
+#include <hetsched/linalg/lu.hpp>
+#include <hetsched/linalg/qr.hpp>
 
 #include "../../examples/common/measure.hpp"
 #include "workload.hpp"
@@ -111,31 +113,67 @@ public:
   }
 
   void cholesky(overhead::Matrix& a, std::size_t tile) {
-    hs::linalg::TiledMatrix const tiles(rt_, a, tile);
+    with("cholesky", a, tile, [this](auto&& spawns) { run(spawns); });
+  }
+
+  std::vector<std::size_t> lu(overhead::Matrix& a, std::size_t tile) {
+    with("lu", a, tile, [this](auto&& spawns) { run(spawns); });
+    return pivots_;
+  }
+
+  void qr(overhead::Matrix& a, std::size_t tile) {
+    with("qr", a, tile, [this](auto&& spawns) { run(spawns); });
+  }
+
+  /// The bound from the mean kernel times of the last round, all workers busy, and the GEMM rate.
+  void report(std::string_view algorithm, overhead::Matrix& a, std::size_t tile) {
+    auto const workers = static_cast<int>(rt_.workers().size());
+    with(algorithm, a, tile, [&](auto&& spawns) {
+      auto const captured = rt_.capture(spawns);
+      auto const& graph = captured.tasks();
+      auto const durations = hs::mean_durations(graph, stats_.types);
+      std::printf("bound %.9g\n", hs::makespan_bound(graph, durations, workers).seconds());
+    });
+    example::Options options;
+    options.cpus = workers;
+    std::printf("gemm_rate %.9g\n", example::gemm_rate(options, tile));
+  }
+
+private:
+  /// Calls use(spawns), where spawns() spawns the tasks of an algorithm on `a`.
+  template <class Use>
+  void with(std::string_view algorithm, overhead::Matrix& a, std::size_t tile, Use&& use) {
+    if (algorithm == "lu") {
+      hs::linalg::ColumnBlocks const columns(rt_, a, tile);
+      hs::linalg::Pivots const pivots(rt_, columns);
+      use([&] { hs::linalg::lu(rt_, columns, pivots); });
+      pivots_.resize(pivots.size());
+      for (std::size_t k = 0; k < pivots.size(); ++k) {
+        pivots_[k] = pivots[k];
+      }
+    } else {
+      hs::linalg::TiledMatrix const tiles(rt_, a, tile);
+      if (algorithm == "qr") {
+        hs::linalg::Reflections<double> const q(rt_, tiles);
+        use([&] { hs::linalg::qr(rt_, tiles, q); });
+      } else {
+        use([&] { hs::linalg::cholesky(rt_, tiles); });
+      }
+    }
+  }
+
+  template <class F>
+  void run(F&& spawns) {
     rt_.reset_stats();
-    hs::linalg::cholesky(rt_, tiles);
+    spawns();
     rt_.sync();
     stats_ = rt_.stats(); // a few microseconds
   }
 
-  /// The bound from the mean kernel times of the last round, all workers busy, and the GEMM rate.
-  void report(overhead::Matrix& a, std::size_t tile) {
-    hs::linalg::TiledMatrix const tiles(rt_, a, tile);
-    auto const captured = rt_.capture([&] { hs::linalg::cholesky(rt_, tiles); });
-    auto const& graph = captured.tasks();
-    auto const durations = hs::mean_durations(graph, stats_.types);
-    auto const workers = static_cast<int>(rt_.workers().size());
-    auto const bound = hs::makespan_bound(graph, durations, workers);
-    example::Options options;
-    options.cpus = workers;
-    std::printf("bound %.9g\ngemm_rate %.9g\n", bound.seconds(), example::gemm_rate(options, tile));
-  }
-
-private:
   static hs::Config config(overhead::Request const& request) {
     hs::Config config;
     config.cpus = request.workers;
-    config.timing = request.graph == "cholesky";
+    config.timing = request.graph == "cholesky" || request.graph == "lu" || request.graph == "qr";
     return config;
   }
 
@@ -149,6 +187,7 @@ private:
   hs::Runtime<Scheduler> rt_;
   std::vector<hs::Handle<Number>> handles_;
   hs::Stats stats_;
+  std::vector<std::size_t> pivots_;
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 //     cholesky_graph    the tile Cholesky graph of 40 x 40 tiles with empty bodies
 //     fibonacci         a nested task for each call, without cutoff
 //     cholesky          a real Cholesky factorisation, each with its best tile
+//     lu, qr            real factorisations beside OpenBLAS's own
 //
 // Each measurement is a process of its own; all runtimes are measured in turn, as often as
 // --repeat says, so that what disturbs the machine meets them alike. Ratios are of neighbours in
@@ -56,11 +57,15 @@ constexpr Case cases[] = {{"independent", 100000, 20000, "ns/task"},
                           {"cholesky_graph", 40, 40, "ns/task"},
                           {"fibonacci", 32, 22, "ns/task"},
                           {"cholesky", 4096, 1024, "GFlop/s"},
-                          {"cholesky", 8192, 0, "GFlop/s"}};
+                          {"cholesky", 8192, 0, "GFlop/s"},
+                          {"lu", 4096, 512, "GFlop/s"},
+                          {"qr", 4096, 512, "GFlop/s"}};
 
-double cholesky_flops(std::size_t n) {
+double flops(std::string_view graph, std::size_t n) {
   auto const size = static_cast<double>(n);
-  return size * (size + 1) * (2 * size + 1) / 6;
+  return graph == "cholesky" ? size * (size + 1) * (2 * size + 1) / 6
+         : graph == "lu"     ? size * (4 * size * size - 3 * size + 5) / 6
+                             : 4 * size * size * size / 3;
 }
 
 /// How many targets were met, missed or left unresolved.
@@ -72,7 +77,7 @@ public:
   Comparison(
       Options const& options, Extra const& extra, Case const& which, std::size_t n, int workers)
       : options_(options), which_(which), n_(n), workers_(workers), rounds_(extra.quick ? 2 : 3) {
-    if (which.graph == "cholesky" || (which.graph == "fibonacci" && !extra.quick)) {
+    if (faster_is_more() || (which.graph == "fibonacci" && !extra.quick)) {
       rounds_ = 1;
     }
   }
@@ -126,7 +131,7 @@ public:
   }
 
 private:
-  [[nodiscard]] bool faster_is_more() const { return which_.graph == "cholesky"; }
+  [[nodiscard]] bool faster_is_more() const { return which_.unit == "GFlop/s"; }
 
   static std::vector<double> quotients(std::vector<double> a, std::vector<double> const& b) {
     for (std::size_t r = 0; r < a.size(); ++r) {
@@ -236,7 +241,10 @@ private:
     }
     std::optional<std::size_t> best;
     double fastest = 0;
-    for (std::size_t const tile : {128, 192, 256, 320, 384, 512}) {
+    for (std::size_t const tile : {64, 96, 128, 192, 256, 320, 384, 512}) {
+      if (tile < 128 && which_.graph != "lu") {
+        continue; // LU's are as high as the matrix
+      }
       auto const answer =
           tile * 4 <= n_ ? ask_peer(peer, which_.graph, tile, workers_, 1) : std::nullopt;
       if (answer && (!best || median(answer->seconds) < fastest)) {
@@ -264,9 +272,9 @@ private:
     }
     if (answer->bound > 0) {
       of_bound_.push_back(answer->bound / seconds);
-      of_gemm_.push_back(cholesky_flops(n_) / seconds / answer->gemm_rate);
+      of_gemm_.push_back(flops(which_.graph, n_) / seconds / answer->gemm_rate);
     }
-    return cholesky_flops(n_) / seconds / 1e9;
+    return flops(which_.graph, n_) / seconds / 1e9;
   }
 
   Options options_;
@@ -341,6 +349,8 @@ int main(int argc, char** argv) {
                 "cholesky_graph",
                 "fibonacci",
                 "cholesky",
+                "lu",
+                "qr",
                 "all"},
                extra.only,
                "one of the graphs, or all");

@@ -24,6 +24,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace overhead {
@@ -76,13 +77,18 @@ struct Request {
   std::string scheduler;
 };
 
-/// Positive definite, and cheap to make: random, symmetric, with a dominant diagonal.
-[[nodiscard]] inline Matrix spd_matrix(std::size_t n) {
+/// Random, between -1 and 1.
+[[nodiscard]] inline Matrix random_matrix(std::size_t n) {
   std::mt19937_64 random(1);
   auto const size = static_cast<Eigen::Index>(n);
-  Matrix a = Matrix::NullaryExpr(
+  return Matrix::NullaryExpr(
       size, size, [&] { return static_cast<double>(random() >> 11U) * 0x1p-52 - 1.0; });
-  for (Eigen::Index j = 0; j < size; ++j) {
+}
+
+/// Positive definite, and cheap to make: random, symmetric, with a dominant diagonal.
+[[nodiscard]] inline Matrix spd_matrix(std::size_t n) {
+  Matrix a = random_matrix(n);
+  for (Eigen::Index j = 0; j < a.cols(); ++j) {
     for (Eigen::Index i = 0; i < j; ++i) {
       a(i, j) = a(j, i);
     }
@@ -104,6 +110,28 @@ inline void check_factor(Matrix const& a, Matrix const& l) {
   Eigen::VectorXd y = l.triangularView<Eigen::Lower>().transpose() * x;
   y = l.triangularView<Eigen::Lower>() * y;
   require((a * x - y).norm() <= 1e-12 * a.norm() * x.norm(), "wrong Cholesky factor");
+}
+
+/// L U x = P A x, likewise, for P made of the exchanges of row k with row pivots[k].
+inline void
+check_factor(Matrix const& a, Matrix const& lu, std::vector<std::size_t> const& pivots) {
+  Eigen::VectorXd const x = Eigen::VectorXd::Ones(a.cols());
+  Eigen::VectorXd y = lu.triangularView<Eigen::Upper>() * x;
+  y = lu.triangularView<Eigen::UnitLower>() * y;
+  Eigen::VectorXd pax = a * x;
+  for (std::size_t k = 0; k < pivots.size(); ++k) {
+    std::swap(pax[static_cast<Eigen::Index>(k)], pax[static_cast<Eigen::Index>(pivots[k])]);
+  }
+  require((pax - y).norm() <= 1e-12 * a.norm() * x.norm(), "wrong LU factors");
+}
+
+/// R^T R x = A^T A x, likewise.
+inline void check_triangle(Matrix const& a, Matrix const& r) {
+  Eigen::VectorXd const x = Eigen::VectorXd::Ones(a.cols());
+  Eigen::VectorXd y = r.triangularView<Eigen::Upper>() * x;
+  y = r.triangularView<Eigen::Upper>().transpose() * y;
+  Eigen::VectorXd const ax = a * x;
+  require((a.transpose() * ax - y).norm() <= 1e-12 * a.squaredNorm() * x.norm(), "wrong QR factor");
 }
 
 /// Times `rounds` calls of run(), each after prepare(), and prints each.
@@ -146,7 +174,9 @@ private:
 ///   void cholesky_graph(std::vector<Number>&, std::size_t t)   tile (i, j) is number i * t + j
 ///   std::uint64_t fibonacci(int n)                    a task for each call, nested
 ///   void cholesky(Matrix&, std::size_t tile)          factorises the lower triangle in place
-///   void report(Matrix&, std::size_t tile)            prints more about the last of these
+///   std::vector<std::size_t> lu(Matrix&, std::size_t tile)   the same by LU; the pivots' rows
+///   void qr(Matrix&, std::size_t tile)                and by QR: R above, anything below
+///   void report(graph, Matrix&, std::size_t tile)     prints more about the last of these three
 /// Data are registered by the first call that names them, which is not measured.
 template <class Peer>
 void measure(Request const& request) {
@@ -158,6 +188,11 @@ void measure(Request const& request) {
   auto const nothing = [] {};
   auto const done = [](double tasks) { std::printf("tasks %.0f\n", tasks); };
   auto const tasks = static_cast<double>(n);
+  auto const report = [&](auto& asked, Matrix& factor) {
+    if constexpr (requires { asked.report(graph, factor, n); }) {
+      asked.report(graph, factor, request.tile);
+    }
+  };
   if constexpr (requires(std::vector<Number>& all) { peer.independent(all); }) {
     if (graph == "independent") {
       Numbers numbers(n);
@@ -222,10 +257,26 @@ void measure(Request const& request) {
       Matrix l = a;
       time_rounds(rounds, [&] { l = a; }, [&] { peer.cholesky(l, request.tile); });
       check_factor(a, l);
-      if constexpr (requires { peer.report(l, n); }) {
-        peer.report(l, request.tile);
-      }
-      return done(static_cast<double>(cholesky_tasks((n + request.tile - 1) / request.tile)));
+      return report(peer, l);
+    }
+  }
+  if constexpr (requires(Matrix& lu) { peer.lu(lu, n); }) {
+    if (graph == "lu") {
+      Matrix const a = random_matrix(n);
+      Matrix lu = a;
+      std::vector<std::size_t> pivots;
+      time_rounds(rounds, [&] { lu = a; }, [&] { pivots = peer.lu(lu, request.tile); });
+      check_factor(a, lu, pivots);
+      return report(peer, lu);
+    }
+  }
+  if constexpr (requires(Matrix& r) { peer.qr(r, n); }) {
+    if (graph == "qr") {
+      Matrix const a = random_matrix(n);
+      Matrix r = a;
+      time_rounds(rounds, [&] { r = a; }, [&] { peer.qr(r, request.tile); });
+      check_triangle(a, r);
+      return report(peer, r);
     }
   }
   throw std::runtime_error("cannot do this graph");

@@ -262,6 +262,7 @@ inline constexpr TaskType task_table =
               ValueOps<T>::destroyer(),
               ValueOps<T>::copier(),
               SignatureOf<T>::stores_values ? sizeof(typename SignatureOf<T>::Values) : 0,
-              SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1});
+              SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1},
+             !std::is_trivially_destructible_v<typename SignatureOf<T>::Values>);
 
 } // namespace hetsched::detail

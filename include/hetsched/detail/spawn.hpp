@@ -82,6 +82,15 @@ struct CaptureSink {
   void (*commit)(CaptureSink& sink);
 };
 
+/// A task that was counted turned out to be in error: it was never spawned.
+template <class Host>
+[[gnu::cold]] void withdraw(Host& host, TaskRecord& task) {
+  host.uncount_spawn(task);
+  if (auto* const destroy = task.type_of().destroy_values) {
+    destroy(task.values());
+  }
+}
+
 /// A task being made: allocated and filled by the constructor, given its values by the user of this
 /// class, registered by `submit`. Cleans up if it comes to that; nothing was spawned then. With a
 /// BareHost, of a task without data.
@@ -142,7 +151,7 @@ public:
         register_accesses(host_, task);
       }
     } catch (...) {
-      withdraw(task);
+      withdraw(host_, task);
       throw;
     }
     task_ = nullptr;
@@ -155,13 +164,6 @@ private:
 
   static std::string culprit(TaskType const& type) {
     return "task '" + std::string(type.name) + "'";
-  }
-
-  [[gnu::cold]] void withdraw(TaskRecord& task) {
-    host_.uncount_spawn(task);
-    if (auto* const destroy = task.type_of().destroy_values) {
-      destroy(task.values());
-    }
   }
 
   [[gnu::noinline]] void
@@ -228,17 +230,14 @@ begin_child(Core& core, TaskType const& type, A const& attributes) {
   return draft.put_aside();
 }
 
-/// A push failed: the child was never spawned.
 template <class Core>
 [[gnu::noinline, gnu::cold]] void withdraw_child(Core& core, TaskRecord& task) {
   auto host = Core::BareHost::of_running_task(core);
-  host.uncount_spawn(task);
-  if (auto* const destroy = task.type_of().destroy_values) {
-    destroy(task.values());
-  }
+  withdraw(host, task);
   host.recycle(task);
 }
 
+/// Second half. If the scheduler throws, nothing was spawned.
 template <class A, class Core>
 [[gnu::noinline]] void submit_child(Core& core, TaskRecord& task) {
   auto host = Core::BareHost::of_running_task(core);

@@ -202,14 +202,14 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
   return (sizeof(TaskRecord) + data * sizeof(Access) + align - 1) / align * align;
 }
 
-/// Completes the table of a task type: where things are in its tasks' blocks.
-[[nodiscard]] constexpr TaskType laid_out(TaskType type) noexcept {
+/// Completes the table of a task type: where things are in its tasks' blocks. `destroys`: whether
+/// it has a `destroy_values`; a comparison is no constant in g++ 12 with -fsanitize=undefined.
+[[nodiscard]] constexpr TaskType laid_out(TaskType type, bool destroys) noexcept {
   type.values_at = values_offset(type.parameters.size(), type.value_align);
   type.record_bytes = type.values_at + type.value_bytes;
   type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));
   type.counted = type.kind == TaskKind::merge ? 0 : 1;
-  type.leaves_none =
-      type.kind == TaskKind::user && type.parameters.empty() && type.destroy_values == nullptr;
+  type.leaves_none = type.kind == TaskKind::user && type.parameters.empty() && !destroys;
   for (auto const& parameter : type.parameters) {
     type.commutes = type.commutes || parameter.mode == AccessMode::commute;
     type.reduces = type.reduces || parameter.mode == AccessMode::reduce;

@@ -29,7 +29,8 @@ inline constexpr TaskType merge_type =
               {},
               [](void*, TaskRecord& task) { merge_copies(task); },
               nullptr,
-              nullptr});
+              nullptr},
+             false);
 
 /// Who sits in seat 0. `spawning` lasts for one spawn, so nobody sleeps until it is over, and it is
 /// left by a mere store; `wanted` is `taken`, and somebody sleeps until it is free.
