@@ -113,16 +113,16 @@ public:
   }
 
   void cholesky(overhead::Matrix& a, std::size_t tile) {
-    with("cholesky", a, tile, [this](auto&& spawns) { run(spawns); });
+    with("cholesky", a, tile, [this](auto&& spawns) { this->run(spawns); });
   }
 
   std::vector<std::size_t> lu(overhead::Matrix& a, std::size_t tile) {
-    with("lu", a, tile, [this](auto&& spawns) { run(spawns); });
+    with("lu", a, tile, [this](auto&& spawns) { this->run(spawns); });
     return pivots_;
   }
 
   void qr(overhead::Matrix& a, std::size_t tile) {
-    with("qr", a, tile, [this](auto&& spawns) { run(spawns); });
+    with("qr", a, tile, [this](auto&& spawns) { this->run(spawns); });
   }
 
   /// The bound from the mean kernel times of the last round, all workers busy, and the GEMM rate.
