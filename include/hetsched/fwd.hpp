@@ -5,15 +5,11 @@
 
 namespace hetsched {
 
-struct BlockId;
-
 namespace policies {
 
 class WorkStealingDeque;
 class PriorityHeap;
-template <class Block>
-class BasicLru; // a template, so that who uses no cache does not compile one
-using Lru = BasicLru<BlockId>;
+class Lru;
 struct NoModel;
 enum class DequeOrder : bool;
 template <DequeOrder Order>

@@ -3,69 +3,42 @@
 // Least recently used replacement.
 
 #include <hetsched/concepts/cache.hpp>
-#include <hetsched/fwd.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <map>
+#include <hetsched/detail/block_table.hpp>
 
 namespace hetsched::policies {
 
-/// Decides: the unpinned block whose last use is longest ago leaves first.
-/// Source: Lima et al. 2015, sec. 3.4.4.
-/// Cost: O(log B) per call for B blocks; victim O(pinned blocks older than it).
-/// Needs: nothing of the context.
+/// Decides: the unpinned block whose last use is longest ago leaves first; of blocks last used by
+///   one task, a clean one.
+/// Source: Lima et al. 2015, sec. 3.4.4; there without the rule for blocks of one task.
+/// Cost: O(1) per call; victim O(pinned blocks older than it + blocks last used by its task).
+/// Needs: use.task.
 /// Threading: called under the memory node's lock.
 /// Deterministic: yes.
 /// Knobs: none.
-/// Limits: looks at neither sizes nor dirtiness. Host memory needs no replacement: a runtime
-/// without
-///   devices makes no instance.
-template <class Block>
-class BasicLru {
+/// Limits: looks neither at sizes nor ahead: a sweep over more blocks than fit hits nothing.
+class Lru {
 public:
-  void insert(Block block, std::size_t /*bytes*/) {
-    blocks_[block.value] = {clock_, 0};
-    order_[clock_++] = block;
+  void insert(BlockId block, BlockUse const& use) { table_.append(oldest_first_, block, use.task); }
+
+  void access(BlockId block, BlockUse const& use) {
+    table_.remove(oldest_first_, block);
+    table_.append(oldest_first_, block, use.task);
   }
 
-  void access(Block block) {
-    auto& entry = blocks_.at(block.value);
-    order_.erase(entry.used);
-    entry.used = clock_;
-    order_[clock_++] = block;
-  }
+  void pin(BlockId block) noexcept { table_.pin(block); }
 
-  void pin(Block block) { ++blocks_.at(block.value).pins; }
+  void release(BlockId block) noexcept { table_.release(block); }
 
-  void release(Block block) { --blocks_.at(block.value).pins; }
+  void erase(BlockId block) noexcept { table_.remove(oldest_first_, block); }
 
-  void erase(Block block) {
-    order_.erase(blocks_.at(block.value).used);
-    blocks_.erase(block.value);
-  }
-
-  [[nodiscard]] Block victim() const {
-    for (auto const& [used, block] : order_) {
-      if (blocks_.at(block.value).pins == 0) {
-        return block;
-      }
-    }
-    return Block{};
+  [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const {
+    return table_.victim(oldest_first_, dirty);
   }
 
 private:
-  struct Entry {
-    std::uint64_t used; // key in order_
-    int pins;
-  };
-
-  std::map<std::uint64_t, Block> order_; // by time of last use
-  std::map<std::uint64_t, Entry> blocks_;
-  std::uint64_t clock_ = 0;
+  detail::BlockTable table_;
+  detail::BlockTable::List oldest_first_; // by last use
 };
-
-using Lru = BasicLru<BlockId>;
 
 static_assert(cache_policy<Lru>);
 

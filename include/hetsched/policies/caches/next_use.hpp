@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Replacement by the next use, known from the tasks spawned so far.
+
+#include <hetsched/concepts/cache.hpp>
+#include <hetsched/detail/ranked_blocks.hpp>
+
+namespace hetsched::policies {
+
+/// Decides: the unpinned block whose next use is farthest in program order leaves first, one
+///   without a next use before all others; among equals a clean one, then the one whose last use is
+///   longest ago.
+/// Source: Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems
+///   Journal 5(2), 1966; there for pages of one size that all uses come to in the order known.
+/// Cost: O(log U) per call for U next uses in store; victim O(pinned and dirty blocks before it).
+/// Needs: use.next_use; the engine keeps that only for policies that want it.
+/// Threading: called under the memory node's lock.
+/// Deterministic: yes.
+/// Knobs: none.
+/// Limits: learns a next use only at a use: tasks spawned later are not seen before that, and a use
+///   that went to another node still counts as to come. Looks at no sizes.
+class NextUse {
+public:
+  static constexpr bool wants_next_use = true;
+
+  void insert(BlockId block, BlockUse const& use) { blocks_.insert(block, ~use.next_use); }
+
+  void access(BlockId block, BlockUse const& use) { blocks_.move(block, ~use.next_use); }
+
+  void pin(BlockId block) noexcept { blocks_.pin(block); }
+
+  void release(BlockId block) noexcept { blocks_.release(block); }
+
+  void erase(BlockId block) noexcept { blocks_.erase(block); }
+
+  [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const { return blocks_.victim(dirty); }
+
+private:
+  detail::RankedBlocks blocks_; // farthest first: by the complement of the next use
+};
+
+static_assert(cache_policy<NextUse>);
+
+} // namespace hetsched::policies

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Replacement by reuse indices that the program gives.
+
+#include <hetsched/concepts/cache.hpp>
+#include <hetsched/detail/ranked_blocks.hpp>
+
+#include <cstdint>
+
+namespace hetsched::policies {
+
+/// Decides: the unpinned block with the lowest reuse index leaves first; among equals a clean one,
+///   then the one whose last use is longest ago. The index is that of the block's latest use.
+/// Source: the guided software cache for sparse LU, sec. 4.1 (multi-grained sparse LU on CPU and
+///   GPU). There an index is fixed when data enter and ties are left open.
+/// Cost: O(log I) per call for I indices in use; victim O(pinned and dirty blocks before it).
+/// Needs: use.reuse, from `reuse(index)`: of the spawn, else of the datum.
+/// Threading: called under the memory node's lock.
+/// Deterministic: yes.
+/// Knobs: none; a very high index locks a block until it is used with a lower one.
+/// Limits: knows what it is told: without indices it is Lru that prefers clean blocks.
+class ReuseGuided {
+public:
+  void insert(BlockId block, BlockUse const& use) { blocks_.insert(block, rank(use)); }
+
+  void access(BlockId block, BlockUse const& use) { blocks_.move(block, rank(use)); }
+
+  void pin(BlockId block) noexcept { blocks_.pin(block); }
+
+  void release(BlockId block) noexcept { blocks_.release(block); }
+
+  void erase(BlockId block) noexcept { blocks_.erase(block); }
+
+  [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const { return blocks_.victim(dirty); }
+
+private:
+  /// Unsigned, in the same order.
+  static std::uint64_t rank(BlockUse const& use) noexcept {
+    return static_cast<std::uint64_t>(use.reuse) ^ (std::uint64_t{1} << 63U);
+  }
+
+  detail::RankedBlocks blocks_;
+};
+
+static_assert(cache_policy<ReuseGuided>);
+
+} // namespace hetsched::policies
