@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// expected-error: hetsched: Cache needs insert, access, pin, release, erase and victim
+// expected-error: hetsched: Cache needs a member `BlockId victim(DirtyBlocks const&)`
 #include <hetsched/hetsched.hpp>
 
 struct NoVictim {
-  void insert(hetsched::BlockId, std::size_t) {}
+  void insert(hetsched::BlockId, hetsched::BlockUse const&) {}
 
-  void access(hetsched::BlockId) {}
+  void access(hetsched::BlockId, hetsched::BlockUse const&) {}
 
   void pin(hetsched::BlockId) {}
 

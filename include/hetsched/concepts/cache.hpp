@@ -52,8 +52,9 @@ private:
 /// insert(block, use): the block is now in the node, for the use told. access(block, use): a later
 /// use of it. pin(block), release(block): it may not, may again, be a victim; pins count, and a
 /// block is inserted without any. erase(block): it left; it is not pinned then.
-/// victim(dirty): an unpinned block to evict, not yet erased; no_block if there is none. Where the
-/// policy has no preference, a clean one: eviction of a dirty one costs a transfer.
+/// victim(dirty): an unpinned block to evict, not yet erased; no_block if there is none. Asking
+/// changes nothing. `dirty` may be asked about blocks in the node. Where the policy has no
+/// preference, a clean one: eviction of a dirty one costs a transfer.
 template <class C>
 concept cache_policy =
     std::default_initializable<C> &&

@@ -118,12 +118,57 @@ struct CheckScheduler {
                              activates && begins && ends && prepares;
 };
 
+template <class C>
+concept told_of_uses = requires(C& cache, BlockId block, BlockUse const& use) {
+  { cache.insert(block, use) } -> std::same_as<void>;
+  { cache.access(block, use) } -> std::same_as<void>;
+};
+
+template <class C>
+concept told_of_pins = requires(C& cache, BlockId block) {
+  { cache.pin(block) } -> std::same_as<void>;
+  { cache.release(block) } -> std::same_as<void>;
+  { cache.erase(block) } -> std::same_as<void>;
+};
+
+template <class C>
+concept answers_victim = requires(C& cache, DirtyBlocks const& dirty) {
+  { cache.victim(dirty) } -> std::same_as<BlockId>;
+};
+
+/// A `wants_next_use` that is no constant, or no bool.
+template <class C>
+concept misdeclared_next_use = requires { C::wants_next_use; } &&
+                               !requires { typename std::bool_constant<C::wants_next_use>; };
+
+/// One sentence a rung; each is reported, since all are independent.
 template <class Cache>
 struct CheckCache {
-  static constexpr bool ok = cache_policy<Cache>;
-  static_assert(ok,
-                "hetsched: Cache needs insert, access, pin, release, erase and victim; see "
+  static constexpr bool constructible = std::default_initializable<Cache>;
+  static_assert(constructible,
+                "hetsched: Cache must be constructible by default; see concepts/cache.hpp");
+
+  static constexpr bool uses = told_of_uses<Cache>;
+  static_assert(uses,
+                "hetsched: Cache needs members `void insert(BlockId, BlockUse const&)` and "
+                "`void access(BlockId, BlockUse const&)`; see concepts/cache.hpp");
+
+  static constexpr bool pins = told_of_pins<Cache>;
+  static_assert(pins,
+                "hetsched: Cache needs members `void pin(BlockId)`, `void release(BlockId)` and "
+                "`void erase(BlockId)`; see concepts/cache.hpp");
+
+  static constexpr bool answers = answers_victim<Cache>;
+  static_assert(answers,
+                "hetsched: Cache needs a member `BlockId victim(DirtyBlocks const&)`; see "
                 "concepts/cache.hpp");
+
+  static constexpr bool wants = !misdeclared_next_use<Cache>;
+  static_assert(wants,
+                "hetsched: Cache's wants_next_use must be `static constexpr bool`; see "
+                "concepts/cache.hpp");
+
+  static constexpr bool ok = constructible && uses && pins && answers && wants;
 };
 
 template <class PerfModel>

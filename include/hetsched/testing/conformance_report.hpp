@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the conformance kit takes and answers: options, rules and the report.
+// What the conformance kits answer, and what the one for schedulers takes and looks for.
 
 #include <hetsched/types.hpp>
 
@@ -67,23 +67,25 @@ enum class Rule : std::uint8_t {
   return "?";
 }
 
-struct Violation {
-  Rule rule{};
+template <class R>
+struct ViolationOf {
+  R rule{};
   std::uint64_t seed = 0;
   WorkerId worker;  // no_worker: none in particular
-  std::string text; // one sentence: rule, what happened to which task, where, seed
+  std::string text; // one sentence: rule, what happened to what, where, seed
 };
 
-/// What was violated, in the order of discovery: the first case of each rule in each scenario.
-struct Report {
-  std::vector<Violation> violations;
+/// What was violated, in the order of discovery: the first case of each rule in each scenario. R:
+/// the rules of one kind of policy.
+template <class R>
+struct ReportOf {
+  std::vector<ViolationOf<R>> violations;
 
   [[nodiscard]] bool ok() const noexcept { return violations.empty(); }
 
-  [[nodiscard]] bool broke(Rule rule) const noexcept {
-    return std::any_of(violations.begin(), violations.end(), [=](Violation const& violation) {
-      return violation.rule == rule;
-    });
+  [[nodiscard]] bool broke(R rule) const noexcept {
+    return std::any_of(
+        violations.begin(), violations.end(), [=](auto const& it) { return it.rule == rule; });
   }
 
   /// One line per violation; empty when good.
@@ -95,5 +97,8 @@ struct Report {
     return lines;
   }
 };
+
+using Violation = ViolationOf<Rule>;
+using Report = ReportOf<Rule>;
 
 } // namespace hetsched::testing

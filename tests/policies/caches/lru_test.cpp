@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/policies/caches/lru.hpp>
 
+#include "node.hpp"
+
 #include <doctest/doctest.h>
 
-using hetsched::BlockId;
-using hetsched::no_block;
-using hetsched::policies::Lru;
+using namespace caches;
+using hs::policies::Lru;
 
 namespace {
 
-constexpr BlockId a{1};
-constexpr BlockId b{2};
-constexpr BlockId c{3};
-
+/// a, b and c, brought in by tasks 1, 2 and 3.
 Lru filled() {
   Lru cache;
-  cache.insert(a, 8);
-  cache.insert(b, 800);
-  cache.insert(c, 80);
+  cache.insert(a, task(1));
+  cache.insert(b, task(2));
+  cache.insert(c, task(3));
   return cache;
 }
 
@@ -26,31 +24,26 @@ Lru filled() {
 TEST_SUITE_BEGIN("policies/caches");
 
 TEST_CASE("Lru: an empty cache has no victim") {
-  CHECK(Lru().victim() == no_block);
+  Lru cache;
+
+  CHECK(victim(cache) == hs::no_block);
 }
 
 TEST_CASE("Lru: without accesses the first inserted leaves first") {
   auto cache = filled();
 
-  CHECK(cache.victim() == a);
-  CHECK(cache.victim() == a); // asking changes nothing
-  cache.erase(a);
-  CHECK(cache.victim() == b);
-  cache.erase(b);
-  CHECK(cache.victim() == c);
-  cache.erase(c);
-  CHECK(cache.victim() == no_block);
+  CHECK(victim(cache) == a);
+  CHECK(victim(cache) == a); // asking changes nothing
+  CHECK(leave(cache) == Blocks{a, b, c});
 }
 
 TEST_CASE("Lru: the block whose last access is longest ago leaves first") {
   auto cache = filled();
-  cache.access(a);
-  cache.access(b);
-  cache.access(a);
+  cache.access(a, task(4));
+  cache.access(b, task(5));
+  cache.access(a, task(6));
 
-  CHECK(cache.victim() == c);
-  cache.erase(c);
-  CHECK(cache.victim() == b);
+  CHECK(leave(cache) == Blocks{c, b, a});
 }
 
 TEST_CASE("Lru: a pinned block stays until each pin is released") {
@@ -59,26 +52,41 @@ TEST_CASE("Lru: a pinned block stays until each pin is released") {
   cache.pin(a);
   cache.pin(b);
 
-  CHECK(cache.victim() == c);
+  CHECK(victim(cache) == c);
   cache.release(a);
-  CHECK(cache.victim() == c);
+  CHECK(victim(cache) == c);
+  cache.access(a, task(4));
+  CHECK(victim(cache) == c); // a use keeps the pin
   cache.release(a);
-  CHECK(cache.victim() == a);
-  cache.pin(a);
   cache.pin(c);
-  CHECK(cache.victim() == no_block);
+  CHECK(victim(cache) == a);
+  cache.pin(a);
+  CHECK(victim(cache) == hs::no_block);
+}
+
+TEST_CASE("Lru: of blocks last used by one task a clean one leaves first") {
+  Lru cache;
+  for (auto const block : {a, b, c}) {
+    cache.insert(block, task(1));
+  }
+  cache.insert(d, task(2));
+
+  CHECK(victim(cache) == a);
+  CHECK(victim(cache, {a}) == b);
+  CHECK(victim(cache, {a, b}) == c);
+  CHECK(victim(cache, {a, b, c}) == a); // not d, which another task used
+  cache.pin(b);
+  CHECK(victim(cache, {a}) == c);
+  cache.access(c, task(2));
+  CHECK(victim(cache, {a}) == a); // c went over to task 2
 }
 
 TEST_CASE("Lru: a block that comes back is new") {
   auto cache = filled();
-  cache.pin(a);
   cache.erase(a);
-  cache.insert(a, 8);
+  cache.insert(a, task(4));
 
-  CHECK(cache.victim() == b);
-  cache.erase(b);
-  cache.erase(c);
-  CHECK(cache.victim() == a); // the pin went with it
+  CHECK(leave(cache) == Blocks{b, c, a});
 }
 
 TEST_SUITE_END();
