@@ -20,7 +20,8 @@ struct AnyTask {
 /// push(task, priority): adds it. Throws std::bad_alloc only.
 /// pop(accept): removes and returns the task that the queue's order puts first among those that
 ///   `accept(task)` allows, or `no_task`. A queue may give up at the first refused task only if it
-///   says so. `accept` may see a task that another thread is taking, and must not block.
+///   says so: `static constexpr bool gives_up_at_refusal = true`. `accept` may see a task that
+///   another thread is taking, and must not block.
 ///
 /// Visibility: a poll (pop or steal) that begins after a push returned finds the task or a queue
 /// emptied by others, in one order that all threads agree on. That is: publish and look through a
@@ -42,5 +43,15 @@ concept owned_queue = task_queue<Q> && requires(Q& queue) {
 /// A queue that yields higher priorities first, first come first served among equals.
 template <class Q>
 concept priority_queue = task_queue<Q> && Q::ordered_by_priority;
+
+/// Whether a refused task may hide those behind it.
+template <class Q>
+inline constexpr bool gives_up_at_refusal = [] {
+  if constexpr (requires { Q::gives_up_at_refusal; }) {
+    return static_cast<bool>(Q::gives_up_at_refusal);
+  } else {
+    return false;
+  }
+}();
 
 } // namespace hetsched

@@ -24,6 +24,7 @@ namespace hetsched::policies {
 class WorkStealingDeque {
 public:
   static constexpr bool ordered_by_priority = false;
+  static constexpr bool gives_up_at_refusal = true;
 
   WorkStealingDeque() = default;
   WorkStealingDeque(WorkStealingDeque const&) = delete;

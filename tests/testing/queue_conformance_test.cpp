@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// The kit finds nothing wrong with any shipped queue, and catches one broken queue for each rule.
+
+#include <hetsched/policies/queues/locked_deque.hpp>
+#include <hetsched/policies/queues/mailbox.hpp>
+#include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/queues/work_stealing_deque.hpp>
+#include <hetsched/testing/queue_conformance.hpp>
+
+#include "broken_queues.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace hs = hetsched;
+
+namespace {
+
+using hs::testing::check_queue;
+using hs::testing::QueueReport;
+using hs::testing::QueueRule;
+
+/// Whether it broke this rule and no other.
+bool only(QueueReport const& report, QueueRule rule) {
+  for (auto const& violation : report.violations) {
+    if (violation.rule != rule) {
+      return false;
+    }
+  }
+  return !report.ok();
+}
+
+/// Without threads: enough for queues that are wrong in one.
+template <class Q>
+QueueReport check_briefly() {
+  return check_queue<Q>({.threads = 0});
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("testing");
+
+TEST_CASE_TEMPLATE("check_queue: finds nothing wrong with",
+                   Q,
+                   hs::policies::WorkStealingDeque,
+                   hs::policies::Fifo,
+                   hs::policies::Lifo,
+                   hs::policies::PriorityHeap,
+                   hs::policies::Mailbox,
+                   broken::List,
+                   broken::TwoEnds,
+                   broken::LooksAtOneTaskAndSaysSo) {
+  auto const report = check_queue<Q>();
+  CHECK_MESSAGE(report.ok(), report.text());
+  CHECK(report.text().empty());
+}
+
+TEST_CASE_TEMPLATE("check_queue: finds nothing wrong with queues that anybody may pop from",
+                   Q,
+                   hs::policies::Fifo,
+                   hs::policies::Lifo,
+                   broken::TwoEnds) {
+  auto const report = check_queue<Q>({.shared = true});
+  CHECK_MESSAGE(report.ok(), report.text());
+}
+
+TEST_CASE("check_queue: catches lost tasks") {
+  CHECK(only(check_briefly<broken::DropsEveryTenthTask>(), QueueRule::lost));
+  CHECK(check_queue<broken::DropsEveryTenthTask>({.seeds = 0, .tasks = 0}).broke(QueueRule::lost));
+}
+
+TEST_CASE("check_queue: catches tasks that come out twice") {
+  CHECK(check_briefly<broken::KeepsWhatItGives>().broke(QueueRule::twice));
+}
+
+TEST_CASE("check_queue: catches ids that nobody pushed") {
+  CHECK(only(check_queue<broken::GivesAnotherId>(), QueueRule::invented));
+}
+
+TEST_CASE("check_queue: catches refused tasks that come out") {
+  CHECK(only(check_queue<broken::IgnoresAccept>(), QueueRule::refused));
+  CHECK(only(check_queue<broken::StealsWhatIsRefused>(), QueueRule::refused));
+}
+
+TEST_CASE("check_queue: catches a refused task that hides others, unless that is said") {
+  CHECK(only(check_briefly<broken::LooksAtOneTask>(), QueueRule::hidden));
+  CHECK(only(check_briefly<broken::GivesUpWithoutReason>(), QueueRule::hidden));
+  CHECK(hs::gives_up_at_refusal<hs::policies::WorkStealingDeque>);
+  CHECK(!hs::gives_up_at_refusal<hs::policies::Fifo>);
+}
+
+TEST_CASE("check_queue: catches priorities not honoured") {
+  CHECK(only(check_briefly<broken::ClaimsAnOrder>(), QueueRule::priority));
+  CHECK(only(check_briefly<broken::NewestOfEquals>(), QueueRule::priority));
+}
+
+TEST_CASE("check_queue: catches questions about tasks that have left") {
+  CHECK(only(check_briefly<broken::AsksAboutTheLast>(), QueueRule::asked));
+}
+
+TEST_CASE("check_queue: catches pushes that others do not see") {
+  CHECK(check_briefly<broken::PublishesTheOneBefore>().ok());
+  auto const report = check_queue<broken::PublishesTheOneBefore>({.threaded_tasks = 1});
+  CHECK_MESSAGE(report.broke(QueueRule::missed), report.text());
+}
+
+TEST_CASE("check_queue: catches polls that cannot run at the same time") {
+  auto const popped = check_queue<broken::RemovesInTwoSteps>();
+  auto const stolen = check_queue<broken::StealsInTwoSteps>();
+
+  CHECK(check_briefly<broken::RemovesInTwoSteps>().ok());
+  CHECK_MESSAGE((popped.broke(QueueRule::twice) || popped.broke(QueueRule::lost)), popped.text());
+  CHECK(check_briefly<broken::StealsInTwoSteps>().ok());
+  CHECK_MESSAGE(only(stolen, QueueRule::twice), stolen.text());
+}
+
+TEST_CASE("check_queue: reports exceptions instead of throwing them") {
+  CHECK(only(check_queue<broken::ThrowsAtThirty>(), QueueRule::threw));
+}
+
+TEST_CASE("check_queue: a violation names rule, task, scenario and seed") {
+  auto const report = check_queue<broken::IgnoresAccept>({.seed = 42});
+
+  REQUIRE(!report.ok());
+  CHECK_MESSAGE(report.violations.front().text ==
+                    "only accepted tasks come out: pop answered task 0 (priority 1), which was "
+                    "refused [one task, seed 42]",
+                report.text());
+}
+
+TEST_CASE("check_queue: stops at max_violations") {
+  CHECK(check_queue<broken::IgnoresAccept>({.max_violations = 1}).violations.size() == 1);
+}
+
+TEST_SUITE_END();
