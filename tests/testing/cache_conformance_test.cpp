@@ -111,9 +111,10 @@ TEST_CASE("check_cache: a violation names rule, block, scenario and seed") {
   auto const report = check_cache<broken::IgnoresPins>({.seed = 42});
 
   REQUIRE(!report.ok());
-  CHECK_MESSAGE(report.violations.front().text ==
-                    "a victim is not pinned: the answer was block 2, pinned 1 times [pins, seed 42]",
-                report.text());
+  CHECK_MESSAGE(
+      report.violations.front().text ==
+          "a victim is not pinned: the answer was block 2, pinned 1 times [pins, seed 42]",
+      report.text());
 }
 
 TEST_CASE("check_cache: stops at max_violations") {

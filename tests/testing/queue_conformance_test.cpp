@@ -37,6 +37,17 @@ QueueReport check_briefly() {
   return check_queue<Q>({.threads = 0});
 }
 
+/// Whether one of several runs shows it: threads meet by chance.
+template <class Q>
+bool threads_show(QueueRule rule) {
+  for (int run = 0; run < 20; ++run) {
+    if (check_queue<Q>({.seeds = 0, .tasks = 0, .handovers = 0}).broke(rule)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 } // namespace
 
 TEST_SUITE_BEGIN("testing");
@@ -106,13 +117,11 @@ TEST_CASE("check_queue: catches pushes that others do not see") {
 }
 
 TEST_CASE("check_queue: catches polls that cannot run at the same time") {
-  auto const popped = check_queue<broken::RemovesInTwoSteps>();
-  auto const stolen = check_queue<broken::StealsInTwoSteps>();
-
   CHECK(check_briefly<broken::RemovesInTwoSteps>().ok());
-  CHECK_MESSAGE((popped.broke(QueueRule::twice) || popped.broke(QueueRule::lost)), popped.text());
   CHECK(check_briefly<broken::StealsInTwoSteps>().ok());
-  CHECK_MESSAGE(only(stolen, QueueRule::twice), stolen.text());
+
+  CHECK(threads_show<broken::RemovesInTwoSteps>(QueueRule::twice));
+  CHECK(threads_show<broken::StealsInTwoSteps>(QueueRule::twice));
 }
 
 TEST_CASE("check_queue: reports exceptions instead of throwing them") {

@@ -233,11 +233,10 @@ private:
 /// What it cannot see: whether the choice is a good one.
 template <class C>
 [[nodiscard]] CacheReport check_cache(CacheOptions const& options = {}) {
-  static_assert(cache_policy<C>,
-                "hetsched: check_cache<C> needs a Cache; see concepts/cache.hpp");
-  return detail::CacheConformance(options, [] {
-           return std::make_unique<detail::CacheSubjectOf<C>>();
-         }).run();
+  static_assert(cache_policy<C>, "hetsched: check_cache<C> needs a Cache; see concepts/cache.hpp");
+  return detail::CacheConformance(options,
+                                  [] { return std::make_unique<detail::CacheSubjectOf<C>>(); })
+      .run();
 }
 
 } // namespace hetsched::testing

@@ -62,9 +62,8 @@ public:
     in_case("one task", options_.seed, [](QueueDriver& queue) { one_task(queue); });
     for (int k = 0; k < options_.seeds; ++k) {
       auto const seed = options_.seed + static_cast<std::uint64_t>(k);
-      in_case("random mix", seed, [&](QueueDriver& queue) {
-        random_mix(queue, seed, options_.steps);
-      });
+      in_case(
+          "random mix", seed, [&](QueueDriver& queue) { random_mix(queue, seed, options_.steps); });
     }
     in_case("many tasks", options_.seed, [&](QueueDriver& queue) {
       many_tasks(queue, options_.seed, options_.tasks);
@@ -120,9 +119,9 @@ private:
 template <class Q>
 [[nodiscard]] QueueReport check_queue(QueueOptions const& options = {}) {
   static_assert(task_queue<Q>, "hetsched: check_queue<Q> needs a queue; see concepts/queue.hpp");
-  return detail::QueueConformance(options, [] {
-           return std::make_unique<detail::QueueSubjectOf<Q>>();
-         }).run(owned_queue<Q>);
+  return detail::QueueConformance(options,
+                                  [] { return std::make_unique<detail::QueueSubjectOf<Q>>(); })
+      .run(owned_queue<Q>);
 }
 
 } // namespace hetsched::testing

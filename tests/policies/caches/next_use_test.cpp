@@ -32,10 +32,9 @@ Sequence random_sequence(unsigned seed, std::uint32_t blocks, std::size_t length
 }
 
 std::uint64_t next_after(Sequence const& sequence, std::size_t i) {
-  auto const it = std::find(
-      sequence.begin() + static_cast<std::ptrdiff_t>(i) + 1, sequence.end(), sequence[i]);
-  return it == sequence.end() ? hs::never_again
-                              : static_cast<std::uint64_t>(it - sequence.begin());
+  auto const it =
+      std::find(sequence.begin() + static_cast<std::ptrdiff_t>(i) + 1, sequence.end(), sequence[i]);
+  return it == sequence.end() ? hs::never_again : static_cast<std::uint64_t>(it - sequence.begin());
 }
 
 /// How often a block has to be brought into a node of `capacity` blocks.

@@ -130,6 +130,8 @@ public:
 
   [[nodiscard]] bool can_steal() const { return subject_ && subject_->can_steal(); }
 
+  [[nodiscard]] bool gives_up() const { return subject_ && subject_->gives_up(); }
+
   /// A task to push; only before `start`.
   std::size_t add(std::int32_t priority) {
     tasks_.emplace_back().priority = priority;
@@ -148,9 +150,8 @@ public:
   /// `accepted`: a bit for each class. The number of the task, if the answer was right.
   std::optional<std::size_t> poll(End end, unsigned accepted) {
     Asker const accept(*this, accepted);
-    auto const answer =
-        call([&] { return end == End::pop ? subject_->pop(accept) : subject_->steal(accept); },
-             no_task);
+    auto const answer = call(
+        [&] { return end == End::pop ? subject_->pop(accept) : subject_->steal(accept); }, no_task);
     if (spoiled()) {
       return {};
     }

@@ -96,10 +96,10 @@ public:
   }
 
 private:
-  /// Several takers refuse a class each, but not the same.
+  /// Several takers refuse a class each, but not the same; none where that would block the others.
   void take(End end, std::size_t takers) {
     for (std::size_t k = 0; k < takers; ++k) {
-      auto const refused = takers == 1 ? 0U : 1U << (k % QueueDriver::classes);
+      auto const refused = takers == 1 || queue_.gives_up() ? 0U : 1U << (k % QueueDriver::classes);
       threads_.emplace_back(
           [this, end, refused] { poll_until_idle(end, QueueDriver::all & ~refused); });
     }
