@@ -193,7 +193,7 @@ private:
     for (std::size_t i = 0; i < count; ++i) {
       node.access(node.at(dice.below(count)), draw_use(dice, ++task, node));
     }
-    for (std::size_t i = 0; i < count; i += 3) {
+    for (std::size_t i = 0; i < count; i += count / 32 + 1) { // what some tasks use at a time
       node.pin(node.at(i));
     }
     for (std::size_t i = 0; i < count / 4 && node.evict(); ++i) {
