@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What last_error() of all drivers here answers.
+
+#include <hetsched/device.h>
+
+#include <string>
+
+namespace hetsched::devices {
+
+/// Keeps the text, as one line, for the calling thread; returns the status.
+hs_status fail(hs_status status, std::string text);
+
+/// The text of the calling thread's last failure; "" before the first.
+[[nodiscard]] char const* last_error() noexcept;
+
+} // namespace hetsched::devices
