@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// CUDA's table: LAPACK, by cuSOLVER.
+
+#include "cuda_calls.hpp"
+#include "last_error.hpp"
+
+#include <cusolverDn.h>
+
+#include <cstddef>
+#include <limits>
+#include <mutex>
+#include <string>
+
+namespace hetsched::cuda {
+namespace {
+
+using devices::fail;
+
+/// cuSOLVER by element type.
+template <class T>
+struct Solver;
+
+template <>
+struct Solver<float> {
+  static constexpr auto potrf_work = cusolverDnSpotrf_bufferSize;
+  static constexpr auto potrf = cusolverDnSpotrf;
+  static constexpr auto getrf_work = cusolverDnSgetrf_bufferSize;
+  static constexpr auto getrf = cusolverDnSgetrf;
+};
+
+template <>
+struct Solver<double> {
+  static constexpr auto potrf_work = cusolverDnDpotrf_bufferSize;
+  static constexpr auto potrf = cusolverDnDpotrf;
+  static constexpr auto getrf_work = cusolverDnDgetrf_bufferSize;
+  static constexpr auto getrf = cusolverDnDgetrf;
+};
+
+hs_status check_solver(Device* device, cusolverStatus_t status, char const* call) {
+  if (status == CUSOLVER_STATUS_SUCCESS) {
+    return hs_ok;
+  }
+  auto const meaning = status == CUSOLVER_STATUS_ALLOC_FAILED ? hs_no_memory : hs_failed;
+  auto const text = "cuSOLVER status " + std::to_string(static_cast<int>(status));
+  return library_failure(device, meaning, call, text.c_str());
+}
+
+cublasFillMode_t uplo_of(char uplo) {
+  return uplo == 'L' ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+}
+
+/// The stream's handle, its mutex being held.
+hs_status handle_of(Stream& on, cusolverDnHandle_t& handle) {
+  handle = static_cast<cusolverDnHandle_t>(on.solver);
+  if (handle != nullptr) {
+    return hs_ok;
+  }
+  auto status = check_solver(on.device, cusolverDnCreate(&handle), "cusolverDnCreate");
+  if (status == hs_ok) {
+    on.solver = handle;
+    status = check_solver(on.device, cusolverDnSetStream(handle, on.native), "cusolverDnSetStream");
+  }
+  return status;
+}
+
+/// Calls f(handle, T()), T being the type of the elements.
+template <class F>
+hs_status give(hs_stream* stream, hs_type type, char const* call, F const& f) {
+  if (type != hs_float && type != hs_double) {
+    return fail(hs_failed, std::string(call) + ": 'type' is neither float nor double");
+  }
+  auto& on = as_stream(stream);
+  Current const current(*on.device);
+  if (current.status() != hs_ok) {
+    return current.status();
+  }
+  std::lock_guard const lock(on.mutex);
+  cusolverDnHandle_t handle = nullptr;
+  if (auto const status = handle_of(on, handle); status != hs_ok) {
+    return status;
+  }
+  return check_solver(on.device, type == hs_float ? f(handle, float()) : f(handle, double()), call);
+}
+
+hs_status check_uplo(char const* call, char uplo) {
+  return uplo == 'L' || uplo == 'U'
+             ? hs_ok
+             : fail(hs_failed, std::string(call) + ": 'uplo' is none of the letters LU");
+}
+
+/// cuSOLVER counts in int.
+int as_int(std::size_t elements) {
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  return static_cast<int>(elements < most ? elements : most);
+}
+
+hs_status
+potrf_work(hs_stream* stream, hs_type type, char uplo, int n, int lda, std::size_t* elements) {
+  *elements = 0;
+  if (auto const status = check_uplo("potrf_work", uplo); status != hs_ok) {
+    return status;
+  }
+  return give(stream, type, "cusolverDn potrf_bufferSize", [=]<class T>(auto* handle, T) {
+    int count = 0;
+    auto const status =
+        Solver<T>::potrf_work(handle, uplo_of(uplo), n, static_cast<T*>(nullptr), lda, &count);
+    *elements = static_cast<std::size_t>(count);
+    return status;
+  });
+}
+
+hs_status potrf(hs_stream* stream,
+                hs_type type,
+                char uplo,
+                int n,
+                void* a,
+                int lda,
+                void* work,
+                std::size_t work_elements,
+                int* info) {
+  if (auto const status = check_uplo("potrf", uplo); status != hs_ok) {
+    return status;
+  }
+  return give(stream, type, "cusolverDn potrf", [=]<class T>(auto* handle, T) {
+    auto* const buffer = static_cast<T*>(work);
+    return Solver<T>::potrf(
+        handle, uplo_of(uplo), n, static_cast<T*>(a), lda, buffer, as_int(work_elements), info);
+  });
+}
+
+hs_status
+getrf_work(hs_stream* stream, hs_type type, int m, int n, int lda, std::size_t* elements) {
+  *elements = 0;
+  return give(stream, type, "cusolverDn getrf_bufferSize", [=]<class T>(auto* handle, T) {
+    int count = 0;
+    auto const status = Solver<T>::getrf_work(handle, m, n, static_cast<T*>(nullptr), lda, &count);
+    *elements = static_cast<std::size_t>(count);
+    return status;
+  });
+}
+
+/// cuSOLVER is not told how large `work` is: it has to be as large as getrf_work says.
+hs_status getrf(hs_stream* stream,
+                hs_type type,
+                int m,
+                int n,
+                void* a,
+                int lda,
+                void* work,
+                std::size_t,
+                int* pivots,
+                int* info) {
+  return give(stream, type, "cusolverDn getrf", [=]<class T>(auto* handle, T) {
+    return Solver<T>::getrf(
+        handle, m, n, static_cast<T*>(a), lda, static_cast<T*>(work), pivots, info);
+  });
+}
+
+} // namespace
+
+void destroy_solver(Stream& stream) {
+  if (stream.solver != nullptr) {
+    (void)cusolverDnDestroy(static_cast<cusolverDnHandle_t>(stream.solver));
+  }
+}
+
+void set_solver_calls(hs_driver& driver) {
+  driver.potrf_work = potrf_work;
+  driver.potrf = potrf;
+  driver.getrf_work = getrf_work;
+  driver.getrf = getrf;
+}
+
+} // namespace hetsched::cuda
