@@ -24,7 +24,7 @@ public:
   TestDevice(hs_driver const* its_driver, int ordinal, char const* options, std::size_t capacity)
       : driver(its_driver) {
     REQUIRE_MESSAGE(driver->open(ordinal, capacity, options, &handle) == hs_ok,
-                    driver->last_error());
+                    std::string(driver->last_error()));
   }
 
   TestDevice(TestDevice const&) = delete;
@@ -39,7 +39,8 @@ public:
 class TestStream {
 public:
   explicit TestStream(TestDevice& device) : driver(device.driver) {
-    REQUIRE_MESSAGE(driver->stream_create(device.handle, &handle) == hs_ok, driver->last_error());
+    REQUIRE_MESSAGE(driver->stream_create(device.handle, &handle) == hs_ok,
+                    std::string(driver->last_error()));
   }
 
   TestStream(TestStream const&) = delete;
@@ -56,7 +57,8 @@ public:
 class TestEvent {
 public:
   explicit TestEvent(TestDevice& device) : driver(device.driver) {
-    REQUIRE_MESSAGE(driver->event_create(device.handle, &handle) == hs_ok, driver->last_error());
+    REQUIRE_MESSAGE(driver->event_create(device.handle, &handle) == hs_ok,
+                    std::string(driver->last_error()));
   }
 
   TestEvent(TestEvent const&) = delete;
@@ -84,7 +86,7 @@ public:
     void* memory = nullptr;
     auto const* driver = device->driver;
     REQUIRE_MESSAGE(driver->allocate(device->handle, size * sizeof(T), &memory) == hs_ok,
-                    driver->last_error());
+                    std::string(driver->last_error()));
     data = static_cast<T*>(memory);
   }
 
@@ -106,8 +108,9 @@ public:
     std::vector<T> elements(size);
     hs_copy const copy = {
         elements.data(), 0, nullptr, data, 0, device->handle, size * sizeof(T), 1};
-    CHECK_MESSAGE(stream.driver->copy(stream.handle, &copy) == hs_ok, stream.driver->last_error());
-    CHECK_MESSAGE(stream.synchronize() == hs_ok, stream.driver->last_error());
+    CHECK_MESSAGE(stream.driver->copy(stream.handle, &copy) == hs_ok,
+                  std::string(stream.driver->last_error()));
+    CHECK_MESSAGE(stream.synchronize() == hs_ok, std::string(stream.driver->last_error()));
     return elements;
   }
 

@@ -80,7 +80,7 @@ struct Operands {
   template <class Give>
   void check(std::vector<T> const& expected, Give&& give) {
     Array<T> const to(device, stream, c);
-    CHECK_MESSAGE(give(to.data) == hs_ok, device.driver->last_error());
+    CHECK_MESSAGE(give(to.data) == hs_ok, std::string(device.driver->last_error()));
     check_close(to.read(stream), expected);
   }
 
@@ -384,7 +384,7 @@ void check_blas(hs_driver const* driver) {
   CHECK(contains(driver->last_error(), "trans_a"));
   CHECK(driver->gemm(on, hs_double, 'N', 'N', 4, 1, 1, 1, x.data, 3, x.data, 1, 0, x.data, 4) !=
         hs_ok); // A's leading dimension
-  CHECK(is_one_line(driver->last_error()));
+  CHECK(is_one_line(std::string(driver->last_error())));
   CHECK(stream.synchronize() == hs_ok);
 }
 
