@@ -18,13 +18,14 @@ LAYERS = [
     (0, ["fwd.hpp", "types.hpp", "time.hpp", "access.hpp", "error.hpp", "version.hpp"]),
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "task.hpp", "task_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
+    (1, ["gpu_stream.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),
     (3, ["testing/"]),
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "platform_json.hpp", "hwloc.hpp"]),
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "platform_json.hpp", "hwloc.hpp", "gpu.hpp"]),
 ]
 
 BANNED = re.compile(

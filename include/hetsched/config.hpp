@@ -30,8 +30,12 @@ enum class Bind : std::uint8_t {
 /// | max_live_tasks | HETSCHED_MAX_LIVE_TASKS | 0: no limit                                    |
 /// | seed           | HETSCHED_SEED           | 1                                              |
 /// | timing         | HETSCHED_TIMING         | 0: Stats::types stays empty                    |
+/// | devices        | HETSCHED_DEVICES        | cuda: all there are                            |
+/// | window         | HETSCHED_WINDOW         | 4 tasks                                        |
+/// | streams        | HETSCHED_STREAMS        | 2                                              |
 struct Config {
-  /// Workers, the thread that waits in `sync` included; 1 to 4096.
+  /// Workers on cores, the thread that waits in `sync` included; 1 to 4096. By default one core is
+  /// left to the worker of each device, as far as there are.
   std::optional<int> cpus = {};
   std::optional<Bind> bind = {};
   /// When so many tasks are spawned and not complete, `spawn` runs tasks before it returns. Checked
@@ -45,6 +49,14 @@ struct Config {
   /// Cores to use, in order, by the operating system's numbers, of those in the affinity mask of
   /// the thread that makes the runtime; empty: all of these (see also hwloc.hpp).
   std::vector<int> places = {};
+  /// Which devices: a list such as "cuda:0,1;emu:2@256MB", see docs/gpu.md; "none": none. Only in
+  /// programs that include gpu.hpp.
+  std::optional<std::string> devices = {};
+  /// Tasks that a device's worker commits to at a time; 1 to 1024. Transfers and kernels of those
+  /// overlap.
+  std::optional<int> window = {};
+  /// Streams in which a device runs kernels; 1 to 64. Small kernels run side by side.
+  std::optional<int> streams = {};
 };
 
 namespace detail {
@@ -74,13 +86,28 @@ void from_env(std::optional<Number>& field,
   }
 }
 
+inline void check_range(std::optional<int> field, char const* name, int most) {
+  if (field && (*field < 1 || *field > most)) {
+    throw Error(ErrorCode::bad_config,
+                name,
+                std::to_string(*field) + " is not from 1 to " + std::to_string(most));
+  }
+}
+
 /// Fills empty fields from the environment and checks all.
 [[nodiscard]] inline Config resolve_config(Config config) {
   constexpr int most_cpus = 4096;
+  constexpr int most_window = 1024;
+  constexpr int most_streams = 64;
   from_env(config.cpus, "HETSCHED_NCPU", 1, most_cpus);
   from_env(config.max_live_tasks, "HETSCHED_MAX_LIVE_TASKS", 0, UINT64_MAX);
   from_env(config.seed, "HETSCHED_SEED", 0, UINT64_MAX);
   from_env(config.timing, "HETSCHED_TIMING", 0, 1);
+  from_env(config.window, "HETSCHED_WINDOW", 1, most_window);
+  from_env(config.streams, "HETSCHED_STREAMS", 1, most_streams);
+  if (char const* const text = std::getenv("HETSCHED_DEVICES"); text != nullptr) {
+    config.devices = config.devices.value_or(text);
+  }
   if (char const* const text = std::getenv("HETSCHED_BIND"); text != nullptr && !config.bind) {
     std::string_view const view(text);
     if (view != "none" && view != "cores") {
@@ -90,11 +117,9 @@ void from_env(std::optional<Number>& field,
     }
     config.bind = view == "none" ? Bind::none : Bind::cores;
   }
-  if (config.cpus && (*config.cpus < 1 || *config.cpus > most_cpus)) {
-    throw Error(ErrorCode::bad_config,
-                "Config::cpus",
-                std::to_string(*config.cpus) + " is not from 1 to " + std::to_string(most_cpus));
-  }
+  check_range(config.cpus, "Config::cpus", most_cpus);
+  check_range(config.window, "Config::window", most_window);
+  check_range(config.streams, "Config::streams", most_streams);
   return config;
 }
 

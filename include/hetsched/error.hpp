@@ -9,15 +9,16 @@
 namespace hetsched {
 
 enum class ErrorCode : std::uint8_t {
-  bad_config,  // a configuration field, environment variable or option
-  bad_input,   // a file or its contents
-  bad_data,    // a registration: null, overlapping, wrong shape
-  bad_access,  // a spawn: undeclared data, stronger mode, partitioned handle
-  data_in_use, // a region destroyed while tasks still use it
-  cannot_run,  // no worker of this runtime can run the task
-  cancelled,   // the datum was to be written by a task that failed
-  bad_call,    // an operation that is not allowed here (inside capture, after fork)
-  numerical,   // a computation that cannot go on (not positive definite, NaN)
+  bad_config,    // a configuration field, environment variable or option
+  bad_input,     // a file or its contents
+  bad_data,      // a registration: null, overlapping, wrong shape
+  bad_access,    // a spawn: undeclared data, stronger mode, partitioned handle
+  data_in_use,   // a region destroyed while tasks still use it
+  cannot_run,    // no worker of this runtime can run the task
+  cancelled,     // the datum was to be written by a task that failed
+  bad_call,      // an operation that is not allowed here (inside capture, after fork)
+  numerical,     // a computation that cannot go on (not positive definite, NaN)
+  device_failed, // a device refused an operation, broke, or has no room for a task
 };
 
 /// A user's mistake or a failed run. `culprit()` is the thing at fault (variable, file, data or

@@ -24,9 +24,8 @@ namespace hetsched {
 
 /// The engine of real threads.
 struct ThreadEngine {
-  /// Host memory needs no replacement: `Cache` is for engines with devices.
   template <class Scheduler, class Cache, class PerfModel>
-  using Core = typename detail::ThreadCore<Scheduler, PerfModel>;
+  using Core = typename detail::ThreadCore<Scheduler, Cache, PerfModel>;
 };
 
 /// Runs tasks in the order that their data accesses require, on all workers, as `Scheduler`
@@ -57,6 +56,9 @@ public:
       return; // its threads do not exist here, its locks may be held by them: left alone
     }
     core_->drain();
+    if (core_->devices() != nullptr) {
+      settle();
+    }
     registry_->detach();
     if (auto const failure = core_->root_domain().failure.take()) {
       std::fprintf(stderr,
@@ -166,20 +168,23 @@ public:
 
   // ---- waiting ----
 
-  /// Outside tasks: waits until every task of this runtime is complete and all reductions are
-  /// merged, then rethrows the first exception of a task that no group or nested sync took. Inside
-  /// a body: the same for the children of the running task. The runtime stays usable.
+  /// Outside tasks: waits until every task of this runtime is complete, all reductions are merged
+  /// and host memory holds all data, to be read and written until the next spawn on them; then
+  /// rethrows the first exception of a task that no group or nested sync took. Inside a body: the
+  /// same for the children of the running task. The runtime stays usable.
+  ///
+  /// As the host may write the data now, later tasks on devices have them sent once more; `wait()`
+  /// leaves them where they are.
   void sync() {
-    check_usable("sync");
-    if (auto* const task = core_->current_task()) {
-      core_->await_children(*task);
-      if (auto* const domain = task->domain.load(std::memory_order_acquire)) {
-        rethrow(*domain);
-      }
-    } else {
-      core_->drain();
-      rethrow(core_->root_domain());
-    }
+    wait_and("sync", [this](detail::Domain const* domain, detail::TaskRecord* task) {
+      core_->take_all_home(domain, task);
+    });
+  }
+
+  /// `sync()` that leaves data on the devices that hold them: host memory may not be looked at
+  /// before `sync(handle)` or `sync()`. The same where there are no devices.
+  void wait() {
+    wait_and("wait", [](detail::Domain const*, detail::TaskRecord*) {});
   }
 
   /// Waits until all earlier spawned tasks on the datum are complete and host memory holds its
@@ -297,6 +302,15 @@ private:
           static_cast<Runtime*>(rt)->await_unused(record);
         })) {}
 
+  /// Before the end: host memory holds all data.
+  [[gnu::noinline]] void settle() noexcept {
+    try {
+      core_->take_all_home(&core_->root_domain(), nullptr);
+    } catch (Error const& lost) {
+      std::fprintf(stderr, "%s\n", lost.what());
+    }
+  }
+
   void check_usable(char const* operation) const {
     if (forked_.happened()) {
       throw Error(ErrorCode::bad_call,
@@ -304,8 +318,8 @@ private:
                   "this runtime was made before fork() and its workers stayed with the parent "
                   "process; make a runtime in the child");
     }
-    if (capture() != nullptr) {
-      throw Error(ErrorCode::bad_call, operation, "not allowed inside capture");
+    if (auto const* const sink = capture()) {
+      throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
     }
   }
 
@@ -344,6 +358,25 @@ private:
     }
     typename Core::Spawner spawner(*core_);
     detail::close_partition(spawner.host(), state);
+  }
+
+  template <class Then>
+  void wait_and(char const* operation, Then&& then) {
+    check_usable(operation);
+    auto* const task = core_->current_task();
+    auto* domain = &core_->root_domain();
+    if (task == nullptr) {
+      core_->drain();
+    } else {
+      core_->await_children(*task);
+      domain = task->domain.load(std::memory_order_acquire);
+    }
+    if (core_->devices() != nullptr) {
+      then(domain, task);
+    }
+    if (domain != nullptr) {
+      rethrow(*domain);
+    }
   }
 
   static void rethrow(detail::Domain& domain) {

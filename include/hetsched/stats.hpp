@@ -27,6 +27,19 @@ struct WorkerStats {
   Duration idle;              // looking for work or asleep, while in the runtime
 };
 
+/// What went to, from and through one device's memory.
+struct DeviceStats {
+  std::string name; // as its driver calls it: emulated devices say so
+  NodeId node;
+  std::uint64_t hits = 0;   // data that a task found there when it was let in
+  std::uint64_t misses = 0; // and that it did not
+  std::uint64_t evictions_clean = 0;
+  std::uint64_t evictions_dirty = 0; // with a transfer to host memory
+  std::uint64_t bytes_from_host = 0;
+  std::uint64_t bytes_to_host = 0;
+  std::uint64_t bytes_from_peers = 0;
+};
+
 /// Snapshot of a runtime's counters since it began or since `reset_stats`. Taken while tasks run,
 /// it is consistent per field only.
 struct Stats {
@@ -40,6 +53,7 @@ struct Stats {
   Duration idle;               // sum over workers
   std::vector<WorkerStats> workers;
   std::vector<TypeStats> types; // filled when Config::timing is on
+  std::vector<DeviceStats> devices;
 };
 
 /// What `Runtime::failures` tells of one failed task.

@@ -20,6 +20,8 @@ struct GroupState;
 
 } // namespace detail
 
+class GpuStream;
+
 /// Base of a task type: names its parameters and how each is accessed (Lima et al. 2015, sec. 3.2).
 ///
 ///     struct Gemm : hs::Task<3>::Signature<hs::R<Tile>, hs::R<Tile>, hs::RW<Tile>> {};
@@ -40,11 +42,19 @@ struct Task {
 /// The body that runs `T` on a host core: specialise it with a call operator whose parameters are
 /// the views of T's signature, optionally preceded by the runtime (to spawn nested tasks).
 template <class T>
-struct TaskBodyCPU;
+struct TaskBodyCPU {
+  using hetsched_no_body = void; // this one, for types without a specialisation
+};
 
-/// The body that runs `T` on a CUDA device: specialise it as `TaskBodyCPU`.
+/// The body that launches `T` on a GPU: specialise it as `TaskBodyCPU`, optionally with a
+/// `GpuStream&` (gpu_stream.hpp) as first parameter. Its views address device memory and are
+/// densely packed: `ld() == rows()`. It launches kernels and returns; it never waits for them, and
+/// spawns nothing. Declare the specialisation beside T, in the same header; its call operator may
+/// be defined in any source, compiled by any compiler.
 template <class T>
-struct TaskBodyGPU;
+struct TaskBodyGPU {
+  using hetsched_no_body = void;
+};
 
 template <class T>
 concept task_type = requires { typename T::hetsched_signature; };

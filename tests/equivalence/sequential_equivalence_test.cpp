@@ -4,13 +4,19 @@
 // HETSCHED_TEST_GRAPHS: how many (default 10000, under a sanitizer 500).
 // HETSCHED_TEST_SEED: the first seed (default 1); graph k has seed first + k.
 
+#include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/policies/caches/fifo_cache.hpp>
+#include <hetsched/policies/caches/next_use.hpp>
+#include <hetsched/policies/caches/reuse_guided.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 
+#include "covering_array.hpp"
 #include "random_program.hpp"
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +27,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace hs = hetsched;
@@ -48,6 +55,7 @@ struct Run {
   Program const* program;
   Memory* memory;
   std::vector<hs::Handle<Tile>> handles;
+  bool devices = false; // there are some
 };
 
 template <Mode M>
@@ -123,7 +131,72 @@ struct hetsched::TaskBodyCPU<Work<M...>> {
   }
 };
 
+/// On a device, where no task spawns others: the effect alone.
+template <Mode... M>
+struct hetsched::TaskBodyGPU<Work<M...>> {
+  template <class... Views>
+  void operator()(hs::GpuStream& stream, Run*, Node const* node, Views... views) const {
+    auto const constant = node->constant;
+    std::vector<Block> blocks{block_of(M, views)...};
+    REQUIRE(stream.run_emulated(
+        [constant, blocks = std::move(blocks)] { equivalence::effect(constant, blocks); }));
+  }
+};
+
 namespace {
+
+/// One of the cache policies, as the test has drawn it: one type of runtime serves for all.
+class DrawnCache {
+public:
+  static constexpr bool wants_next_use = true;
+  static inline std::size_t drawn = 0;
+
+  DrawnCache() {
+    switch (drawn % 4) {
+    case 0:
+      break;
+    case 1:
+      cache_.emplace<hs::policies::FifoCache>();
+      break;
+    case 2:
+      cache_.emplace<hs::policies::ReuseGuided>();
+      break;
+    default:
+      cache_.emplace<hs::policies::NextUse>();
+    }
+  }
+
+  void insert(hs::BlockId block, hs::BlockUse const& use) {
+    std::visit([&](auto& cache) { cache.insert(block, use); }, cache_);
+  }
+
+  void access(hs::BlockId block, hs::BlockUse const& use) {
+    std::visit([&](auto& cache) { cache.access(block, use); }, cache_);
+  }
+
+  void pin(hs::BlockId block) {
+    std::visit([&](auto& cache) { cache.pin(block); }, cache_);
+  }
+
+  void release(hs::BlockId block) {
+    std::visit([&](auto& cache) { cache.release(block); }, cache_);
+  }
+
+  void erase(hs::BlockId block) {
+    std::visit([&](auto& cache) { cache.erase(block); }, cache_);
+  }
+
+  hs::BlockId victim(hs::DirtyBlocks const& dirty) {
+    return std::visit([&](auto& cache) { return cache.victim(dirty); }, cache_);
+  }
+
+private:
+  std::variant<hs::policies::Lru,
+               hs::policies::FifoCache,
+               hs::policies::ReuseGuided,
+               hs::policies::NextUse>
+      cache_;
+};
 
 /// Spawns a node whose arguments have the modes M..., found by trying one mode after the other.
 template <class Rt, Mode... M>
@@ -131,8 +204,19 @@ void spawn_node(Rt& rt, Run& run, Node const& node) {
   constexpr auto known = sizeof...(M);
   if (node.arguments.size() == known) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      rt.template spawn<Work<M...>>(hs::priority(node.priority))(
-          &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+      auto const spawn = [&](auto const&... attributes) {
+        rt.template spawn<Work<M...>>(hs::priority(node.priority), attributes...)(
+            &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+      };
+      bool const leaf = node.steps.empty() && node.locals.empty() && !node.effect_after;
+      auto const kind = leaf ? node.constant % 4 : 0;
+      if (kind == 0) {
+        spawn(hs::SetArch(hs::ArchHost));
+      } else if (kind == 1 && run.devices) {
+        spawn(hs::SetArch(hs::ArchCUDA));
+      } else {
+        spawn();
+      }
     }(std::make_index_sequence<known>{});
     return;
   }
@@ -247,14 +331,16 @@ private:
   std::thread thread_;
 };
 
-/// Runs the graph of one seed in a runtime and compares.
+/// Runs a program in a runtime and compares.
 template <class Rt>
-bool same_as_sequential(Rt& rt, std::uint64_t seed) {
-  auto const program = equivalence::Generator(seed).draw(500);
+bool same_as_sequential(Rt& rt, Program const& program) {
   Memory expected(program);
   equivalence::Interpreter(program, expected).run();
   Memory memory(program);
-  Run run{&program, &memory, std::vector<hs::Handle<Tile>>(program.slots.size())};
+  Run run{&program,
+          &memory,
+          std::vector<hs::Handle<Tile>>(program.slots.size()),
+          rt.workers().back().arch == hs::ArchCUDA};
   for (std::size_t s = 0; s < program.slots.size(); ++s) {
     auto const& slot = program.slots[s];
     bool local = slot.part_of >= 0;
@@ -272,13 +358,14 @@ bool same_as_sequential(Rt& rt, std::uint64_t seed) {
   return memory.contents() == expected.contents();
 }
 
-/// Every `stride`-th of all graphs, from `first` on, with this scheduler; workers and limits are
-/// drawn from the seed.
+/// Every `stride`-th of half the graphs, from `first` on, with this scheduler and without devices;
+/// workers and limits are drawn from the seed.
 template <class Scheduler>
 void check_scheduler(std::uint64_t first, std::uint64_t stride) {
-  auto const graphs = env_or("HETSCHED_TEST_GRAPHS", default_graphs);
+  auto const all = env_or("HETSCHED_TEST_GRAPHS", default_graphs);
   auto const seed0 = env_or("HETSCHED_TEST_SEED", 1);
-  bool const single = graphs == 1;
+  bool const single = all == 1;
+  auto const graphs = (all + 1) / 2;
   Watchdog watchdog("sequential equivalence");
   for (int const cpus : {1, 2, 8}) {
     for (std::uint64_t const max_live : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{64}}) {
@@ -286,7 +373,8 @@ void check_scheduler(std::uint64_t first, std::uint64_t stride) {
       config.cpus = cpus;
       config.max_live_tasks = max_live;
       config.bind = hs::Bind::none;
-      hs::Runtime<Scheduler> rt(config);
+      config.devices = "none";
+      hs::Runtime<Scheduler, DrawnCache> rt(config);
       std::uint64_t const lane = (cpus == 1   ? 0
                                   : cpus == 2 ? 1
                                               : 2) *
@@ -303,13 +391,101 @@ void check_scheduler(std::uint64_t first, std::uint64_t stride) {
         CAPTURE(cpus);
         CAPTURE(max_live);
         INFO("reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" << seed);
-        REQUIRE(same_as_sequential(rt, seed));
+        REQUIRE(same_as_sequential(rt, equivalence::Generator(seed).draw(500)));
       }
     }
   }
 }
 
+/// What the largest leaf task needs of a device's memory, places rounded as there.
+std::size_t largest_footprint(Program const& program) {
+  std::size_t largest = 256;
+  for (auto const& node : program.nodes) {
+    std::map<int, std::size_t> slots;
+    for (auto const& argument : node.arguments) {
+      auto const& slot = program.slots[static_cast<std::size_t>(argument.slot)];
+      slots[argument.slot] = (slot.rows * slot.cols * sizeof(Element) + 255) / 256 * 256;
+    }
+    std::size_t bytes = 0;
+    for (auto const& [slot, size] : slots) {
+      bytes += size;
+    }
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+/// What a run with devices is made of; each row of a covering array is one.
+struct DeviceKnobs {
+  static constexpr std::array<int, 7> choices{2, 2, 3, 3, 4, 2, 2};
+
+  explicit DeviceKnobs(std::array<int, 7> const& row)
+      : cpus(1 + row[0]), max_live(row[1] * 16), devices(1 + row[2]), percent(105 + row[3] * 95),
+        cache(row[4]), window(1 + row[5] * 3), streams(1 + row[6] * 2) {}
+
+  int cpus;
+  int max_live;
+  int devices;
+  int percent; // of the largest task's footprint that a device's memory holds
+  int cache;
+  int window;
+  int streams;
+};
+
+/// The other half of the graphs, on 1 to 3 emulated devices with little memory.
+template <class Scheduler>
+void check_devices(std::uint64_t first, std::uint64_t stride) {
+  auto const all = env_or("HETSCHED_TEST_GRAPHS", default_graphs);
+  auto const seed0 = env_or("HETSCHED_TEST_SEED", 1);
+  auto const rows = equivalence::covering_array(DeviceKnobs::choices, seed0);
+  Watchdog watchdog("sequential equivalence with devices");
+  for (std::uint64_t k = 0; k < (all + 1) / 2; ++k) {
+    if (all > 1 && k % stride != first) {
+      continue;
+    }
+    auto const seed = seed0 + k;
+    DeviceKnobs const knobs(rows[k / stride % rows.size()]);
+    auto const program = equivalence::Generator(seed).draw(300);
+    auto const bytes = largest_footprint(program) * static_cast<std::size_t>(knobs.percent) / 100;
+    hs::Config config;
+    config.cpus = knobs.cpus;
+    config.max_live_tasks = static_cast<std::uint64_t>(knobs.max_live);
+    config.bind = hs::Bind::none;
+    config.window = knobs.window;
+    config.streams = knobs.streams;
+    config.devices =
+        "emu:" + std::to_string(knobs.devices) + "@" + std::to_string((bytes + 255) / 256 * 256);
+    DrawnCache::drawn = static_cast<std::size_t>(knobs.cache);
+    CAPTURE(knobs.cpus);
+    CAPTURE(*config.devices);
+    CAPTURE(knobs.cache);
+    CAPTURE(knobs.window);
+    CAPTURE(knobs.streams);
+    INFO("reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" << seed);
+    hs::Runtime<Scheduler, DrawnCache> rt(config);
+    watchdog.begin(seed, [&rt] { return rt.dump(); });
+    REQUIRE(same_as_sequential(rt, program));
+    watchdog.begin(seed, {});
+  }
+}
+
 } // namespace
+
+TEST_CASE("sequential equivalence with devices: WorkStealing") {
+  check_devices<hs::policies::WorkStealing<>>(0, 4);
+}
+
+TEST_CASE("sequential equivalence with devices: Eager") {
+  check_devices<hs::policies::Eager<>>(1, 4);
+}
+
+TEST_CASE("sequential equivalence with devices: Random") {
+  check_devices<hs::policies::Random<>>(2, 4);
+}
+
+TEST_CASE("sequential equivalence with devices: Priority") {
+  check_devices<hs::policies::Priority<>>(3, 4);
+}
 
 TEST_CASE("sequential equivalence: WorkStealing") {
   check_scheduler<hs::policies::WorkStealing<>>(0, 5);

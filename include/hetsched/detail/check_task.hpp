@@ -180,7 +180,8 @@ struct PlainCall {
 
   template <std::size_t I>
   static constexpr unsigned handle_bit =
-      takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>()
+      !std::is_same_v<Rt, GpuStream> &&
+              takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>()
           ? 1U << SignatureOf<T>::template data_index<I>
           : 0U;
 
@@ -216,6 +217,18 @@ template <class Rt, class T>
 [[nodiscard]] constexpr auto cpu_runner() -> void (*)(void*, TaskRecord&) {
   if constexpr (has_cpu_body<T>) {
     using Call = typename decltype(find_call<Rt, T, TaskBodyCPU<T>>())::type;
+    if constexpr (!std::is_void_v<Call>) {
+      return &Call::run;
+    }
+  }
+  return nullptr;
+}
+
+/// The launch function of T's GPU body, or null.
+template <class T>
+[[nodiscard]] constexpr auto gpu_launcher() -> void (*)(void*, TaskRecord&) {
+  if constexpr (has_gpu_body<T>) {
+    using Call = typename decltype(find_call<GpuStream, T, TaskBodyGPU<T>>())::type;
     if constexpr (!std::is_void_v<Call>) {
       return &Call::run;
     }
@@ -261,6 +274,7 @@ inline constexpr TaskType task_table =
               cpu_runner<Rt, T>(),
               ValueOps<T>::destroyer(),
               ValueOps<T>::copier(),
+              gpu_launcher<T>(),
               SignatureOf<T>::stores_values ? sizeof(typename SignatureOf<T>::Values) : 0,
               SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1},
              !std::is_trivially_destructible_v<typename SignatureOf<T>::Values>);

@@ -3,6 +3,7 @@
 // A registered region, its queue of accesses, and the domain that orders them.
 
 #include <hetsched/detail/array.hpp>
+#include <hetsched/detail/replicas.hpp>
 #include <hetsched/detail/spin_lock.hpp>
 #include <hetsched/detail/task_record.hpp>
 #include <hetsched/error.hpp>
@@ -97,6 +98,7 @@ struct Domain {
 /// A CW task's private copy of a datum: this header, then the elements, densely packed.
 struct PrivateCopy {
   PrivateCopy* next;
+  ReplicaSlot replicas{nullptr};
 
   static constexpr std::size_t header = 64;
 
@@ -111,6 +113,7 @@ struct PrivateCopy {
   }
 
   static void destroy(PrivateCopy* copy) noexcept {
+    forget_replicas(copy->replicas);
     ::operator delete(static_cast<void*>(copy), std::align_val_t{64});
   }
 };
@@ -255,6 +258,7 @@ struct DataRecord {
   std::atomic<std::int32_t> handles{1};
   std::atomic<std::int32_t> references{1}; // all handles together, parts, the partition of a part
   DataRegistry* registry = nullptr;        // one reference is held
+  ReplicaSlot replicas{nullptr};           // of the whole of it
   DataRecord* whole = nullptr;    // what this is a part of; a handle and a reference are held
   std::string name;               // empty: none given
   DataRecord* previous = nullptr; // the registry's list of all records
@@ -267,5 +271,18 @@ struct DataRecord {
   /// For messages: the name given, or the address and shape.
   [[nodiscard]] std::string describe() const;
 };
+
+/// Where the copies of what the accesses in a queue address are listed: the datum's, or, below a
+/// task that contributes, its private copy's.
+[[nodiscard]] inline ReplicaSlot& replicas_of(AccessQueue const& queue) noexcept {
+  return queue.base == queue.data->home.base ? queue.data->replicas
+                                             : PrivateCopy::of(queue.base)->replicas;
+}
+
+/// The same for one access of a task; a contribution's private copy exists.
+[[nodiscard]] inline ReplicaSlot& replicas_of(Access const& access) noexcept {
+  return access.mode == AccessMode::reduce ? PrivateCopy::of(access.buffer)->replicas
+                                           : replicas_of(*access.queue);
+}
 
 } // namespace hetsched::detail

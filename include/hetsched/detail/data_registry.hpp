@@ -203,6 +203,7 @@ inline void release_record(DataRecord* record) {
   if (record->home.listed) {
     unlist(record->home);
   }
+  forget_replicas(record->replicas);
   while (auto* copy = record->home.copies) {
     record->home.copies = copy->next;
     PrivateCopy::destroy(copy);
@@ -253,6 +254,11 @@ inline void release_handle(DataRecord* record) {
       }
       break;
     }
+  }
+  try {
+    take_home(record->replicas, true);
+  } catch (Error const& lost) { // a destructor calls this: nobody to throw it to
+    std::fprintf(stderr, "%s\n", lost.what());
   }
   record->registry->forget(*record);
   auto* const whole = record->whole;

@@ -337,6 +337,7 @@ inline void merge_copies(TaskRecord& merge) {
     auto* const copy = copies;
     copies = copy->next;
     if (!merge.cancelled) {
+      take_home(copy->replicas, true);
       ops->combine(queue.base, shape, copy->elements());
     }
     PrivateCopy::destroy(copy);
@@ -368,6 +369,7 @@ template <class Host>
 void open_parts(Host& host, TaskRecord& holder) {
   bool const poisoned = holder.accesses()[0].queue->poisoned();
   auto& state = partition_of(holder);
+  take_home(replicas_of(*holder.accesses()[0].queue), true);
   // The last part's grant may lead to a join that frees `state`: take what the loop needs first.
   auto const parts = state.parts.copy();
   for (auto* part : parts) {
@@ -380,10 +382,33 @@ void open_parts(Host& host, TaskRecord& holder) {
   }
 }
 
+/// Brings all parts to host memory, where they make up the whole; false if one is lost.
+[[nodiscard]] inline bool take_parts_home(TaskRecord& join) {
+  Array<Replicas*> elsewhere;
+  for (auto& access : std::span(join.accesses(), join.access_count)) {
+    if (auto* const replicas = replicas_of(access).load(std::memory_order_acquire)) {
+      elsewhere.push_back(replicas);
+    }
+  }
+  bool whole = true;
+  if (elsewhere.size() != 0) [[unlikely]] {
+    try {
+      (*elsewhere.begin())->keeper->take_home({elsewhere.begin(), elsewhere.end()}, true);
+    } catch (Error const&) {
+      whole = false;
+    }
+    for (auto* replicas : elsewhere) {
+      replicas->keeper->forget(replicas);
+    }
+  }
+  return whole;
+}
+
 /// A join was granted all parts: the region goes on to whoever waits for it as a whole.
 template <class Host>
 void close_parts(Host& host, TaskRecord& join) {
   auto& holder = *static_cast<TaskRecord*>(static_cast<void*>(join.accesses()[0].buffer));
+  holder.failed = !take_parts_home(join);
   for (auto& access : std::span(join.accesses(), join.access_count)) {
     std::lock_guard const guard(access.queue->lock);
     holder.failed = holder.failed || access.queue->poisoned();

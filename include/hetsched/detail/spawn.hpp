@@ -80,6 +80,7 @@ struct CaptureSink {
                std::span<DataRecord* const> data);
   /// The arguments of the task added last exist.
   void (*commit)(CaptureSink& sink);
+  char const* place = "capture"; // for messages
 };
 
 /// A task that was counted turned out to be in error: it was never spawned.
@@ -120,6 +121,9 @@ public:
     }
     if constexpr (!bare) {
       fill_accesses(data, host.spawner(), core.current_domain());
+      if (core.devices() != nullptr) [[unlikely]] {
+        keep_off_small_devices(core, data);
+      }
     }
   }
 
@@ -164,6 +168,28 @@ private:
 
   static std::string culprit(TaskType const& type) {
     return "task '" + std::string(type.name) + "'";
+  }
+
+  /// A task whose data do not fit into a device is for the host.
+  [[gnu::noinline]] void keep_off_small_devices(Core const& core,
+                                                std::span<DataRecord* const> data) {
+    ArchMask const archs{task_->archs.load(std::memory_order_relaxed)};
+    if (!archs.has(ArchCUDA)) {
+      return;
+    }
+    auto const shortage = core.devices()->shortage(data);
+    if (shortage.bytes == 0) {
+      return;
+    }
+    if (!archs.has(ArchHost)) {
+      auto const& type = task_->type_of();
+      host_.recycle(*task_);
+      throw Error(ErrorCode::cannot_run,
+                  culprit(type),
+                  "its data do not fit into " + std::string(shortage.device) + ": " +
+                      std::to_string(shortage.bytes) + " bytes too many");
+    }
+    task_->archs.store(ArchMask::only(ArchHost).bits, std::memory_order_relaxed);
   }
 
   [[gnu::noinline]] void

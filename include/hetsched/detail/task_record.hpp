@@ -44,12 +44,13 @@ enum class TaskKind : std::uint8_t {
 struct TaskType {
   std::string_view name;
   TaskKind kind;
-  ArchMask archs;                            // classes with a body
-  std::span<ParameterInfo const> parameters; // data parameters, in order
-  void (*run)(void* runtime, TaskRecord& task);
-  void (*destroy_values)(void* values) noexcept;   // null: nothing to destroy
-  void (*copy_values)(void* to, void const* from); // null: cannot be copied
-  std::size_t value_bytes = 0;                     // by-value arguments
+  ArchMask archs;                                           // classes with a body
+  std::span<ParameterInfo const> parameters;                // data parameters, in order
+  void (*run)(void* runtime, TaskRecord& task);             // the body on a host core; null: none
+  void (*destroy_values)(void* values) noexcept;            // null: nothing to destroy
+  void (*copy_values)(void* to, void const* from);          // null: cannot be copied
+  void (*launch)(void* stream, TaskRecord& task) = nullptr; // the body on a GPU, in a GpuStream
+  std::size_t value_bytes = 0;                              // by-value arguments
   std::size_t value_align = 1;
   std::size_t values_at = 0;    // where they begin in a task's block
   std::size_t record_bytes = 0; // of a block without a label

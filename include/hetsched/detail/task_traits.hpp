@@ -32,11 +32,13 @@ template <class T>
   }
 }
 
-/// sizeof is asked for in the context of T, so the body must be declared before the first spawn.
+/// Asked for in the context of T, so the body must be declared before the first spawn. One that is
+/// declared and not defined counts as there, and is an error where it is used: nobody believes by
+/// mistake that there is none.
 template <class T>
-inline constexpr bool has_cpu_body = requires { sizeof(TaskBodyCPU<T>); };
+inline constexpr bool has_cpu_body = !requires { typename TaskBodyCPU<T>::hetsched_no_body; };
 template <class T>
-inline constexpr bool has_gpu_body = requires { sizeof(TaskBodyGPU<T>); };
+inline constexpr bool has_gpu_body = !requires { typename TaskBodyGPU<T>::hetsched_no_body; };
 
 template <class T>
 [[nodiscard]] constexpr ArchMask bodies_of() noexcept {
@@ -230,31 +232,56 @@ struct IsHandle<Handle<D>> : std::true_type {};
 template <class Traits>
 using HandleOf = Handle<typename DataTraits<typename Traits::Data>::Mutable>;
 
-/// The view of parameter `Traits` that access number k of a task gives.
-template <class Traits>
-[[nodiscard]] typename Traits::View make_view(TaskRecord& task, std::size_t k) noexcept {
-  using Data = DataTraits<typename Traits::Data>;
+/// The access that stands for access number k: the first of those that name its datum.
+[[nodiscard]] inline Access& first_access(TaskRecord& task, std::size_t k) noexcept {
   auto* access = task.accesses() + k;
-  auto const& queue = *access->queue;
-  auto shape = queue.data->shape;
-  void* base = queue.base;
-  shape.ld = queue.ld;
-  if constexpr (Traits::mode == AccessMode::reduce) {
-    while (access->duplicate) { // the first parameter that names the datum has the copy
-      do {
-        --access;
-      } while (access->queue != &queue);
-    }
-    base = access->buffer;
-    shape.ld = shape.rows;
+  auto const* const queue = access->queue;
+  while (access->duplicate) {
+    do {
+      --access;
+    } while (access->queue != queue);
   }
+  return *access;
+}
+
+/// The view of parameter `Traits` of a datum at `base`.
+template <class Traits>
+[[nodiscard]] typename Traits::View view_at(void* base, Shape const& shape) noexcept {
+  using Data = DataTraits<typename Traits::Data>;
   using Element = std::conditional_t<Traits::mode == AccessMode::read,
                                      typename Data::Element const,
                                      typename Data::Element>;
   return Data::view(static_cast<Element*>(base), shape);
 }
 
-/// Calls a body with the arguments of a task; bit k of Handles: data parameter k as a handle.
+/// The view of parameter `Traits` that access number k of a task gives to a body on the host.
+template <class Traits>
+[[nodiscard]] typename Traits::View make_view(TaskRecord& task, std::size_t k) noexcept {
+  auto const& queue = *task.accesses()[k].queue;
+  auto shape = queue.data->shape;
+  if constexpr (Traits::mode == AccessMode::reduce) {
+    shape.ld = shape.rows;
+    return view_at<Traits>(first_access(task, k).buffer, shape);
+  } else {
+    shape.ld = queue.ld;
+    return view_at<Traits>(queue.base, shape);
+  }
+}
+
+/// The same for a body on a device, where data are densely packed.
+template <class Traits, class Stream>
+[[nodiscard]] typename Traits::View
+make_device_view(Stream const& stream, TaskRecord& task, std::size_t k) noexcept {
+  using Element = typename DataTraits<typename Traits::Data>::Element;
+  static_assert(std::is_trivially_copyable_v<Element>,
+                "hetsched: a task with a TaskBodyGPU needs data of trivially copyable elements");
+  auto shape = task.accesses()[k].queue->data->shape;
+  shape.ld = shape.rows;
+  return view_at<Traits>(stream.place(k), shape);
+}
+
+/// Calls a body with the arguments of a task; bit k of Handles: data parameter k as a handle. Rt is
+/// what the body may take first: the runtime, or, of a body for devices, a GpuStream.
 template <class Rt, class T, class Body, bool WithRuntime, unsigned Handles>
 struct BodyCall {
   using S = SignatureOf<T>;
@@ -280,10 +307,12 @@ struct BodyCall {
   static constexpr bool fits = invocable(std::make_index_sequence<S::count>{});
 
   template <std::size_t I>
-  static Argument<I> argument(TaskRecord& task) {
+  static Argument<I> argument([[maybe_unused]] Rt& runtime, TaskRecord& task) {
     using Traits = typename S::template At<I>;
     if constexpr (Traits::is_value) {
       return S::template value<I>(S::values_of(task));
+    } else if constexpr (std::is_same_v<Rt, GpuStream>) {
+      return make_device_view<Traits>(runtime, task, S::template data_index<I>);
     } else if constexpr (as_handle<I>) {
       auto* const record = task.accesses()[S::template data_index<I>].queue->data;
       acquire_handle(record);
@@ -298,9 +327,9 @@ struct BodyCall {
     (void)runtime;
     Body body{};
     if constexpr (WithRuntime) {
-      body(runtime, argument<I>(task)...);
+      body(runtime, argument<I>(runtime, task)...);
     } else {
-      body(argument<I>(task)...);
+      body(argument<I>(runtime, task)...);
     }
   }
 

@@ -6,7 +6,9 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/array.hpp>
 #include <hetsched/detail/assert.hpp>
+#include <hetsched/detail/cache_kind.hpp>
 #include <hetsched/detail/dataflow.hpp>
+#include <hetsched/detail/devices.hpp>
 #include <hetsched/detail/failures.hpp>
 #include <hetsched/detail/parking.hpp>
 #include <hetsched/detail/thread_context.hpp>
@@ -39,7 +41,7 @@ enum class Seat : std::uint8_t { free, spawning, taken, wanted };
 /// Runs tasks on P workers: P - 1 threads, and seat 0, which whichever outside thread waits in a
 /// sync sits in ("the thread that waits works"). Outside threads also borrow the seat for the
 /// length of a spawn. Everything here may be called from any thread.
-template <class Scheduler, class PerfModel>
+template <class Scheduler, class Cache, class PerfModel>
 class ThreadCore {
 public:
   using Context = ThreadContext<ThreadCore>;
@@ -48,20 +50,17 @@ public:
   /// nothing.
   template <class... Knobs>
   ThreadCore(Config const& config, void* runtime, Knobs const&... knobs)
-      : runtime_(runtime), placement_(place_workers(config)),
-        infos_(static_cast<std::size_t>(placement_.workers),
-               [this](std::size_t w) {
-                 auto const worker = static_cast<std::int32_t>(w);
-                 return WorkerInfo{
-                     WorkerId{worker}, ArchHost, host_node, placement_.cpu_of(worker)};
-               }),
+      : runtime_(runtime), devices_(open_devices(config, cache_kind<Cache>)),
+        placement_(place_workers(config, device_count())),
+        infos_(static_cast<std::size_t>(placement_.workers + device_count()),
+               [this](std::size_t w) { return info_of(static_cast<std::int32_t>(w)); }),
         workers_(infos_.size(),
                  [&](std::size_t w) {
                    RandomStream seeds(config.seed.value_or(1) + 1000003U * (w + 1));
                    return ThreadWorker(
                        this, infos_[w], depot_, seeds.next(), config.timing.value_or(false));
                  }),
-        scheduler_(make_scheduler(workers(), knobs...)), parking_(placement_.workers),
+        scheduler_(make_scheduler(workers(), knobs...)), parking_(static_cast<int>(infos_.size())),
         max_live_(config.max_live_tasks.value_or(0)), timing_(config.timing.value_or(false)),
         outside_pool_(depot_), outside_random_(config.seed.value_or(1)) {
     try {
@@ -92,7 +91,12 @@ public:
     return {infos_.data(), infos_.size()};
   }
 
-  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return {&node_, 1}; }
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept {
+    return devices_ ? devices_->nodes() : std::span(&node_, 1);
+  }
+
+  /// Null without devices.
+  [[nodiscard]] Devices* devices() const noexcept { return devices_.get(); }
 
   [[nodiscard]] Instant clock() const { return {monotonic_ns() - start_ns_}; }
 
@@ -179,6 +183,17 @@ public:
   /// `scope` only (null: anything).
   std::exception_ptr await_data(AccessQueue& queue, TaskRecord* scope);
 
+  /// With devices: waits until host memory holds the data of a domain (null: none), and what
+  /// `task`, the current one, declared: its body may use it again.
+  void take_all_home(Domain const* domain, TaskRecord* task) {
+    if (task != nullptr) {
+      devices_->acquire_on_host(*task, true);
+    }
+    if (domain != nullptr) {
+      devices_->take_all_home(*domain);
+    }
+  }
+
   void prepare(TaskGraph const& graph) {
     if constexpr (has_prepare<Scheduler, Context>) {
       Context const ctx(*this);
@@ -251,6 +266,19 @@ private:
     return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
   }
 
+  [[nodiscard]] int device_count() const noexcept {
+    return devices_ ? static_cast<int>(devices_->nodes().size()) - 1 : 0;
+  }
+
+  /// Workers of cores come first, then one for each device.
+  [[nodiscard]] WorkerInfo info_of(std::int32_t worker) const {
+    auto const device = worker - placement_.workers;
+    if (device < 0) {
+      return {WorkerId{worker}, ArchHost, host_node, placement_.cpu_of(worker)};
+    }
+    return {WorkerId{worker}, ArchCUDA, NodeId{device + 1}, placement_.cpu_of_device(device)};
+  }
+
   static ArchMask archs_of(FixedArray<WorkerInfo> const& infos) noexcept {
     ArchMask archs;
     for (auto const& info : infos) {
@@ -288,6 +316,10 @@ private:
     auto& core = *static_cast<ThreadCore*>(worker.core);
     bind_this_thread(worker.info.cpu);
     ThreadStateGuard const state({&core, &worker, nullptr, nullptr, nullptr});
+    if (worker.drives_device()) {
+      core.work_on_device(worker);
+      return nullptr;
+    }
     core.work_until(worker,
                     Until([&core] { return core.stopping_.load(std::memory_order_seq_cst); }));
     return nullptr;
@@ -309,8 +341,9 @@ private:
   bool is_to_be_skipped(TaskRecord& task);
   void run_body(ThreadWorker& worker, TaskRecord& task);
   void call_body(ThreadWorker& worker, TaskRecord& task);
+  bool acquire_on_host(ThreadWorker& worker, TaskRecord& task);
   Duration call_body_measured(ThreadWorker& worker, TaskRecord& task);
-  void fail(ThreadWorker& worker, TaskRecord& task);
+  void fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr error);
   void pass_up(TaskRecord const& task, Owned<Failure> failure);
   void finish_body(ThreadWorker& worker, TaskRecord& task);
   bool settle_children(TaskRecord& task);
@@ -322,6 +355,11 @@ private:
   void finish_parent(ThreadWorker& worker, TaskRecord& task);
   void leave_group(GroupState& group);
   TaskRecord* tell_parent(ThreadWorker& worker, TaskRecord& parent);
+
+  // driving devices: thread_engine_device.hpp
+  class LaunchSite;
+  void work_on_device(ThreadWorker& worker);
+  void commit(ThreadWorker& worker, DeviceWindow& window, TaskId id);
 
   // waiting and waking: thread_engine_wait.hpp
   template <class Done>
@@ -348,6 +386,7 @@ private:
   void notify_outside();
 
   void* const runtime_;
+  Owned<Devices> const devices_; // null: none
   Placement const placement_;
   FixedArray<WorkerInfo> const infos_;
   ArchMask const present_ = archs_of(infos_);
@@ -389,6 +428,7 @@ private:
 
 } // namespace hetsched::detail
 
+#include <hetsched/detail/thread_engine_device.hpp>
 #include <hetsched/detail/thread_engine_host.hpp>
 #include <hetsched/detail/thread_engine_report.hpp>
 #include <hetsched/detail/thread_engine_run.hpp>

@@ -9,8 +9,8 @@ namespace hetsched::detail {
 /// What a thread does for the engine with tasks that have no data: makes them, hands them to the
 /// scheduler at once, recycles them. Belongs to one thread and one call. Its address goes nowhere,
 /// so it lives in registers; that is why `Host` is another class.
-template <class S, class P>
-class ThreadCore<S, P>::BareHost {
+template <class S, class C, class P>
+class ThreadCore<S, C, P>::BareHost {
 public:
   /// `worker` is null for an outside thread without the seat; `spawner` is the task, if any, whose
   /// children are being made.
@@ -142,8 +142,8 @@ protected:
 
 /// A thread acting for the dataflow layer: hands ready tasks to the scheduler, at once when
 /// spawned, in batches when activated by a completion. Belongs to one thread and one call.
-template <class S, class P>
-class ThreadCore<S, P>::Host : public BareHost {
+template <class S, class C, class P>
+class ThreadCore<S, C, P>::Host : public BareHost {
 public:
   enum class Origin : bool { spawned, activated };
 
@@ -224,7 +224,7 @@ private:
   /// makes up for it if the worker leaves without taking any.
   void wake_activated(Wake wake, std::span<TaskId const> tasks) {
     for (auto const id : tasks) {
-      if (wake.is_any() && worker_ != nullptr && !worker_->owed_wake &&
+      if (wake.is_any() && worker_ != nullptr && !worker_->owed_wake && !worker_->drives_device() &&
           core_.can_run(*TaskRecord::from(id), worker_->info.id)) {
         worker_->owed_wake = id;
       } else {
@@ -240,8 +240,8 @@ private:
 
 /// The calling thread as a spawner: a worker of this runtime, or an outsider that borrows seat 0
 /// for as long as this lives if it is free, or else an outsider without it.
-template <class S, class P>
-class ThreadCore<S, P>::SpawnSeat {
+template <class S, class C, class P>
+class ThreadCore<S, C, P>::SpawnSeat {
 public:
   [[gnu::always_inline]] explicit SpawnSeat(ThreadCore& core)
       : core_(core), seated_(this_thread.core != &core && core.try_seat(Seat::spawning)),
@@ -268,8 +268,8 @@ private:
 };
 
 /// A seat and a host in it.
-template <class S, class P>
-class ThreadCore<S, P>::Spawner {
+template <class S, class C, class P>
+class ThreadCore<S, C, P>::Spawner {
 public:
   explicit Spawner(ThreadCore& core)
       : seat_(core), host_(core, seat_.worker(), core.current_task(), Host::Origin::spawned) {}

@@ -40,8 +40,8 @@ template <class Workers>
   return types;
 }
 
-template <class S, class P>
-Stats ThreadCore<S, P>::stats() const {
+template <class S, class C, class P>
+Stats ThreadCore<S, C, P>::stats() const {
   std::lock_guard const guard(stats_mutex_);
   auto stats = raw_stats();
   auto subtract = [](auto& value, auto const& base) { value = value - base; };
@@ -58,11 +58,22 @@ Stats ThreadCore<S, P>::stats() const {
     subtract(stats.workers[w].steals, stats_base_.workers[w].steals);
     subtract(stats.workers[w].idle, stats_base_.workers[w].idle);
   }
+  for (std::size_t d = 0; d < stats_base_.devices.size(); ++d) {
+    auto& device = stats.devices[d];
+    auto const& base = stats_base_.devices[d];
+    subtract(device.hits, base.hits);
+    subtract(device.misses, base.misses);
+    subtract(device.evictions_clean, base.evictions_clean);
+    subtract(device.evictions_dirty, base.evictions_dirty);
+    subtract(device.bytes_from_host, base.bytes_from_host);
+    subtract(device.bytes_to_host, base.bytes_to_host);
+    subtract(device.bytes_from_peers, base.bytes_from_peers);
+  }
   return stats;
 }
 
-template <class S, class P>
-Stats ThreadCore<S, P>::raw_stats() const {
+template <class S, class C, class P>
+Stats ThreadCore<S, C, P>::raw_stats() const {
   Stats stats;
   for (auto const& worker : workers_) {
     Duration const idle{static_cast<std::int64_t>(worker.idle_ns.get())};
@@ -79,11 +90,14 @@ Stats ThreadCore<S, P>::raw_stats() const {
   stats.cancelled = sum(&ThreadWorker::cancelled);
   stats.elapsed = {clock().ns};
   stats.types = merge_times(workers_);
+  if (devices_) {
+    devices_->add_to(stats);
+  }
   return stats;
 }
 
-template <class S, class P>
-void ThreadCore<S, P>::reset_stats() {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::reset_stats() {
   std::lock_guard const guard(stats_mutex_);
   for (auto& worker : workers_) {
     worker.times.clear();
@@ -92,17 +106,17 @@ void ThreadCore<S, P>::reset_stats() {
   stats_base_ = raw_stats();
 }
 
-template <class S, class P>
-std::string ThreadCore<S, P>::dump(DataRegistry& registry) const {
+template <class S, class C, class P>
+std::string ThreadCore<S, C, P>::dump(DataRegistry& registry) const {
   std::string text;
   auto line = [&](char const* format, auto... arguments) {
     char buffer[256];
     std::snprintf(buffer, sizeof buffer, format, arguments...);
     text.append(buffer).append("\n");
   };
-  line("hetsched: %llu tasks live, %d workers",
+  line("hetsched: %llu tasks live, %zu workers",
        static_cast<unsigned long long>(live()),
-       placement_.workers);
+       infos_.size());
   for (auto const& worker : workers_) {
     auto const id = worker.info.id;
     auto const* const task = worker.running.load(std::memory_order_acquire);

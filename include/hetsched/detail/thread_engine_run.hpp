@@ -6,8 +6,8 @@
 
 namespace hetsched::detail {
 
-template <class S, class P>
-inline TaskId ThreadCore<S, P>::take(ThreadWorker& worker) {
+template <class S, class C, class P>
+inline TaskId ThreadCore<S, C, P>::take(ThreadWorker& worker) {
   Context const ctx(*this);
   auto const id = worker.info.id;
   auto task = locked([&] { return scheduler_.pop(ctx, id); });
@@ -26,8 +26,8 @@ inline TaskId ThreadCore<S, P>::take(ThreadWorker& worker) {
   return task;
 }
 
-template <class S, class P>
-[[gnu::noinline]] TaskId ThreadCore<S, P>::steal([[maybe_unused]] ThreadWorker& worker) {
+template <class S, class C, class P>
+[[gnu::noinline]] TaskId ThreadCore<S, C, P>::steal([[maybe_unused]] ThreadWorker& worker) {
   if constexpr (has_steal<S, Context>) {
     // A theft from a queue whose owner is at work takes the cache lines of the queue and of the
     // task away from it, and the owner fetches them back: it loses about what the theft takes. For
@@ -58,15 +58,15 @@ template <class S, class P>
   }
 }
 
-template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::execute(ThreadWorker& worker, TaskId id) {
+template <class S, class C, class P>
+[[gnu::noinline]] void ThreadCore<S, C, P>::execute(ThreadWorker& worker, TaskId id) {
   execute_inline(worker, id);
 }
 
 /// `execute` for the loop that nested tasks pass through.
-template <class S, class P>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::execute_inline(ThreadWorker& worker,
-                                                                    TaskId id) {
+template <class S, class C, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::execute_inline(ThreadWorker& worker,
+                                                                       TaskId id) {
   auto& task = *TaskRecord::from(id);
   HETSCHED_ASSERT(task.id() == id && task.state.load() == TaskState::ready,
                   "scheduler gave a task twice, or one that it was not given");
@@ -87,8 +87,8 @@ template <class S, class P>
 }
 
 /// Whether the task's group was cancelled, or a task failed that should have written its data.
-template <class S, class P>
-[[gnu::noinline]] bool ThreadCore<S, P>::is_to_be_skipped(TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::noinline]] bool ThreadCore<S, C, P>::is_to_be_skipped(TaskRecord& task) {
   bool const skipped =
       task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed);
   task.failed = !skipped && failed_.load(std::memory_order_relaxed) && needs_poisoned(task);
@@ -96,11 +96,14 @@ template <class S, class P>
   return task.cancelled && task.type_of().kind != TaskKind::merge;
 }
 
-template <class S, class P>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::run_body(ThreadWorker& worker,
-                                                              TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::run_body(ThreadWorker& worker,
+                                                                 TaskRecord& task) {
   if (task.type_of().reduces) [[unlikely]] {
     lease_copies(task);
+  }
+  if (devices_ && task.access_count != 0 && !acquire_on_host(worker, task)) [[unlikely]] {
+    return;
   }
   if constexpr (has_prologue<S, Context>) {
     Context const ctx(*this);
@@ -118,19 +121,31 @@ template <class S, class P>
   }
 }
 
-template <class S, class P>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::call_body(ThreadWorker& worker,
-                                                               TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::call_body(ThreadWorker& worker,
+                                                                  TaskRecord& task) {
   try {
     task.type_of().run(runtime_, task);
   } catch (...) {
-    fail(worker, task);
+    fail(worker, task, std::current_exception());
   }
 }
 
-template <class S, class P>
-[[gnu::noinline]] Duration ThreadCore<S, P>::call_body_measured(ThreadWorker& worker,
-                                                                TaskRecord& task) {
+/// Brings what the task needs to host memory; false if it failed for that.
+template <class S, class C, class P>
+[[gnu::noinline]] bool ThreadCore<S, C, P>::acquire_on_host(ThreadWorker& worker,
+                                                            TaskRecord& task) {
+  try {
+    devices_->acquire_on_host(task, false);
+  } catch (...) {
+    fail(worker, task, std::current_exception());
+  }
+  return !task.failed;
+}
+
+template <class S, class C, class P>
+[[gnu::noinline]] Duration ThreadCore<S, C, P>::call_body_measured(ThreadWorker& worker,
+                                                                   TaskRecord& task) {
   worker.clocked = timing_; // not for the sake of a theft, what may run inside this body
   auto const begin = clock();
   if constexpr (P::measures) {
@@ -150,21 +165,20 @@ template <class S, class P>
   return time;
 }
 
-/// Called in the handler of the exception that ended the body.
-template <class S, class P>
-void ThreadCore<S, P>::fail(ThreadWorker& worker, TaskRecord& task) {
+/// `error` ended the body.
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr error) {
   failed_.store(true, std::memory_order_relaxed); // before any data are marked: ordered as they are
   task.failed = true;
   worker.failed.add();
   pass_up(task,
-          failure_log_.add(std::current_exception(),
-                           std::string(task.type_of().name),
-                           std::string(task.label_text())));
+          failure_log_.add(
+              std::move(error), std::string(task.type_of().name), std::string(task.label_text())));
 }
 
 /// Hands a task's failure to whoever syncs on it: its group, else its parent's domain.
-template <class S, class P>
-void ThreadCore<S, P>::pass_up(TaskRecord const& task, Owned<Failure> failure) {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::pass_up(TaskRecord const& task, Owned<Failure> failure) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto& slot = task.group != nullptr ? task.group->failure
                : parent != nullptr   ? children_domain(*parent).failure
@@ -173,9 +187,9 @@ void ThreadCore<S, P>::pass_up(TaskRecord const& task, Owned<Failure> failure) {
 }
 
 /// The body has returned: completes the task, unless children are left; then the last of them does.
-template <class S, class P>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::finish_body(ThreadWorker& worker,
-                                                                 TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::finish_body(ThreadWorker& worker,
+                                                                    TaskRecord& task) {
   if (!task.never_shared_children() || task.domain.load(std::memory_order_acquire) != nullptr)
       [[unlikely]] {
     finish_parent(worker, task);
@@ -185,8 +199,8 @@ template <class S, class P>
 }
 
 /// `finish_body` of a task with children that are not complete, or that named data or failed.
-template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::finish_parent(ThreadWorker& worker, TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::noinline]] void ThreadCore<S, C, P>::finish_parent(ThreadWorker& worker, TaskRecord& task) {
   if (task.domain.load(std::memory_order_acquire) != nullptr) {
     merge_children(worker, task);
   }
@@ -197,8 +211,8 @@ template <class S, class P>
 
 /// At the end of a body: whether no child is left. If some are, the last of them completes the
 /// task.
-template <class S, class P>
-bool ThreadCore<S, P>::settle_children(TaskRecord& task) {
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::settle_children(TaskRecord& task) {
   auto const change = task.unpublished_children - TaskRecord::body_bias;
   bool const left = task.children_left() != 0;
   task.unpublished_children = 0;
@@ -213,8 +227,8 @@ bool ThreadCore<S, P>::settle_children(TaskRecord& task) {
 }
 
 /// Completes a task, its parent if that completes too, and so on.
-template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::complete_all(ThreadWorker& worker, TaskRecord* task) {
+template <class S, class C, class P>
+[[gnu::noinline]] void ThreadCore<S, C, P>::complete_all(ThreadWorker& worker, TaskRecord* task) {
   while (task != nullptr) {
     task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // as free records have
     if (task->domain.load(std::memory_order_acquire) != nullptr) {
@@ -226,16 +240,16 @@ template <class S, class P>
 
 /// Inserts the merges of what the children of a task, which this thread executes, contributed; how
 /// many.
-template <class S, class P>
-[[gnu::noinline]] int ThreadCore<S, P>::merge_children(ThreadWorker& worker, TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::noinline]] int ThreadCore<S, C, P>::merge_children(ThreadWorker& worker, TaskRecord& task) {
   Host host(*this, &worker, &task, Host::Origin::spawned);
   return merge_all(host, *task.domain.load(std::memory_order_acquire));
 }
 
 /// Releases the task's data, tells its group and parent. Returns the parent if that completes too.
-template <class S, class P>
-[[gnu::always_inline]] inline TaskRecord* ThreadCore<S, P>::complete(ThreadWorker& worker,
-                                                                     TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::always_inline]] inline TaskRecord* ThreadCore<S, C, P>::complete(ThreadWorker& worker,
+                                                                        TaskRecord& task) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto* const group = task.group;
   if (!task.type_of().leaves_none) {
@@ -258,8 +272,8 @@ template <class S, class P>
 }
 
 /// The task and its children are done with its domain.
-template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::close_domain(TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::noinline]] void ThreadCore<S, C, P>::close_domain(TaskRecord& task) {
   auto* const domain = task.domain.load(std::memory_order_relaxed);
   if (auto failure = domain->failure.take()) { // of a child, not asked for by any sync
     task.failed = true;
@@ -270,8 +284,9 @@ template <class S, class P>
   release_domain(domain);
 }
 
-template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::release_arguments(ThreadWorker& worker, TaskRecord& task) {
+template <class S, class C, class P>
+[[gnu::noinline]] void ThreadCore<S, C, P>::release_arguments(ThreadWorker& worker,
+                                                              TaskRecord& task) {
   if (task.access_count != 0) {
     Host host(*this, &worker, nullptr, Host::Origin::activated);
     release_accesses(host, task);
@@ -282,8 +297,8 @@ template <class S, class P>
 }
 
 /// A task of the group is complete.
-template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::leave_group(GroupState& group) {
+template <class S, class C, class P>
+[[gnu::noinline]] void ThreadCore<S, C, P>::leave_group(GroupState& group) {
   auto const before = group.state.fetch_sub(1, std::memory_order_acq_rel);
   if (before == GroupState::one_waiter * (before >> 32U) + 1 && before > 1) {
     wake_all(WakeReason::condition);
@@ -293,9 +308,9 @@ template <class S, class P>
 
 /// A child of a task whose body is not the innermost of this thread is complete. Returns the parent
 /// if that completes too.
-template <class S, class P>
-[[gnu::noinline]] TaskRecord* ThreadCore<S, P>::tell_parent(ThreadWorker& worker,
-                                                            TaskRecord& parent) {
+template <class S, class C, class P>
+[[gnu::noinline]] TaskRecord* ThreadCore<S, C, P>::tell_parent(ThreadWorker& worker,
+                                                               TaskRecord& parent) {
   WorkerId const waiter{parent.worker.load(std::memory_order_relaxed)};
   auto const left = parent.children.fetch_sub(1, std::memory_order_acq_rel) - 1;
   if (left == 0) {

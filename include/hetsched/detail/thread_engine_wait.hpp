@@ -11,9 +11,10 @@ namespace hetsched::detail {
 
 /// Runs tasks until `done()`; the loop of every worker and of every thread that waits in a seat
 /// (Lima et al. 2015, algorithm 1).
-template <class S, class P>
+template <class S, class C, class P>
 template <class Done>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::work_until(ThreadWorker& worker, Done&& done) {
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::work_until(ThreadWorker& worker,
+                                                                   Done&& done) {
   for (;;) {
     if constexpr (!std::decay_t<Done>::only_when_idle) {
       if (done()) {
@@ -44,9 +45,9 @@ template <class Done>
 }
 
 /// Spins briefly, then sleeps, until there is a task or `done()`. Measures the idle time.
-template <class S, class P>
+template <class S, class C, class P>
 template <class Done>
-TaskId ThreadCore<S, P>::find_task(ThreadWorker& worker, Done& done) {
+TaskId ThreadCore<S, C, P>::find_task(ThreadWorker& worker, Done& done) {
   // Spinning as long as a wake-up costs bounds the loss to twice the optimum; a sleep and wake-up
   // took 5 to 10 us on a 2-core EPYC VM, 100 polls of empty queues about as long. A poll of long
   // queues full of what may not run here takes longer.
@@ -95,8 +96,8 @@ TaskId ThreadCore<S, P>::find_task(ThreadWorker& worker, Done& done) {
 /// The last look before sleep, at what nobody is told of otherwise: that everything is complete,
 /// and that all workers sleep although nested tasks wait (their children are in queues that only
 /// workers with another scope look into): then the nesting rule is lifted for a moment.
-template <class S, class P>
-void ThreadCore<S, P>::before_sleep() {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::before_sleep() {
   // This RMW orders the counters of this worker against drain's look at them: whoever comes second
   // in its modification order sees the other.
   sleep_events_.fetch_add(1, std::memory_order_acq_rel);
@@ -108,7 +109,7 @@ void ThreadCore<S, P>::before_sleep() {
     bool const vacant = seat_.load(std::memory_order_seq_cst) == Seat::free;
     if (nested_waiters_.load(std::memory_order_seq_cst) > 0 &&
         !scopes_lifted_.load(std::memory_order_seq_cst) &&
-        parking_.count_asleep() + (vacant ? 1 : 0) == placement_.workers) {
+        parking_.count_asleep() + (vacant ? 1 : 0) == static_cast<int>(infos_.size())) {
       scopes_lifted_.store(true, std::memory_order_seq_cst);
       wake_all(WakeReason::task);
     }
@@ -117,9 +118,9 @@ void ThreadCore<S, P>::before_sleep() {
 
 /// Waits for `done()`, working meanwhile: inside a task on descendants of `scope` only (null: on
 /// anything).
-template <class S, class P>
+template <class S, class C, class P>
 template <class Done>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::wait(TaskRecord* scope, Done&& done) {
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::wait(TaskRecord* scope, Done&& done) {
   if (done()) {
     return;
   }
@@ -132,17 +133,17 @@ template <class Done>
   }
 }
 
-template <class S, class P>
+template <class S, class C, class P>
 template <class Done>
-[[gnu::noinline]] void ThreadCore<S, P>::wait_uncaptured(TaskRecord* scope, Done& done) {
+[[gnu::noinline]] void ThreadCore<S, C, P>::wait_uncaptured(TaskRecord* scope, Done& done) {
   ThreadStateGuard const state({this, this_thread.worker, this_thread.task, nullptr, nullptr});
   wait_inside(scope, done);
 }
 
 /// A worker waits.
-template <class S, class P>
+template <class S, class C, class P>
 template <class Done>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::wait_inside(TaskRecord* scope, Done& done) {
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::wait_inside(TaskRecord* scope, Done& done) {
   auto& worker = *this_thread.worker;
   auto* const outer = worker.scope.load(std::memory_order_relaxed);
   worker.scope.store(scope, std::memory_order_relaxed);
@@ -157,9 +158,9 @@ template <class Done>
 }
 
 /// An outside thread waits: in the seat if it can have it, else asleep.
-template <class S, class P>
+template <class S, class C, class P>
 template <class Done>
-void ThreadCore<S, P>::wait_outside(Done& done) {
+void ThreadCore<S, C, P>::wait_outside(Done& done) {
   outside_waiters_.fetch_add(1, std::memory_order_acq_rel);
   for (;;) {
     auto const events = outside_events_.load(std::memory_order_acquire);
@@ -188,15 +189,15 @@ void ThreadCore<S, P>::wait_outside(Done& done) {
   outside_waiters_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-template <class S, class P>
-bool ThreadCore<S, P>::try_seat(Seat how) noexcept {
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::try_seat(Seat how) noexcept {
   auto free = Seat::free; // acquire pairs with leave_seat
   return seat_.load(std::memory_order_relaxed) == Seat::free &&
          seat_.compare_exchange_strong(free, how, std::memory_order_acquire);
 }
 
-template <class S, class P>
-inline void ThreadCore<S, P>::leave_seat() {
+template <class S, class C, class P>
+inline void ThreadCore<S, C, P>::leave_seat() {
   if (seat_.load(std::memory_order_relaxed) == Seat::spawning) { // nobody else changes that
     seat_.store(Seat::free, std::memory_order_release);
   } else if (seat_.exchange(Seat::free, std::memory_order_acq_rel) == Seat::wanted) {
@@ -204,8 +205,8 @@ inline void ThreadCore<S, P>::leave_seat() {
   }
 }
 
-template <class S, class P>
-void ThreadCore<S, P>::drain() {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::drain() {
   drain_waiters_.fetch_add(1, std::memory_order_seq_cst);
   int merges = 0;
   do {
@@ -216,24 +217,24 @@ void ThreadCore<S, P>::drain() {
   drain_waiters_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-template <class S, class P>
-void ThreadCore<S, P>::await_children(TaskRecord& task) {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::await_children(TaskRecord& task) {
   do {
     wait(&task, ChildrenDone{{}, &task});
   } while (task.domain.load(std::memory_order_acquire) != nullptr &&
            merge_children(*this_thread.worker, task) != 0);
 }
 
-template <class S, class P>
-void ThreadCore<S, P>::await_group(GroupState& group) {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::await_group(GroupState& group) {
   group.state.fetch_add(GroupState::one_waiter, std::memory_order_acq_rel);
   // Members need not descend from the waiting task: it may run anything.
   wait(nullptr, Until([&group] { return group.empty(); }));
   group.state.fetch_sub(GroupState::one_waiter, std::memory_order_acq_rel);
 }
 
-template <class S, class P>
-std::exception_ptr ThreadCore<S, P>::await_data(AccessQueue& queue, TaskRecord* scope) {
+template <class S, class C, class P>
+std::exception_ptr ThreadCore<S, C, P>::await_data(AccessQueue& queue, TaskRecord* scope) {
   static constexpr TaskType wait_type{
       "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr};
 
@@ -256,6 +257,11 @@ std::exception_ptr ThreadCore<S, P>::await_data(AccessQueue& queue, TaskRecord* 
          return waiter.task.state.load(std::memory_order_acquire) == TaskState::running;
        }));
   std::exception_ptr error;
+  try {
+    take_home(replicas_of(queue), true);
+  } catch (...) { // lost with its device
+    error = std::current_exception();
+  }
   if (queue.poisoned()) {
     error = queue.domain->failure.peek();
     if (error == nullptr) { // a group has it, or another thread's sync took it
@@ -270,8 +276,8 @@ std::exception_ptr ThreadCore<S, P>::await_data(AccessQueue& queue, TaskRecord* 
 
 /// Spawning has gone too far ahead: runs tasks, or waits for others to. Looks every few spawns
 /// only.
-template <class S, class P>
-void ThreadCore<S, P>::throttle(ThreadWorker* worker) {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::throttle(ThreadWorker* worker) {
   constexpr std::uint32_t interval = 16;
   if (worker != nullptr && ++worker->spawns_since_check < interval) {
     return;
@@ -320,8 +326,8 @@ void ThreadCore<S, P>::throttle(ThreadWorker* worker) {
 /// In the seat, outside any task: runs one task if there is any (true). If not, and `patient`,
 /// sleeps a little: as an announced sleeper, for the others may wait for the nesting rule to be
 /// lifted.
-template <class S, class P>
-bool ThreadCore<S, P>::work_outside(bool patient) {
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::work_outside(bool patient) {
   auto& worker = workers_[0];
   ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
   if (auto const task = take(worker)) {
@@ -340,20 +346,20 @@ bool ThreadCore<S, P>::work_outside(bool patient) {
 
 /// Whether all tasks are complete. Completions are read first: both counts only grow, and none
 /// completes that was not spawned, so equality proves that all had completed at the first reading.
-template <class S, class P>
-bool ThreadCore<S, P>::quiescent() const noexcept {
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::quiescent() const noexcept {
   auto const completed = completed_total();
   return spawned_total() == completed;
 }
 
-template <class S, class P>
-std::uint64_t ThreadCore<S, P>::live() const noexcept {
+template <class S, class C, class P>
+std::uint64_t ThreadCore<S, C, P>::live() const noexcept {
   auto const completed = completed_total();
   return spawned_total() - completed;
 }
 
-template <class S, class P>
-[[gnu::always_inline]] inline void ThreadCore<S, P>::apply(Wake wake, TaskId task) {
+template <class S, class C, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::apply(Wake wake, TaskId task) {
   if (wake.is_any()) {
     if (parking_.any_asleep()) {
       wake_for(task);
@@ -364,15 +370,15 @@ template <class S, class P>
 }
 
 /// Wakes one sleeper that can run the task, if there is any.
-template <class S, class P>
-[[gnu::noinline]] void ThreadCore<S, P>::wake_for(TaskId task) {
+template <class S, class C, class P>
+[[gnu::noinline]] void ThreadCore<S, C, P>::wake_for(TaskId task) {
   parking_.find_asleep([&](WorkerId worker) {
     return can_run(*TaskRecord::from(task), worker) && parking_.unpark(worker, WakeReason::task);
   });
 }
 
-template <class S, class P>
-void ThreadCore<S, P>::wake_all(WakeReason reason) {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::wake_all(WakeReason reason) {
   parking_.find_asleep([&](WorkerId worker) {
     parking_.unpark(worker, reason);
     return false;
@@ -380,8 +386,8 @@ void ThreadCore<S, P>::wake_all(WakeReason reason) {
 }
 
 /// Tells outside threads asleep in wait_outside to look at their conditions again.
-template <class S, class P>
-void ThreadCore<S, P>::notify_outside() {
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::notify_outside() {
   // An RMW, so that it is ordered with the waiter's own: one of the two sees the other.
   if (outside_waiters_.fetch_add(0, std::memory_order_acq_rel) > 0) {
     outside_events_.fetch_add(1, std::memory_order_acq_rel);

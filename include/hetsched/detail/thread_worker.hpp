@@ -129,6 +129,8 @@ struct alignas(64) ThreadWorker {
       void* its_core, WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed, bool timing)
       : core(its_core), info(worker), pool(depot), random(seed), clocked(timing) {}
 
+  [[nodiscard]] bool drives_device() const noexcept { return info.node != host_node; }
+
   void* const core;
   WorkerInfo const info;
   TaskPool pool;

@@ -113,6 +113,12 @@ struct Placement {
   [[nodiscard]] int cpu_of(int worker) const {
     return bind ? places[static_cast<std::size_t>(worker) % places.size()] : -1;
   }
+
+  /// The core of the worker that drives a device: one that no other worker has, or -1.
+  [[nodiscard]] int cpu_of_device(int device) const {
+    auto const place = static_cast<std::size_t>(workers + device);
+    return bind && place < places.size() ? places[place] : -1;
+  }
 };
 
 /// Throws Error(bad_config) if this process may not use one of the cores.
@@ -130,7 +136,9 @@ inline void check_places(std::vector<int> const& places) {
   }
 }
 
-[[nodiscard]] inline Placement place_workers(Config const& config) {
+/// `devices`: how many have a worker of their own, for which one core each is left if there are
+/// enough (Lima et al. 2015, sec. 3.4.2).
+[[nodiscard]] inline Placement place_workers(Config const& config, int devices) {
   Placement placement;
   placement.places = config.places.empty() ? usable_places() : config.places;
   check_places(placement.places);
@@ -138,7 +146,7 @@ inline void check_places(std::vector<int> const& places) {
   if (int const quota = cgroup_cpus(); quota > 0) {
     available = std::min(available, quota);
   }
-  placement.workers = config.cpus.value_or(available);
+  placement.workers = config.cpus.value_or(std::max(1, available - devices));
   if (placement.workers > available) {
     static bool const warned = [&] {
       std::fprintf(stderr,

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+#include "device_set.hpp"
+
+#include <hetsched/detail/data_registry.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace hetsched::detail {
+namespace {
+
+/// How many CUDA devices there are; without a driver none, and a line that says so, once.
+int count_cuda_devices() {
+  int count = 0;
+  if (hetsched_cuda_driver()->count(&count) != hs_ok) {
+    static bool const told = [] {
+      std::fprintf(
+          stderr, "hetsched: no CUDA device is used: %s\n", hetsched_cuda_driver()->last_error());
+      return true;
+    }();
+    (void)told;
+    return 0;
+  }
+  return count;
+}
+
+hs_driver const& driver_of(DeviceChoice const& choice) {
+  return choice.driver == "cuda" ? *hetsched_cuda_driver() : *hetsched_emulated_driver();
+}
+
+} // namespace
+
+DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
+                     int window_length,
+                     int compute_streams,
+                     CacheKind const& cache) {
+  std::vector<std::size_t> capacities;
+  infos_.push_back({host_node, 0});
+  for (auto const& choice : choices) {
+    NodeId const node{static_cast<std::int32_t>(devices_.size()) + 1};
+    devices_.push_back(
+        std::make_unique<OpenDevice>(driver_of(choice), choice, node, compute_streams));
+    auto& device = *devices_.back();
+    infos_.push_back({node, device.capacity});
+    capacities.push_back(device.capacity);
+    windows_.push_back(std::make_unique<TaskWindow>(*this, device, window_length));
+  }
+  nodes_.emplace(cache, capacities);
+  for (auto const& from : devices_) {
+    for (auto const& to : devices_) {
+      if (from != to && &from->driver == &to->driver &&
+          from->driver.reaches(from->device, to->device) != 0) {
+        nodes_->connect(from->node, to->node);
+      }
+    }
+  }
+}
+
+/// All tasks are complete and host memory holds all data.
+DeviceSet::~DeviceSet() {
+  std::lock_guard const guard(mutex_);
+  for (auto const& moving : moving_) { // that nobody waited for
+    if (!moving->over) {
+      moving->by->driver.event_synchronize(moving->done);
+    }
+  }
+  settle_copies();
+  while (auto* const datum = nodes_->first()) {
+    datum->slot->store(nullptr, std::memory_order_release);
+    nodes_->remove(*datum);
+    delete datum;
+  }
+  for (auto const& [memory, record] : pinned_) {
+    devices_.front()->driver.unpin(devices_.front()->device, memory);
+  }
+}
+
+Replicas& DeviceSet::datum_of(Access const& access) {
+  auto& slot = replicas_of(access);
+  if (auto* const known = slot.load(std::memory_order_acquire)) {
+    return *known;
+  }
+  auto const& record = *access.queue->data;
+  bool const contributes = access.mode == AccessMode::reduce;
+  auto datum = std::make_unique<Replicas>(*this, nodes_->node_count());
+  datum->host = static_cast<std::byte*>(contributes ? access.buffer : access.queue->base);
+  datum->width = record.shape.rows * record.element_bytes;
+  datum->columns = record.shape.cols;
+  datum->pitch = (contributes ? record.shape.rows : access.queue->ld) * record.element_bytes;
+  if (datum->width == datum->pitch || datum->columns == 1) { // one run of bytes
+    datum->width *= datum->columns;
+    datum->columns = 1;
+    datum->pitch = datum->width;
+  }
+  datum->identity = &slot == &record.replicas ? &record : nullptr;
+  datum->read_only = record.read_only;
+  datum->slot = &slot;
+  nodes_->add(*datum);
+  slot.store(datum.get(), std::memory_order_release);
+  return *datum.release();
+}
+
+// ---- transfers ----
+
+/// Performs what the state machine asks for. The lock is held.
+void DeviceSet::start_copies() {
+  while (auto* const copy = nodes_->next_copy()) {
+    start_copy(*copy);
+  }
+}
+
+void DeviceSet::start_copy(Copy& copy) {
+  auto& datum = *copy.datum;
+  auto& by = device(copy.to == host_node ? copy.from : copy.to);
+  auto const place = [&](NodeId at) {
+    return at == host_node ? datum.host : device(at).address(nodes_->offset(datum, at));
+  };
+  auto const pitch = [&](NodeId at) { return at == host_node ? datum.pitch : datum.width; };
+  auto const owner = [&](NodeId at) { return at == host_node ? nullptr : device(at).device; };
+  hs_copy const what{place(copy.to),
+                     pitch(copy.to),
+                     owner(copy.to),
+                     place(copy.from),
+                     pitch(copy.from),
+                     owner(copy.from),
+                     datum.width,
+                     datum.columns};
+  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, nullptr}));
+  auto& moving = *moving_.back();
+  auto* const stream = copy.to == host_node ? by.out : by.in;
+  auto status = by.lost ? hs_lost : by.driver.copy(stream, &what);
+  if (status == hs_ok) {
+    moving.done = by.take_event();
+    status = by.driver.event_record(moving.done, stream);
+  }
+  if (status != hs_ok) {
+    settle(moving, status);
+  }
+}
+
+/// Takes note of the transfers that are over; whether any is.
+bool DeviceSet::settle_copies() {
+  bool any = false;
+  for (std::size_t k = 0; k < moving_.size(); ++k) {
+    auto& moving = *moving_[k];
+    if (!moving.over) {
+      auto const status = moving.by->driver.event_query(moving.done);
+      if (status != hs_not_ready) {
+        settle(moving, status);
+      }
+    }
+    any = any || moving.over;
+  }
+  std::erase_if(moving_, [](std::unique_ptr<Moving> const& moving) {
+    if (!moving->over || moving->waiting != 0) {
+      return false;
+    }
+    if (moving->done != nullptr) {
+      moving->by->give_back(moving->done);
+    }
+    return true;
+  });
+  return any;
+}
+
+void DeviceSet::settle(Moving& moving, hs_status status) {
+  auto& by = *moving.by;
+  if (status != hs_ok) {
+    last_copy_error_ = by.lost ? "the device is lost" : by.driver.last_error();
+  }
+  if (status == hs_lost) {
+    give_up(by);
+  }
+  moving.over = true;
+  nodes_->finished(std::exchange(moving.copy, nullptr), status == hs_ok);
+}
+
+/// The device answers no more.
+void DeviceSet::give_up(OpenDevice& device) {
+  if (!std::exchange(device.lost, true)) {
+    std::fprintf(
+        stderr, "hetsched: %s is lost: %s\n", device.name.c_str(), device.driver.last_error());
+    nodes_->lose_copies(device.node);
+  }
+}
+
+/// Waits, without the lock, for some transfer of the datum; or notes those that are over.
+void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
+  if (settle_copies()) {
+    return;
+  }
+  for (auto const& candidate : moving_) {
+    auto& moving = *candidate;
+    if (!moving.over && moving.copy->datum == &datum) {
+      ++moving.waiting; // keeps the event from being used again
+      lock.unlock();
+      moving.by->driver.event_synchronize(moving.done);
+      lock.lock();
+      --moving.waiting;
+      return;
+    }
+  }
+}
+
+// ---- the host ----
+
+void DeviceSet::take_home(std::span<Replicas* const> data, bool taken) {
+  Lock lock(mutex_);
+  bring_home(lock, data, taken);
+}
+
+void DeviceSet::bring_home(Lock& lock, std::span<Replicas* const> data, bool taken) {
+  for (auto* datum : data) { // all transfers first: they overlap
+    ++datum->holders;
+    (void)nodes_->request(*datum, host_node);
+  }
+  start_copies();
+  bool lost = false;
+  for (auto* datum : data) {
+    while (!datum->forgotten) {
+      auto const arrival = nodes_->request(*datum, host_node);
+      start_copies();
+      if (arrival == MemoryNodes::Arrival::failed || datum->lost) {
+        lost = true;
+        break;
+      }
+      if (arrival == MemoryNodes::Arrival::here && (!taken || datum->copies_moving == 0)) {
+        break;
+      }
+      wait_for_copy(lock, *datum);
+    }
+    if (taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
+        datum->copies_moving == 0) {
+      nodes_->host_takes(*datum);
+    }
+    if (--datum->holders == 0 && datum->forgotten) {
+      delete datum;
+    }
+  }
+  if (lost) {
+    throw Error(ErrorCode::device_failed,
+                "data",
+                "the only valid copy cannot be had from its device: " + last_copy_error_);
+  }
+}
+
+void DeviceSet::acquire_on_host(TaskRecord& task, bool begun) {
+  Lock lock(mutex_, std::defer_lock);
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    if (access.duplicate) {
+      continue;
+    }
+    auto* datum = replicas_of(access).load(std::memory_order_acquire);
+    if (datum == nullptr || (!writes(access.mode) && datum->valid_at(host_node))) {
+      continue;
+    }
+    if (!lock.owns_lock()) {
+      lock.lock();
+    }
+    if (begun || reads(access.mode)) {
+      bring_home(lock, std::span(&datum, 1), writes(access.mode));
+    } else {
+      while (datum->copies_moving != 0) {
+        wait_for_copy(lock, *datum);
+      }
+      nodes_->host_takes(*datum);
+    }
+  }
+}
+
+void DeviceSet::take_all_home(Domain const& domain) {
+  Lock lock(mutex_);
+  std::vector<Replicas*> data;
+  for (auto* datum = nodes_->first(); datum != nullptr; datum = datum->next) {
+    auto const* const record = static_cast<DataRecord const*>(datum->identity);
+    if (record != nullptr && record->home.domain == &domain && datum->writers == 0) {
+      data.push_back(datum);
+    }
+  }
+  bring_home(lock, data, true);
+}
+
+void DeviceSet::forget(Replicas* data) noexcept {
+  Lock lock(mutex_);
+  while (data->copies_moving != 0) {
+    wait_for_copy(lock, *data);
+  }
+  data->slot->store(nullptr, std::memory_order_release);
+  nodes_->remove(*data);
+  if (auto const pinned = pinned_.find(data->host);
+      pinned != pinned_.end() && pinned->second == data->identity) {
+    devices_.front()->driver.unpin(devices_.front()->device, data->host);
+    pinned_.erase(pinned);
+  }
+  data->forgotten = true;
+  if (data->holders == 0) {
+    delete data;
+  }
+}
+
+// ---- looking at it ----
+
+Devices::Shortage DeviceSet::shortage(std::span<DataRecord* const> data) const noexcept {
+  std::size_t bytes = 0;
+  for (auto it = data.begin(); it != data.end(); ++it) {
+    bytes += std::find(data.begin(), it, *it) == it ? Arena::rounded((*it)->bytes()) : 0;
+  }
+  for (auto const& device : devices_) {
+    auto const room = device->capacity / Arena::alignment * Arena::alignment;
+    if (bytes > room) {
+      return {bytes - room, device->name};
+    }
+  }
+  return {};
+}
+
+std::size_t DeviceSet::unused(NodeId at) const {
+  std::lock_guard const guard(mutex_);
+  return nodes_->unused(at);
+}
+
+void DeviceSet::add_to(Stats& stats) const {
+  std::lock_guard const guard(mutex_);
+  for (auto const& device : devices_) {
+    auto const& counted = nodes_->counters(device->node);
+    DeviceStats of_device;
+    of_device.name = device->name;
+    of_device.node = device->node;
+    of_device.hits = counted.hits;
+    of_device.misses = counted.misses;
+    of_device.evictions_clean = counted.evictions_clean;
+    of_device.evictions_dirty = counted.evictions_dirty;
+    of_device.bytes_from_host = counted.bytes_from_host;
+    of_device.bytes_to_host = counted.bytes_to_host;
+    of_device.bytes_from_peers = counted.bytes_from_peers;
+    stats.devices.push_back(std::move(of_device));
+  }
+}
+
+} // namespace hetsched::detail
+
+/// For gpu.hpp. A plain function name, so that a program that forgets to link the library is told
+/// what it lacks.
+hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
+                                                 hetsched::detail::CacheKind const& cache) {
+  using namespace hetsched::detail;
+  auto const choices = read_device_list(
+      config.devices.value_or("cuda"), "HETSCHED_DEVICES", [] { return count_cuda_devices(); });
+  if (choices.empty()) {
+    return nullptr;
+  }
+  return new DeviceSet(choices, config.window.value_or(4), config.streams.value_or(2), cache);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The devices of one runtime: opens them, performs the transfers that MemoryNodes asks for, and
+// drives the windows of their workers.
+
+#include <hetsched/detail/data_record.hpp>
+#include <hetsched/detail/devices.hpp>
+#include <hetsched/detail/memory_nodes.hpp>
+
+#include "device_list.hpp"
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hetsched::detail {
+
+class DeviceSet;
+
+/// One open device: its memory, in one block, its streams and events. Closes what it opened.
+class OpenDevice {
+public:
+  /// Throws Error(bad_config).
+  OpenDevice(hs_driver const& driver, DeviceChoice const& choice, NodeId node, int compute_streams);
+  OpenDevice(OpenDevice const&) = delete;
+  OpenDevice& operator=(OpenDevice const&) = delete;
+  ~OpenDevice();
+
+  [[nodiscard]] hs_event* take_event();
+
+  void give_back(hs_event* event) { events_.push_back(event); }
+
+  [[nodiscard]] std::byte* address(std::size_t offset) const noexcept {
+    return static_cast<std::byte*>(memory_) + offset;
+  }
+
+  hs_driver const& driver;
+  NodeId const node;
+  hs_device* device = nullptr;
+  std::string name; // as the driver describes it
+  std::size_t capacity = 0;
+  hs_stream* in = nullptr;  // copies to the device
+  hs_stream* out = nullptr; // copies from it
+  std::vector<hs_stream*> compute;
+  bool lost = false;
+
+private:
+  void close() noexcept;
+  void require(hs_status status) const;
+
+  void* memory_ = nullptr;
+  std::vector<hs_event*> events_; // not in use
+};
+
+/// A transfer under way.
+struct Moving {
+  Copy* copy;
+  OpenDevice* by; // whose stream it is in
+  hs_event* done;
+  int waiting = 0; // threads that wait for `done`
+  bool over = false;
+};
+
+/// A task in a device's window.
+struct WindowSlot {
+  enum class Stage : std::uint8_t { committed, admitted, launched };
+
+  TaskRecord* task = nullptr;
+  Stage stage = Stage::committed;
+  bool failed = false; // its body threw: what it launched is waited for
+  std::vector<Need> needs;
+  std::vector<Replicas*> arguments; // of each access, in order
+  std::vector<void*> places;        // and where they are on the device
+  hs_event* begin = nullptr;
+  hs_event* end = nullptr;
+};
+
+class TaskWindow final : public DeviceWindow {
+public:
+  TaskWindow(DeviceSet& set, OpenDevice& device, int length)
+      : set_(set), device_(device), length_(length) {}
+
+  [[nodiscard]] bool has_room() const noexcept override {
+    return slots_.size() < static_cast<std::size_t>(length_);
+  }
+
+  [[nodiscard]] bool empty() const noexcept override { return slots_.empty(); }
+
+  void commit(TaskRecord& task) override;
+  bool poll(DeviceEvents& events) override;
+
+private:
+  /// A task that left the window, to be told without the lock.
+  struct Ended {
+    TaskRecord* task;
+    std::exception_ptr error;
+    Duration kernel;
+  };
+
+  using Slots = std::list<WindowSlot>;
+
+  void collect_ended();
+  void admit_next();
+  void find_ready();
+  void launch(DeviceEvents& events, WindowSlot& slot);
+  void leave(Slots::iterator& slot, bool done, std::exception_ptr error, Duration kernel);
+  [[nodiscard]] std::exception_ptr error_of(WindowSlot const& slot,
+                                            std::string const& message) const;
+
+  DeviceSet& set_;
+  OpenDevice& device_;
+  int const length_;
+  Slots slots_; // in the order of commitment; one that is launched may end before others
+  std::vector<Ended> ended_;
+  std::vector<WindowSlot*> ready_;
+  std::size_t next_stream_ = 0;
+};
+
+class DeviceSet final : public Devices {
+public:
+  DeviceSet(std::vector<DeviceChoice> const& choices,
+            int window_length,
+            int compute_streams,
+            CacheKind const& cache);
+  ~DeviceSet() override;
+
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept override { return infos_; }
+
+  [[nodiscard]] DeviceWindow& window(NodeId at) noexcept override {
+    return *windows_[static_cast<std::size_t>(at.value) - 1];
+  }
+
+  void acquire_on_host(TaskRecord& task, bool begun) override;
+  [[nodiscard]] Shortage shortage(std::span<DataRecord* const> data) const noexcept override;
+  void take_all_home(Domain const& domain) override;
+  [[nodiscard]] std::size_t unused(NodeId at) const override;
+  void add_to(Stats& stats) const override;
+
+  void take_home(std::span<Replicas* const> data, bool taken) override;
+  void forget(Replicas* data) noexcept override;
+
+private:
+  friend class TaskWindow;
+  using Lock = std::unique_lock<std::mutex>;
+
+  /// The datum of an access, made known if it is not.
+  [[nodiscard]] Replicas& datum_of(Access const& access);
+
+  // With the lock held:
+  void start_copies();
+  void start_copy(Copy& copy);
+  bool settle_copies();
+  void settle(Moving& moving, hs_status status);
+  void wait_for_copy(Lock& lock, Replicas const& datum);
+  void bring_home(Lock& lock, std::span<Replicas* const> data, bool taken);
+  void give_up(OpenDevice& device);
+
+  [[nodiscard]] OpenDevice& device(NodeId at) noexcept {
+    return *devices_[static_cast<std::size_t>(at.value) - 1];
+  }
+
+  void pin_region(DataRecord& record);
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<OpenDevice>> devices_;
+  std::vector<NodeInfo> infos_;
+  std::vector<std::unique_ptr<TaskWindow>> windows_;
+  std::optional<MemoryNodes> nodes_;
+  std::vector<std::unique_ptr<Moving>> moving_;
+  std::map<void*, DataRecord*> pinned_; // regions of host memory, by where they begin
+  std::string last_copy_error_;
+};
+
+} // namespace hetsched::detail

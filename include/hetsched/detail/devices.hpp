@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the engine for threads asks of devices. The one implementation is compiled once, in the
+// library that programs with devices link (cuda/device_set.cpp); gpu.hpp announces it here.
+
+#include <hetsched/config.hpp>
+#include <hetsched/detail/replicas.hpp>
+#include <hetsched/detail/task_record.hpp>
+#include <hetsched/gpu_stream.hpp>
+#include <hetsched/platform.hpp>
+#include <hetsched/stats.hpp>
+
+#include <exception>
+#include <span>
+#include <string_view>
+
+namespace hetsched::detail {
+
+struct CacheKind;
+struct DataRecord;
+
+/// What happens to the tasks of a device's window.
+class DeviceEvents {
+public:
+  /// What it reads is there: the task's kernels are to be launched. True unless it failed.
+  virtual bool launch(TaskRecord& task, GpuStream& stream) = 0;
+
+  /// The task's kernels are done, or `error` says why not. It is not in the window any more.
+  virtual void finished(TaskRecord& task, std::exception_ptr error, Duration kernel) = 0;
+
+protected:
+  ~DeviceEvents() = default;
+};
+
+/// The tasks that a device's worker has committed to, in order: transfers of some, kernels of
+/// others and the ends of yet others overlap (Lima et al. 2015, sec. 3.4.3). Used by the device's
+/// own worker only.
+class DeviceWindow {
+public:
+  /// Whether it takes another task now.
+  [[nodiscard]] virtual bool has_room() const noexcept = 0;
+
+  [[nodiscard]] virtual bool empty() const noexcept = 0;
+
+  /// The task, which this worker may run, enters the window.
+  virtual void commit(TaskRecord& task) = 0;
+
+  /// Moves everything on that can be. Whether anything has happened.
+  virtual bool poll(DeviceEvents& events) = 0;
+
+protected:
+  ~DeviceWindow() = default;
+};
+
+/// All devices of a runtime, and the memory nodes. Thread-safe, but for the windows.
+class Devices : public ReplicaKeeper {
+public:
+  virtual ~Devices() = default;
+
+  /// Node 0 is the host's; device k has node k + 1.
+  [[nodiscard]] virtual std::span<NodeInfo const> nodes() const noexcept = 0;
+
+  [[nodiscard]] virtual DeviceWindow& window(NodeId at) noexcept = 0;
+
+  /// Before a body on the host: what the task reads is brought to host memory, what it writes will
+  /// be valid nowhere else. `begun`: its body goes on after a sync, so that what it wrote, or a
+  /// child did, counts, too.
+  virtual void acquire_on_host(TaskRecord& task, bool begun) = 0;
+
+  /// By how many bytes a task's data exceed what some device can hold, and which device that is; 0
+  /// if they fit into each.
+  struct Shortage {
+    std::size_t bytes = 0;
+    std::string_view device;
+  };
+
+  [[nodiscard]] virtual Shortage shortage(std::span<DataRecord* const> data) const noexcept = 0;
+
+  /// Waits until host memory holds all data registered in a domain, for the host to use as it
+  /// likes. What tasks are using is left alone.
+  virtual void take_all_home(Domain const& domain) = 0;
+
+  [[nodiscard]] virtual std::size_t unused(NodeId at) const = 0;
+
+  /// Adds what was counted since the runtime began.
+  virtual void add_to(Stats& stats) const = 0;
+};
+
+using DevicesFactory = Devices* (*)(Config const& config, CacheKind const& cache);
+
+/// Set by gpu.hpp in any of a program's files, before main begins.
+inline constinit DevicesFactory devices_factory = nullptr;
+
+/// Opens the devices that Config::devices asks for; null if that is none. Throws Error(bad_config).
+[[nodiscard]] inline Devices* open_devices(Config const& config, CacheKind const& cache) {
+  if (devices_factory != nullptr) {
+    return devices_factory(config, cache);
+  }
+  if (config.devices && !config.devices->empty() && *config.devices != "none") {
+    throw Error(ErrorCode::bad_config,
+                "HETSCHED_DEVICES",
+                "this program was made without devices: include <hetsched/gpu.hpp> in one of its "
+                "files and link hetsched-devices");
+  }
+  return nullptr;
+}
+
+} // namespace hetsched::detail

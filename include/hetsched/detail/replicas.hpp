@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The copies of one datum in the memory nodes of a machine.
+
+#include <hetsched/concepts/cache.hpp>
+#include <hetsched/detail/array.hpp>
+#include <hetsched/types.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hetsched::detail {
+
+class MemoryNodes;
+struct Copy;
+struct Replicas;
+
+/// Who moves data: the engine's devices. For code below the engines that must have a datum in host
+/// memory, or wants it forgotten.
+class ReplicaKeeper {
+public:
+  /// Waits until host memory holds the data. `taken`: the host may write them now, so that no other
+  /// copy stays. Throws Error(device_failed) if the only copy of one is lost.
+  virtual void take_home(std::span<Replicas* const> data, bool taken) = 0;
+
+  /// The data go away; what they hold is not needed any more.
+  virtual void forget(Replicas* data) noexcept = 0;
+
+protected:
+  ~ReplicaKeeper() = default;
+};
+
+/// A place for a datum in one device memory. Guarded by the lock of its MemoryNodes.
+struct Replica {
+  BlockId block;            // no_block: none
+  Copy* arriving = nullptr; // that will make it valid
+  int user_pins = 0;
+};
+
+/// One datum, as the memory nodes know it. Made when a device first needs it; until then, and while
+/// there are no devices, host memory has the only copy.
+struct Replicas {
+  Replicas(ReplicaKeeper& its_keeper, std::size_t nodes)
+      : keeper(&its_keeper), replicas(nodes, [](std::size_t) { return Replica(); }) {}
+
+  ReplicaKeeper* const keeper;
+  FixedArray<Replica> replicas; // one for each node; the host's has no block
+  /// Bit n: node n holds the value. Written under the lock; read without it by policies, and by the
+  /// host before a body: ordered by the accesses' queues as the value itself is.
+  std::atomic<std::uint64_t> valid{1};
+  // Constant: the region in host memory, `columns` runs of `width` bytes, and its name.
+  std::byte* host = nullptr;
+  std::size_t width = 0;
+  std::size_t columns = 0;
+  std::size_t pitch = 0;
+  void const* identity = nullptr;
+  // Guarded by the lock.
+  std::int64_t reuse = 0;
+  std::uint32_t version = 0; // changes when a write is complete
+  int copies_moving = 0;     // transfers from or to any of its places
+  int writers = 0;           // tasks on devices that write it now
+  int failed_copies = 0;     // since one was done
+  bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
+  bool lost = false;      // the device with the only copy failed
+  int holders = 0;        // threads that wait for it with the lock released
+  bool forgotten = false; // the last of them deletes it
+  std::atomic<Replicas*>* slot = nullptr; // what points here; emptied when this goes
+  Replicas* previous = nullptr;           // list of all
+  Replicas* next = nullptr;
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return width * columns; }
+
+  [[nodiscard]] bool valid_at(NodeId node) const noexcept {
+    return ((valid.load(std::memory_order_acquire) >> static_cast<unsigned>(node.value)) & 1U) != 0;
+  }
+
+  [[nodiscard]] Replica& at(NodeId node) noexcept {
+    return replicas[static_cast<std::size_t>(node.value)];
+  }
+
+  [[nodiscard]] Replica const& at(NodeId node) const noexcept {
+    return replicas[static_cast<std::size_t>(node.value)];
+  }
+};
+
+/// Where a region or a private copy keeps its Replicas; null: host memory alone has it. Whoever
+/// holds the datum in a mode that another excludes sees what that one left, as with its contents.
+using ReplicaSlot = std::atomic<Replicas*>;
+
+/// Waits until host memory holds the datum and, if `taken`, nothing else does.
+inline void take_home(ReplicaSlot& slot, bool taken) {
+  if (auto* const replicas = slot.load(std::memory_order_acquire)) [[unlikely]] {
+    replicas->keeper->take_home(std::span(&replicas, 1), taken);
+  }
+}
+
+inline void forget_replicas(ReplicaSlot& slot) noexcept {
+  if (auto* const replicas = slot.load(std::memory_order_acquire)) [[unlikely]] {
+    replicas->keeper->forget(replicas);
+  }
+}
+
+} // namespace hetsched::detail

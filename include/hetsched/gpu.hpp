@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Devices for a program: included in one of its files at least, which then links hetsched-devices.
+
+#include <hetsched/detail/devices.hpp>
+#include <hetsched/gpu_stream.hpp>
+
+/// For the library: in cuda/device_set.cpp.
+hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
+                                                 hetsched::detail::CacheKind const& cache);
+
+namespace hetsched::detail {
+
+inline bool const devices_announced = [] {
+  devices_factory = &hetsched_open_devices;
+  return true;
+}();
+
+} // namespace hetsched::detail
