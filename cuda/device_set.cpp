@@ -102,6 +102,33 @@ Replicas& DeviceSet::datum_of(Access const& access) {
   return *datum.release();
 }
 
+void DeviceSet::note_spawn(TaskRecord& task) {
+  if (!nodes_->wants_next_use()) {
+    return;
+  }
+  std::lock_guard const guard(mutex_);
+  ++spawned_;
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    if (!access.duplicate && access.mode != AccessMode::reduce) { // private copies come later
+      nodes_->will_use(datum_of(access), &task, spawned_);
+    }
+  }
+}
+
+void DeviceSet::note_end(TaskRecord& task) noexcept {
+  if (!nodes_->wants_next_use()) {
+    return;
+  }
+  std::lock_guard const guard(mutex_);
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    if (!access.duplicate && access.mode != AccessMode::reduce) {
+      if (auto* const datum = replicas_of(access).load(std::memory_order_acquire)) {
+        nodes_->begin_use(*datum, &task, host_node);
+      }
+    }
+  }
+}
+
 // ---- transfers ----
 
 /// Performs what the state machine asks for. The lock is held.
@@ -297,6 +324,31 @@ void DeviceSet::forget(Replicas* data) noexcept {
   data->forgotten = true;
   if (data->holders == 0) {
     delete data;
+  }
+}
+
+// ---- hints ----
+
+void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
+  std::lock_guard const guard(mutex_);
+  if (!device(at).lost) {
+    nodes_->prefetch(datum_of(hint.accesses()[0]), at);
+    start_copies();
+  }
+}
+
+void DeviceSet::evict(ReplicaSlot& slot, NodeId at) {
+  if (auto* const datum = slot.load(std::memory_order_acquire)) {
+    Lock lock(mutex_);
+    bring_home(lock, std::span(&datum, 1), false);
+    nodes_->evict(*datum, at);
+  }
+}
+
+void DeviceSet::unpin(ReplicaSlot& slot, NodeId at) {
+  if (auto* const datum = slot.load(std::memory_order_acquire)) {
+    std::lock_guard const guard(mutex_);
+    nodes_->unpin_user(*datum, at);
   }
 }
 

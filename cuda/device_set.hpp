@@ -134,8 +134,13 @@ public:
     return *windows_[static_cast<std::size_t>(at.value) - 1];
   }
 
+  void note_spawn(TaskRecord& task) override;
+  void note_end(TaskRecord& task) noexcept override;
   void acquire_on_host(TaskRecord& task, bool begun) override;
   [[nodiscard]] Shortage shortage(std::span<DataRecord* const> data) const noexcept override;
+  void prefetch(TaskRecord& hint, NodeId at) override;
+  void evict(ReplicaSlot& slot, NodeId at) override;
+  void unpin(ReplicaSlot& slot, NodeId at) override;
   void take_all_home(Domain const& domain) override;
   [[nodiscard]] std::size_t unused(NodeId at) const override;
   void add_to(Stats& stats) const override;
@@ -173,6 +178,7 @@ private:
   std::vector<std::unique_ptr<Moving>> moving_;
   std::map<void*, DataRecord*> pinned_; // regions of host memory, by where they begin
   std::string last_copy_error_;
+  std::uint64_t spawned_ = 0; // counted for caches that want next uses
 };
 
 } // namespace hetsched::detail

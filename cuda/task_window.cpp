@@ -20,7 +20,8 @@ void TaskWindow::commit(TaskRecord& task) {
     auto& datum = set_.datum_of(*first);
     slot.arguments.push_back(&datum);
     if (first == &access) {
-      slot.needs.push_back({&datum, reads(access.mode), writes(access.mode)});
+      auto const reuse = task.reuse != no_reuse ? task.reuse : access.queue->data->reuse;
+      slot.needs.push_back({&datum, reads(access.mode), writes(access.mode), reuse});
       set_.pin_region(*access.queue->data);
     }
   }
@@ -56,6 +57,9 @@ void TaskWindow::leave(Slots::iterator& slot,
                        std::exception_ptr error,
                        Duration kernel) {
   auto& nodes = *set_.nodes_;
+  if (done && slot->task->type_of().kind == TaskKind::pin) {
+    nodes.pin_user(*slot->needs.front().datum, device_.node);
+  }
   if (slot->stage == WindowSlot::Stage::launched) {
     nodes.end(device_.node, slot->needs, done);
   } else if (slot->stage == WindowSlot::Stage::admitted) {
@@ -115,7 +119,7 @@ void TaskWindow::admit_next() {
     }
     bool const alone =
         slot == slots_.begin() && slots_.front().stage != WindowSlot::Stage::admitted;
-    auto const admission = set_.nodes_->admit(device_.node, slot->needs, alone);
+    auto const admission = set_.nodes_->admit(device_.node, slot->task, slot->needs, alone);
     if (admission == MemoryNodes::Admission::later) {
       return;
     }

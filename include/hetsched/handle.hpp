@@ -56,6 +56,13 @@ public:
     return *this;
   }
 
+  /// How much the region will be used, for caches that go by it (see `hetsched::reuse`); also what
+  /// its parts made from now on begin with. Not to be called while tasks use the datum.
+  Handle& reuse(std::int32_t index) {
+    record_->reuse = index;
+    return *this;
+  }
+
   /// Equal when they name the same region.
   friend bool operator==(Handle const&, Handle const&) = default;
 

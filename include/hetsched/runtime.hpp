@@ -218,6 +218,63 @@ public:
     }
   }
 
+  // ---- where data are ----
+
+  /// Hints for programs that know better; without devices they do nothing. Each is ordered as a
+  /// task that reads the datum (`invalidate`: writes it), returns at once, and may be given inside
+  /// a body for what the task may read. `node`: 0 is host memory, k the k-th device; see `nodes()`.
+  /// Throws Error: bad_call (no such node), and what a spawn throws.
+  ///
+  /// prefetch: brings a copy to the node if there is room; it may leave at any time.
+  template <class D>
+  void prefetch(Handle<D> const& handle, NodeId node) {
+    if (!is_device("prefetch", node)) {
+      if (core_->devices() != nullptr) {
+        spawn(SetArch(ArchHost))([](auto&&) {}, read(handle));
+      }
+      return;
+    }
+    detail::spawn_hint(*core_, detail::prefetch_type, record_of(handle), node);
+  }
+
+  /// Brings a copy to a device and keeps its place there until as many `unpin`s. What is pinned is
+  /// not there for tasks: one that needs more than the rest fails.
+  template <class D>
+  void pin(Handle<D> const& handle, NodeId node) {
+    if (is_device("pin", node)) {
+      detail::spawn_hint(*core_, detail::pin_type, record_of(handle), node);
+    }
+  }
+
+  template <class D>
+  void unpin(Handle<D> const& handle, NodeId node) {
+    if (is_device("unpin", node)) {
+      spawn(SetArch(ArchHost))([this, node, record = handle.record()](
+                                   auto&&) { core_->devices()->unpin(record->replicas, node); },
+                               read(handle));
+    }
+  }
+
+  /// The copy in a device leaves it, to host memory if there is no other, unless a task uses it.
+  template <class D>
+  void evict(Handle<D> const& handle, NodeId node) {
+    if (is_device("evict", node)) {
+      spawn(SetArch(ArchHost))([this, node, record = handle.record()](
+                                   auto&&) { core_->devices()->evict(record->replicas, node); },
+                               read(handle));
+    }
+  }
+
+  /// The contents are not needed any more: no copy of them will be moved. The next access should be
+  /// a W.
+  template <class D>
+  void invalidate(Handle<D> const& handle) {
+    check_usable("invalidate");
+    if (core_->devices() != nullptr) {
+      spawn(SetArch(ArchHost))([](auto&&) {}, write(handle));
+    }
+  }
+
   // ---- known graphs ----
 
   /// Runs `spawns`, a function that spawns tasks, and records them instead of running them. Nested
@@ -273,6 +330,9 @@ public:
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return core_->workers(); }
 
+  /// Host memory, and the memory of each device.
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return core_->nodes(); }
+
   /// What every worker does and what every datum is waited for, several lines for a person to read.
   /// May be called while tasks run or hang; the picture is then not of one instant.
   [[nodiscard]] std::string dump() const { return core_->dump(*registry_); }
@@ -326,6 +386,19 @@ private:
   [[nodiscard]] detail::CaptureSink* capture() const noexcept {
     auto const& state = detail::this_thread;
     return state.capture_core == core_ ? static_cast<detail::CaptureSink*>(state.capture) : nullptr;
+  }
+
+  /// Whether the node is a device's; throws if there is no such node.
+  bool is_device(char const* operation, NodeId node) const {
+    check_usable(operation);
+    auto const last = static_cast<std::int32_t>(core_->nodes().size()) - 1;
+    if (node.value < 0 || node.value > last) {
+      throw Error(ErrorCode::bad_call,
+                  operation,
+                  "there is no memory node " + std::to_string(node.value) + ", only 0 to " +
+                      std::to_string(last));
+    }
+    return node != host_node;
   }
 
   template <class D>

@@ -85,6 +85,18 @@ struct LabelAttribute {
   return {text};
 }
 
+struct ReuseAttribute {
+  std::int32_t value;
+};
+
+/// How much the task's data will be used again, for caches that go by it (`ReuseGuided`): the
+/// blocks with the lowest index leave a device first. Without it, the index given to the datum
+/// counts
+/// (`Handle::reuse`), 0 if there is none.
+[[nodiscard]] constexpr ReuseAttribute reuse(std::int32_t index) noexcept {
+  return {index};
+}
+
 struct GroupAttribute {
   detail::GroupState* state; // of the TaskGroup given to `in(group)`
 };

@@ -55,6 +55,8 @@ private:
 /// victim(dirty): an unpinned block to evict, not yet erased; no_block if there is none. Asking
 /// changes nothing. `dirty` may be asked about blocks in the node. Where the policy has no
 /// preference, a clean one: eviction of a dirty one costs a transfer.
+/// foresee(block, next_use) (optional, of a policy that wants next uses): what the last insert or
+/// access told of the next use has changed: the task was spawned since, or ran elsewhere.
 template <class C>
 concept cache_policy =
     std::default_initializable<C> &&
@@ -66,6 +68,10 @@ concept cache_policy =
       { cache.erase(block) } -> std::same_as<void>;
       { cache.victim(dirty) } -> std::same_as<BlockId>;
     };
+
+template <class C>
+inline constexpr bool has_foresee =
+    requires(C& cache, BlockId block, std::uint64_t use) { cache.foresee(block, use); };
 
 /// Whether the engine is to keep `BlockUse::next_use` for the policy.
 template <class C>

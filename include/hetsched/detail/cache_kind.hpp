@@ -16,6 +16,7 @@ struct CacheKind {
   void (*release)(void* cache, BlockId block);
   void (*erase)(void* cache, BlockId block);
   BlockId (*victim)(void* cache, DirtyBlocks const& dirty);
+  void (*foresee)(void* cache, BlockId block, std::uint64_t next_use); // null: no such hook
   bool wants_next_use;
 };
 
@@ -29,6 +30,15 @@ inline constexpr CacheKind cache_kind{
     [](void* cache, BlockId b) { static_cast<Cache*>(cache)->release(b); },
     [](void* cache, BlockId b) { static_cast<Cache*>(cache)->erase(b); },
     [](void* cache, DirtyBlocks const& dirty) { return static_cast<Cache*>(cache)->victim(dirty); },
+    [] {
+      if constexpr (has_foresee<Cache>) {
+        return +[](void* cache, BlockId b, std::uint64_t next_use) {
+          static_cast<Cache*>(cache)->foresee(b, next_use);
+        };
+      } else {
+        return nullptr;
+      }
+    }(),
     wants_next_use<Cache>};
 
 } // namespace hetsched::detail

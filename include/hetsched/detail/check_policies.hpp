@@ -141,6 +141,10 @@ template <class C>
 concept misdeclared_next_use = requires { C::wants_next_use; } &&
                                !requires { typename std::bool_constant<C::wants_next_use>; };
 
+/// A `foresee` that cannot be called as the engine does.
+template <class C>
+concept misdeclared_foresee = requires { &C::foresee; } && !has_foresee<C>;
+
 /// One sentence a rung; each is reported, since all are independent.
 template <class Cache>
 struct CheckCache {
@@ -168,7 +172,12 @@ struct CheckCache {
                 "hetsched: Cache's wants_next_use must be `static constexpr bool`; see "
                 "concepts/cache.hpp");
 
-  static constexpr bool ok = constructible && uses && pins && answers && wants;
+  static constexpr bool foresees = !misdeclared_foresee<Cache>;
+  static_assert(foresees,
+                "hetsched: Cache's foresee must be `void foresee(BlockId, std::uint64_t)`; see "
+                "concepts/cache.hpp");
+
+  static constexpr bool ok = constructible && uses && pins && answers && wants && foresees;
 };
 
 template <class PerfModel>

@@ -255,6 +255,7 @@ struct DataRecord {
   Shape shape;
   std::size_t element_bytes = 0;
   bool read_only = false; // constant
+  std::int32_t reuse = 0; // index for caches
   std::atomic<std::int32_t> handles{1};
   std::atomic<std::int32_t> references{1}; // all handles together, parts, the partition of a part
   DataRegistry* registry = nullptr;        // one reference is held

@@ -5,6 +5,7 @@
 // No engine inside: a `Host` (the engine) is told what became ready. It offers
 //   void ready(TaskRecord&)            hand to the scheduler
 //   void wait_granted(TaskRecord&)     a waiting thread holds its datum
+//   void give_to_device(TaskRecord&)   a hint for a device's worker holds its datum
 //   TaskRecord& new_merge(AccessQueue&, ReductionOps const&)   make and count a merge task
 //   void recycle(TaskRecord&)          a record is no longer needed
 // Locks: those of the queues involved, always in address order, never while calling ready.
@@ -446,6 +447,10 @@ template <class Host>
     return;
   case TaskKind::join:
     close_parts(host, task);
+    return;
+  case TaskKind::prefetch:
+  case TaskKind::pin:
+    host.give_to_device(task);
     return;
   }
 }

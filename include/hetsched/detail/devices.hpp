@@ -62,6 +62,11 @@ public:
 
   [[nodiscard]] virtual DeviceWindow& window(NodeId at) noexcept = 0;
 
+  /// For caches that want next uses: the task, which is not registered yet, was spawned; it is
+  /// complete, or was never registered after all. Cheap for other caches.
+  virtual void note_spawn(TaskRecord& task) = 0;
+  virtual void note_end(TaskRecord& task) noexcept = 0;
+
   /// Before a body on the host: what the task reads is brought to host memory, what it writes will
   /// be valid nowhere else. `begun`: its body goes on after a sync, so that what it wrote, or a
   /// child did, counts, too.
@@ -75,6 +80,16 @@ public:
   };
 
   [[nodiscard]] virtual Shortage shortage(std::span<DataRecord* const> data) const noexcept = 0;
+
+  /// Brings the datum of a hint to a device if there is room; it may leave at any time.
+  virtual void prefetch(TaskRecord& hint, NodeId at) = 0;
+
+  /// The datum leaves a device, to host memory if it is valid nowhere else, unless a task there
+  /// uses it.
+  virtual void evict(ReplicaSlot& slot, NodeId at) = 0;
+
+  /// Undoes one `pin`.
+  virtual void unpin(ReplicaSlot& slot, NodeId at) = 0;
 
   /// Waits until host memory holds all data registered in a domain, for the host to use as it
   /// likes. What tasks are using is left alone.

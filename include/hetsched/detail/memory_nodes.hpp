@@ -33,7 +33,6 @@ struct Need {
   bool reads = false;
   bool writes = false;
   std::int64_t reuse = 0;
-  std::uint64_t next_use = never_again;
 };
 
 /// Counted in one node since it began.
@@ -93,7 +92,11 @@ public:
   /// Its copies and their places are given up, whatever they hold. None is moving.
   void remove(Replicas& datum) noexcept {
     for (auto n = host_node; next(n);) {
-      if (datum.at(n).block != no_block) {
+      if (auto const block = datum.at(n).block; block != no_block) {
+        while (node(n).block(block).pins != 0) { // the user's
+          --node(n).block(block).pins;
+          node(n).cache_kind.release(node(n).cache, block);
+        }
         drop(datum, n);
       }
     }
@@ -105,8 +108,9 @@ public:
 
   // ---- tasks on a device ----
 
-  /// Reserves a place for each datum of a task. `alone`: no other task is in the node.
-  [[nodiscard]] Admission admit(NodeId at, std::span<Need const> needs, bool alone) {
+  /// Reserves a place for each datum of `task`. `alone`: no other task is in the node.
+  [[nodiscard]] Admission
+  admit(NodeId at, void const* task, std::span<Need const> needs, bool alone) {
     auto& node = this->node(at);
     std::size_t lacking = 0;
     for (auto const& need : needs) {
@@ -131,8 +135,7 @@ public:
       fresh_.push_back(need.datum);
       missing -= Arena::rounded(bytes);
     }
-    node.emptying = false;
-    note_uses(at, needs);
+    note_uses(at, task, needs);
     return Admission::admitted;
   }
 
@@ -208,16 +211,44 @@ public:
     }
   }
 
-  /// Keeps the datum's place, which it has, from being evicted, until as many unpins.
+  /// Keeps the datum's place, which it has, from being evicted, until as many unpins. The two may
+  /// come in any order: both only read the datum.
   void pin_user(Replicas& datum, NodeId at) {
-    ++datum.at(at).user_pins;
-    pin(node(at), datum.at(at).block);
+    if (++datum.at(at).user_pins > 0) {
+      pin(node(at), datum.at(at).block);
+    }
   }
 
   void unpin_user(Replicas& datum, NodeId at) {
-    if (datum.at(at).user_pins > 0) {
-      --datum.at(at).user_pins;
+    if (--datum.at(at).user_pins >= 0) {
       unpin(datum, at);
+    }
+  }
+
+  // ---- coming uses, for policies that want them ----
+
+  [[nodiscard]] bool wants_next_use() const noexcept {
+    return nodes_.front()->cache_kind.wants_next_use;
+  }
+
+  /// A task that will use the datum was spawned, as number `number` of all.
+  void will_use(Replicas& datum, void const* task, std::uint64_t number) {
+    datum.coming.push_back({task, number});
+    if (datum.coming.size() == 1) {
+      foresee(datum, host_node);
+    }
+  }
+
+  /// The task uses it now, at a node, or will not.
+  void begin_use(Replicas& datum, void const* task, NodeId at) {
+    for (std::size_t k = 0; k < datum.coming.size(); ++k) {
+      if (datum.coming[k].task == task) {
+        datum.coming.erase(k, k + 1);
+        if (k == 0) {
+          foresee(datum, at);
+        }
+        return;
+      }
     }
   }
 
@@ -277,11 +308,12 @@ public:
       ++datum.failed_copies;
     }
     if (copy->to != host_node) {
+      --node(copy->to).moving;
       unpin(datum, copy->to);
     }
     if (copy->from != host_node) {
       auto& source = node(copy->from);
-      --source.sources;
+      --source.moving;
       if (copy->evicts) {
         source.leaving -= Arena::rounded(datum.bytes());
       }
@@ -366,9 +398,8 @@ private:
     std::vector<Block> blocks = std::vector<Block>(1); // number 0 is no_block
     std::vector<BlockId> unused_ids;
     std::size_t leaving = 0; // bytes of blocks that are being written back to leave
-    int sources = 0;         // transfers that read from here
+    int moving = 0;          // transfers from and to here
     std::uint64_t tasks = 0; // let in so far
-    bool emptying = false;   // everything has been told to leave for a task that did not fit
     NodeCounters counters;
   };
 
@@ -509,29 +540,30 @@ private:
   /// its own data out first: those could be where they split the free memory in two.
   [[nodiscard]] Admission refused(NodeId at, std::size_t missing, bool alone) {
     auto& node = this->node(at);
-    if (!alone || node.leaving != 0 || node.sources != 0) {
+    if (!alone || node.moving != 0) {
       return Admission::later;
     }
-    if (!node.emptying) {
-      node.emptying = true;
-      for (auto block = victim(node, at); block != no_block; block = victim(node, at)) {
-        expel(*node.block(block).owner, at);
-      }
+    bool any = false;
+    for (auto block = victim(node, at); block != no_block; block = victim(node, at)) {
+      expel(*node.block(block).owner, at);
+      any = true;
+    }
+    if (any) {
       return Admission::later;
     }
-    node.emptying = false;
     missing_ = missing - std::min(missing - 1, node.arena.unused());
     return Admission::never;
   }
 
   /// Tells the cache what an admitted task uses.
-  void note_uses(NodeId at, std::span<Need const> needs) {
+  void note_uses(NodeId at, void const* task, std::span<Need const> needs) {
     auto& node = this->node(at);
     ++node.tasks;
     for (auto const& need : needs) {
-      auto const& datum = *need.datum;
+      auto& datum = *need.datum;
       auto const block = datum.at(at).block;
-      BlockUse const use{datum.bytes(), node.tasks, need.reuse, need.next_use};
+      begin_use(datum, task, at);
+      BlockUse const use{datum.bytes(), node.tasks, need.reuse, datum.next_use()};
       bool const known = std::find(fresh_.begin(), fresh_.end(), need.datum) == fresh_.end();
       if (known) {
         node.cache_kind.access(node.cache, block, use);
@@ -544,15 +576,27 @@ private:
     }
   }
 
+  /// Tells the caches of the datum's next use; not that of `user`, which hears of it by the use.
+  void foresee(Replicas const& datum, NodeId user) {
+    for (auto n = host_node; next(n);) {
+      auto& node = this->node(n);
+      auto const block = datum.at(n).block;
+      if (n != user && block != no_block && node.cache_kind.foresee != nullptr) {
+        node.cache_kind.foresee(node.cache, block, datum.next_use());
+      }
+    }
+  }
+
   void start(Replicas& datum, NodeId from, NodeId to, bool evicts) {
     auto copy = std::make_unique<Copy>(Copy{&datum, from, to, evicts, datum.version});
     ++datum.copies_moving;
     datum.at(to).arriving = copy.get();
     if (to != host_node) {
+      ++node(to).moving;
       pin(node(to), datum.at(to).block);
     }
     if (from != host_node) {
-      ++node(from).sources;
+      ++node(from).moving;
       pin(node(from), datum.at(from).block);
     }
     to_perform_.push_back(copy.release());

@@ -98,6 +98,7 @@ inline void make_parts(PartitionState& state,
       part->home.active = 1; // the holder, until it is granted the whole
       part->home.active_mode = AccessMode::read_write;
       part->whole = &whole;
+      part->reuse = whole.reuse;
       state.parts.push_back(part.get());
       whole.references.fetch_add(1, std::memory_order_relaxed);
       whole.handles.fetch_add(1, std::memory_order_relaxed);

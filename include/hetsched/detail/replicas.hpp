@@ -36,7 +36,7 @@ protected:
 struct Replica {
   BlockId block;            // no_block: none
   Copy* arriving = nullptr; // that will make it valid
-  int user_pins = 0;
+  int user_pins = 0;        // less than 0: unpins that came before their pins
 };
 
 /// One datum, as the memory nodes know it. Made when a device first needs it; until then, and while
@@ -67,8 +67,21 @@ struct Replicas {
   int holders = 0;        // threads that wait for it with the lock released
   bool forgotten = false; // the last of them deletes it
   std::atomic<Replicas*>* slot = nullptr; // what points here; emptied when this goes
-  Replicas* previous = nullptr;           // list of all
+
+  /// Spawned tasks that have not begun to use it, in program order, and which one of all tasks each
+  /// is. Kept for policies that want next uses.
+  struct ComingUse {
+    void const* task;
+    std::uint64_t number;
+  };
+
+  Array<ComingUse> coming;
+  Replicas* previous = nullptr; // list of all
   Replicas* next = nullptr;
+
+  [[nodiscard]] std::uint64_t next_use() const noexcept {
+    return coming.empty() ? never_again : coming[0].number;
+  }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return width * columns; }
 

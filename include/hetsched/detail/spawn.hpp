@@ -149,10 +149,8 @@ public:
     try {
       if constexpr (bare) {
         host_.ready(task);
-      } else if (task.type_of().reduces) {
-        submit_contribution();
       } else {
-        register_accesses(host_, task);
+        register_accesses_of(task);
       }
     } catch (...) {
       withdraw(host_, task);
@@ -162,6 +160,20 @@ public:
   }
 
 private:
+  void register_accesses_of(TaskRecord& task) {
+    host_.note_spawn(task);
+    try {
+      if (task.type_of().reduces) {
+        submit_contribution();
+      } else {
+        register_accesses(host_, task);
+      }
+    } catch (...) {
+      host_.note_end(task);
+      throw;
+    }
+  }
+
   [[noreturn, gnu::cold]] static void refuse(TaskType const& type) {
     throw Error(ErrorCode::cannot_run, culprit(type), "no worker of this runtime can run it");
   }

@@ -37,7 +37,9 @@ enum class TaskKind : std::uint8_t {
   merge,     // combines the private copies of a reduction
   wait,      // lives on a waiting thread's stack; never scheduled
   partition, // opens the parts of a region when it is granted the region
-  join       // gives the region back when it is granted all parts
+  join,      // gives the region back when it is granted all parts
+  prefetch,  // brings a datum to a device; goes to the device's worker, past the scheduler
+  pin        // the same, and keeps it there
 };
 
 /// Compile-time table of a task type: what a class with virtual functions would be elsewhere.
@@ -61,6 +63,9 @@ struct TaskType {
   std::uint8_t counted = 1;     // in Stats::executed
 };
 
+/// A task that was given no reuse index.
+inline constexpr std::int32_t no_reuse = INT32_MIN;
+
 /// What the attributes of a spawn add up to.
 struct Attributes {
   ArchMask archs{0xff};
@@ -68,6 +73,7 @@ struct Attributes {
   std::string_view label;
   GroupState* group = nullptr;
   std::int32_t graph_node = -1;
+  std::int32_t reuse = no_reuse;
 
   template <std::uint8_t Index>
   void apply(SetArch<Index>) noexcept {
@@ -75,6 +81,8 @@ struct Attributes {
   }
 
   void apply(PriorityAttribute attribute) noexcept { priority = attribute.value; }
+
+  void apply(ReuseAttribute attribute) noexcept { reuse = attribute.value; }
 
   void apply(LabelAttribute attribute) noexcept { label = attribute.text; }
 
@@ -125,8 +133,9 @@ struct TaskRecord {
   std::int32_t graph_node = -1;
   bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
   bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
-  std::uint8_t size_class = 0; // for good
-  char const* label = nullptr; // inside this block; label_bytes long
+  std::uint8_t size_class = 0;   // for good
+  std::int32_t reuse = no_reuse; // index for caches
+  char const* label = nullptr;   // inside this block; label_bytes long
 
   [[nodiscard]] Access* accesses() noexcept { return reinterpret_cast<Access*>(this + 1); }
 
@@ -209,7 +218,7 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
   type.values_at = values_offset(type.parameters.size(), type.value_align);
   type.record_bytes = type.values_at + type.value_bytes;
   type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));
-  type.counted = type.kind == TaskKind::merge ? 0 : 1;
+  type.counted = type.kind == TaskKind::user ? 1 : 0;
   type.leaves_none = type.kind == TaskKind::user && type.parameters.empty() && !destroys;
   for (auto const& parameter : type.parameters) {
     type.commutes = type.commutes || parameter.mode == AccessMode::commute;

@@ -360,6 +360,11 @@ private:
   class LaunchSite;
   void work_on_device(ThreadWorker& worker);
   void commit(ThreadWorker& worker, DeviceWindow& window, TaskId id);
+  bool take_mail(ThreadWorker& worker, DeviceWindow& window);
+
+  [[nodiscard]] ThreadWorker& driver_of(NodeId device) noexcept {
+    return workers_[static_cast<std::size_t>(placement_.workers + device.value - 1)];
+  }
 
   // waiting and waking: thread_engine_wait.hpp
   template <class Done>

@@ -31,6 +31,9 @@ public:
   LaunchSite(ThreadCore& core, ThreadWorker& worker) : core_(core), worker_(worker) {}
 
   bool launch(TaskRecord& task, GpuStream& stream) override {
+    if (task.type_of().kind != TaskKind::user) {
+      return true;
+    }
     if constexpr (has_prologue<S, Context>) {
       Context const ctx(core_);
       core_.locked([&] { core_.scheduler_.prologue(ctx, task.id(), worker_.info.id); });
@@ -49,6 +52,15 @@ public:
     if (error != nullptr) {
       core_.fail(worker_, task, std::move(error));
     }
+    if (task.type_of().kind == TaskKind::user) {
+      tell(task, kernel);
+    }
+    core_.finish_body(worker_, task);
+  }
+
+private:
+  /// The scheduler, the model and the statistics.
+  void tell(TaskRecord& task, Duration kernel) {
     if constexpr (has_epilogue<S, Context>) {
       Context const ctx(core_);
       core_.locked([&] { core_.scheduler_.epilogue(ctx, task.id(), worker_.info.id, kernel); });
@@ -63,10 +75,8 @@ public:
       worker_.running.store(nullptr, std::memory_order_release);
     }
     worker_.executed.add();
-    core_.finish_body(worker_, task);
   }
 
-private:
   ThreadCore& core_;
   ThreadWorker& worker_;
   LaunchSink sink_;
@@ -82,10 +92,14 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
   constexpr std::int64_t longest_ns = 200000;
   auto& window = devices_->window(worker.info.node);
   LaunchSite site(*this, worker);
-  Until done([this] { return stopping_.load(std::memory_order_seq_cst); });
+  Until done([this, &worker] {
+    return stopping_.load(std::memory_order_seq_cst) ||
+           worker.has_mail.load(std::memory_order_seq_cst);
+  });
   auto last_event = clock();
   for (;;) {
     bool moved = window.poll(site);
+    moved = take_mail(worker, window) || moved;
     while (window.has_room()) {
       auto const task = window.empty() && !moved ? find_task(worker, done) : take(worker);
       if (!task) {
@@ -97,7 +111,7 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
     if (moved) {
       last_event = clock();
     } else if (window.empty()) {
-      if (done()) {
+      if (stopping_.load(std::memory_order_seq_cst)) {
         break;
       }
     } else if (auto const quiet = clock().ns - last_event.ns; quiet > spin_ns) {
@@ -107,6 +121,32 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
       sched_yield();
     }
   }
+}
+
+/// Takes on the hints that have come for the device. Whether there was any.
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::take_mail(ThreadWorker& worker, DeviceWindow& window) {
+  if (!worker.has_mail.load(std::memory_order_acquire)) {
+    return false;
+  }
+  Array<TaskRecord*> hints;
+  {
+    std::lock_guard const guard(worker.inbox_lock);
+    worker.has_mail.store(false, std::memory_order_relaxed);
+    for (auto* hint : worker.inbox) {
+      hints.push_back(hint);
+    }
+    worker.inbox.clear();
+  }
+  for (auto* hint : hints) {
+    if (hint->type_of().kind == TaskKind::prefetch) {
+      devices_->prefetch(*hint, worker.info.node);
+      finish_body(worker, *hint);
+    } else {
+      commit(worker, window, hint->id());
+    }
+  }
+  return true;
 }
 
 /// The worker takes the task on.

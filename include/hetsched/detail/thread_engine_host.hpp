@@ -2,6 +2,7 @@
 #pragma once
 // ThreadCore: how a thread acts for it while it spawns or completes tasks.
 
+#include <hetsched/detail/hints.hpp>
 #include <hetsched/detail/thread_engine.hpp>
 
 namespace hetsched::detail {
@@ -75,6 +76,7 @@ public:
     task.label_bytes = 0;
     task.priority = attributes.priority;
     task.graph_node = attributes.graph_node;
+    task.reuse = attributes.reuse;
     task.failed = false;
     task.cancelled = false;
   }
@@ -120,19 +122,44 @@ public:
     if (task.group != nullptr) {
       task.group->state.fetch_sub(1, std::memory_order_relaxed);
     }
-    if (worker_ != nullptr) {
-      worker_->rejected.add();
-      worker_->completed.add();
-    } else {
-      core_.outside_rejected_.fetch_add(1, std::memory_order_relaxed);
-      core_.outside_completed_.fetch_add(1, std::memory_order_release);
-    }
+    count_rejected();
+    count_completed();
     core_.before_sleep(); // another thread may have begun to wait for this task
+  }
+
+  /// As count_spawn and uncount_spawn, of a task that the user does not count.
+  void count_hint(TaskRecord& hint) noexcept {
+    count_spawn(hint);
+    count_rejected();
+  }
+
+  void uncount_hint(TaskRecord& hint) noexcept {
+    if (auto* const parent = hint.parent.load(std::memory_order_relaxed)) {
+      --parent->unpublished_children;
+    }
+    count_completed();
+    core_.before_sleep();
   }
 
 protected:
   [[nodiscard]] WorkerId from() const noexcept {
     return worker_ != nullptr ? worker_->info.id : no_worker;
+  }
+
+  void count_rejected() noexcept {
+    if (worker_ != nullptr) {
+      worker_->rejected.add();
+    } else {
+      core_.outside_rejected_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  void count_completed() noexcept {
+    if (worker_ != nullptr) {
+      worker_->completed.add();
+    } else {
+      core_.outside_completed_.fetch_add(1, std::memory_order_release);
+    }
   }
 
   ThreadCore& core_;
@@ -169,6 +196,19 @@ public:
     new (batch_.data() + count_++ * sizeof(TaskId)) TaskId(task.id());
   }
 
+  /// The task is about to be registered; is complete, or has turned out to be in error.
+  void note_spawn(TaskRecord& task) {
+    if (core_.devices_) [[unlikely]] {
+      core_.devices_->note_spawn(task);
+    }
+  }
+
+  void note_end(TaskRecord& task) noexcept {
+    if (core_.devices_) [[unlikely]] {
+      core_.devices_->note_end(task);
+    }
+  }
+
   void wait_granted(TaskRecord& task) {
     WorkerId const waiter{task.worker.load(std::memory_order_relaxed)};
     task.state.store(TaskState::running, std::memory_order_release); // the waiter may leave now
@@ -176,6 +216,17 @@ public:
       core_.parking_.unpark(waiter, WakeReason::condition);
     }
     core_.notify_outside();
+  }
+
+  void give_to_device(TaskRecord& hint) {
+    auto& worker = core_.driver_of(hinted_node(hint));
+    hint.state.store(TaskState::ready, std::memory_order_relaxed);
+    {
+      std::lock_guard const guard(worker.inbox_lock);
+      worker.inbox.push_back(&hint);
+    }
+    worker.has_mail.store(true, std::memory_order_seq_cst); // before the look at who sleeps
+    core_.parking_.unpark(worker.info.id, WakeReason::condition);
   }
 
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops) {

@@ -289,6 +289,7 @@ template <class S, class C, class P>
                                                               TaskRecord& task) {
   if (task.access_count != 0) {
     Host host(*this, &worker, nullptr, Host::Origin::activated);
+    host.note_end(task);
     release_accesses(host, task);
   }
   if (auto* const destroy = task.type_of().destroy_values) {

@@ -143,7 +143,8 @@ struct alignas(64) ThreadWorker {
   Counter spawned;
   Counter completed;
   Counter merges;
-  Counter rejected; // spawns that turned out to be in error: counted as spawned and completed
+  Counter
+      rejected; // of `spawned`: turned out to be in error, or hints, which the user does not count
   Counter executed;
   Counter steals;
   Counter failed;
@@ -155,6 +156,10 @@ struct alignas(64) ThreadWorker {
   Duration stolen_body;                 // and what the body took
   bool clocked = false;                 // the next body is measured
   TaskId owed_wake = no_task; // pushed without waking anybody, for this worker to take next
+  // hints for the device that this worker drives
+  SpinLock inbox_lock;
+  Array<TaskRecord*> inbox;
+  std::atomic<bool> has_mail{false};
   TypeTimes times;
   WorkerThread thread; // none for worker 0
 };

@@ -27,6 +27,8 @@ public:
 
   void access(BlockId block, BlockUse const& use) { blocks_.move(block, ~use.next_use); }
 
+  void foresee(BlockId block, std::uint64_t next_use) { blocks_.move(block, ~next_use); }
+
   void pin(BlockId block) noexcept { blocks_.pin(block); }
 
   void release(BlockId block) noexcept { blocks_.release(block); }
