@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Has another compiler look at every source of a Meson build: its warnings are errors, no code is made.
 
-Usage: check_with.py BUILD_DIR COMPILER [jobs]    prints `N passed, N failed` last
+Usage: check_with.py BUILD_DIR COMPILER [jobs] [--except OTHER_DIR]
+
+Sources whose object is in OTHER_DIR, a build by that compiler, have been looked at: they are left
+out. Prints `N passed, N failed` last.
 """
 import json
 import shlex
@@ -23,12 +26,19 @@ def check(entry, compiler):
 
 
 def main():
-    folder, compiler = Path(sys.argv[1]), sys.argv[2]
-    jobs = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    arguments = sys.argv[1:]
+    known = Path()
+    if "--except" in arguments:
+        at = arguments.index("--except")
+        known = Path(arguments[at + 1])
+        del arguments[at:at + 2]
+    folder, compiler = Path(arguments[0]), arguments[1]
+    jobs = int(arguments[2]) if len(arguments) > 2 else 2
     entries = json.loads((folder / "compile_commands.json").read_text())
     # Of the sources made of one header each, the one with all headers says as much.
     entries = [entry for entry in entries
-               if entry["file"].endswith(".cpp") and "/header_" not in entry["file"]]
+               if entry["file"].endswith(".cpp") and "/header_" not in entry["file"]
+               and not (known / entry["output"]).exists()]
     failed = 0
     with ThreadPoolExecutor(jobs) as pool:
         results = pool.map(lambda entry: check(entry, compiler), entries)
