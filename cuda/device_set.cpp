@@ -62,7 +62,7 @@ DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
 DeviceSet::~DeviceSet() {
   std::lock_guard const guard(mutex_);
   for (auto const& moving : moving_) { // that nobody waited for
-    if (!moving->over) {
+    if (!moving->over && moving->done != nullptr) {
       moving->by->driver.event_synchronize(moving->done);
     }
   }
@@ -73,7 +73,9 @@ DeviceSet::~DeviceSet() {
     delete datum;
   }
   for (auto const& [memory, record] : pinned_) {
-    devices_.front()->driver.unpin(devices_.front()->device, memory);
+    if (record != nullptr) {
+      devices_.front()->driver.unpin(devices_.front()->device, memory);
+    }
   }
 }
 
@@ -157,10 +159,17 @@ void DeviceSet::start_copy(Copy& copy) {
   moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, nullptr}));
   auto& moving = *moving_.back();
   auto* const stream = copy.to == host_node ? by.out : by.in;
-  auto status = by.lost ? hs_lost : by.driver.copy(stream, &what);
+  moving.done = by.lost ? nullptr : by.take_event();
+  auto status = by.lost ? hs_lost : moving.done == nullptr ? hs_failed : hs_ok;
   if (status == hs_ok) {
-    moving.done = by.take_event();
+    status = by.driver.copy(stream, &what);
+  }
+  if (status == hs_ok) {
     status = by.driver.event_record(moving.done, stream);
+    if (status != hs_ok) { // nobody will tell when it is over
+      last_copy_error_ = by.driver.last_error();
+      by.driver.stream_synchronize(stream);
+    }
   }
   if (status != hs_ok) {
     settle(moving, status);
@@ -206,7 +215,7 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
 
 /// The device answers no more.
 void DeviceSet::give_up(OpenDevice& device) {
-  if (!std::exchange(device.lost, true)) {
+  if (!device.lost.exchange(true)) {
     std::fprintf(
         stderr, "hetsched: %s is lost: %s\n", device.name.c_str(), device.driver.last_error());
     nodes_->lose_copies(device.node);
@@ -317,8 +326,10 @@ void DeviceSet::forget(Replicas* data) noexcept {
   data->slot->store(nullptr, std::memory_order_release);
   nodes_->remove(*data);
   if (auto const pinned = pinned_.find(data->host);
-      pinned != pinned_.end() && pinned->second == data->identity) {
-    devices_.front()->driver.unpin(devices_.front()->device, data->host);
+      pinned != pinned_.end() && (pinned->second == nullptr || pinned->second == data->identity)) {
+    if (pinned->second != nullptr) {
+      devices_.front()->driver.unpin(devices_.front()->device, data->host);
+    }
     pinned_.erase(pinned);
   }
   data->forgotten = true;

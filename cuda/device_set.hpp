@@ -9,6 +9,7 @@
 
 #include "device_list.hpp"
 
+#include <atomic>
 #include <list>
 #include <map>
 #include <memory>
@@ -30,6 +31,7 @@ public:
   OpenDevice& operator=(OpenDevice const&) = delete;
   ~OpenDevice();
 
+  /// Null if the driver has none left.
   [[nodiscard]] hs_event* take_event();
 
   void give_back(hs_event* event) { events_.push_back(event); }
@@ -46,7 +48,7 @@ public:
   hs_stream* in = nullptr;  // copies to the device
   hs_stream* out = nullptr; // copies from it
   std::vector<hs_stream*> compute;
-  bool lost = false;
+  std::atomic<bool> lost{false};
 
 private:
   void close() noexcept;
@@ -71,7 +73,9 @@ struct WindowSlot {
 
   TaskRecord* task = nullptr;
   Stage stage = Stage::committed;
-  bool failed = false; // its body threw: what it launched is waited for
+  bool failed = false;      // its body threw: what it launched is waited for
+  hs_status status = hs_ok; // of what was to be launched
+  std::string message;      // if that is not hs_ok
   std::vector<Need> needs;
   std::vector<Replicas*> arguments; // of each access, in order
   std::vector<void*> places;        // and where they are on the device
@@ -90,6 +94,8 @@ public:
 
   [[nodiscard]] bool empty() const noexcept override { return slots_.empty(); }
 
+  [[nodiscard]] bool lost() const noexcept override { return device_.lost; }
+
   void commit(TaskRecord& task) override;
   bool poll(DeviceEvents& events) override;
 
@@ -99,6 +105,7 @@ private:
     TaskRecord* task;
     std::exception_ptr error;
     Duration kernel;
+    bool refused; // by the device, and what it reads is intact
   };
 
   using Slots = std::list<WindowSlot>;
@@ -176,7 +183,8 @@ private:
   std::vector<std::unique_ptr<TaskWindow>> windows_;
   std::optional<MemoryNodes> nodes_;
   std::vector<std::unique_ptr<Moving>> moving_;
-  std::map<void*, DataRecord*> pinned_; // regions of host memory, by where they begin
+  std::map<void*, DataRecord*>
+      pinned_; // regions of host memory, by where they begin; null: not pinned
   std::string last_copy_error_;
   std::uint64_t spawned_ = 0; // counted for caches that want next uses
 };

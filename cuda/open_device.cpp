@@ -44,10 +44,7 @@ hs_event* OpenDevice::take_event() {
     return event;
   }
   hs_event* event = nullptr;
-  if (driver.event_create(device, &event) != hs_ok) {
-    throw Error(ErrorCode::device_failed, name, driver.last_error());
-  }
-  return event;
+  return driver.event_create(device, &event) == hs_ok ? event : nullptr;
 }
 
 void OpenDevice::close() noexcept {

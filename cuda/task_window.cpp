@@ -46,6 +46,10 @@ bool TaskWindow::poll(DeviceEvents& events) {
     launch(events, *slot);
   }
   for (auto& ended : ended_) {
+    if (ended.refused) {
+      events.refused(*ended.task, std::move(ended.error));
+      continue;
+    }
     events.finished(*ended.task, std::move(ended.error), ended.kernel);
   }
   return moved || !ready_.empty() || !ended_.empty();
@@ -70,7 +74,11 @@ void TaskWindow::leave(Slots::iterator& slot,
       device_.give_back(event);
     }
   }
-  ended_.push_back({slot->task, std::move(error), kernel});
+  bool const refused = error != nullptr &&
+                       std::none_of(slot->needs.begin(), slot->needs.end(), [](Need const& need) {
+                         return need.reads && need.datum->lost;
+                       });
+  ended_.push_back({slot->task, std::move(error), kernel, refused});
   slot = slots_.erase(slot);
 }
 
@@ -87,7 +95,9 @@ void TaskWindow::collect_ended() {
       ++slot;
       continue;
     }
-    auto const status = device_.lost ? hs_lost : device_.driver.event_query(slot->end);
+    auto const status = device_.lost            ? hs_lost
+                        : slot->status != hs_ok ? slot->status
+                                                : device_.driver.event_query(slot->end);
     if (status == hs_not_ready) {
       ++slot;
       continue;
@@ -97,7 +107,10 @@ void TaskWindow::collect_ended() {
     if (status == hs_ok) {
       (void)device_.driver.event_elapsed(slot->begin, slot->end, &kernel.ns);
     } else if (!slot->failed) {
-      error = error_of(*slot, device_.lost ? "the device is lost" : device_.driver.last_error());
+      error = error_of(*slot,
+                       device_.lost            ? "the device is lost"
+                       : slot->message.empty() ? device_.driver.last_error()
+                                               : slot->message);
     }
     if (status == hs_lost) {
       set_.give_up(device_);
@@ -171,10 +184,27 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
     slot.begin = device_.take_event();
     slot.end = device_.take_event();
   }
-  (void)device_.driver.event_record(slot.begin, stream);
-  GpuStream gpu(device_.driver, stream, slot.places);
-  slot.failed = !events.launch(*slot.task, gpu);
-  (void)device_.driver.event_record(slot.end, stream);
+  if (slot.begin == nullptr || slot.end == nullptr) {
+    slot.status = hs_failed;
+  } else {
+    slot.status = device_.driver.event_record(slot.begin, stream);
+  }
+  if (slot.status == hs_ok) {
+    GpuStream gpu(device_.driver, stream, slot.places);
+    try {
+      slot.failed = !events.launch(*slot.task, gpu);
+      slot.status = device_.driver.event_record(slot.end, stream);
+    } catch (Error const& error) {
+      slot.status = hs_failed;
+      slot.message = error.what();
+    }
+    if (slot.status != hs_ok) { // nobody will tell when the kernels are over
+      slot.message = slot.message.empty() ? device_.driver.last_error() : slot.message;
+      device_.driver.stream_synchronize(stream);
+    }
+    return;
+  }
+  slot.message = device_.driver.last_error();
 }
 
 /// Pins the memory of a region, or of what it is a part of, so that copies need no buffer on their
@@ -193,8 +223,8 @@ void DeviceSet::pin_region(DataRecord& record) {
   (void)datum_of(access);
   auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
   auto& device = *devices_.front();
-  (void)device.driver.pin(device.device, whole->home.base, bytes);
-  pinned_[whole->home.base] = whole;
+  bool const pinned = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
+  pinned_[whole->home.base] = pinned ? whole : nullptr; // refused: it lies among others' memory
 }
 
 } // namespace hetsched::detail

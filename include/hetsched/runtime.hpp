@@ -444,11 +444,19 @@ private:
       core_->await_children(*task);
       domain = task->domain.load(std::memory_order_acquire);
     }
+    std::exception_ptr lost; // what could not be had from its device
     if (core_->devices() != nullptr) {
-      then(domain, task);
+      try {
+        then(domain, task);
+      } catch (Error const&) {
+        lost = std::current_exception();
+      }
     }
     if (domain != nullptr) {
-      rethrow(*domain);
+      rethrow(*domain); // why, if a task failed
+    }
+    if (lost != nullptr) [[unlikely]] {
+      std::rethrow_exception(lost);
     }
   }
 

@@ -49,6 +49,7 @@ struct Stats {
   std::uint64_t steals = 0;
   std::uint64_t failed = 0;    // bodies that ended by an exception
   std::uint64_t cancelled = 0; // tasks whose body was skipped
+  std::uint64_t rerun = 0;     // tasks that a device refused or lost, and that went elsewhere
   Duration elapsed;            // wall (or virtual) time covered
   Duration idle;               // sum over workers
   std::vector<WorkerStats> workers;

@@ -322,6 +322,18 @@ inline void lease_copy(Access& access) {
   }
 }
 
+/// Gives them back from a task that did not run, for any other to use.
+[[gnu::noinline]] inline void return_copies(TaskRecord& task) {
+  for (auto& access : std::span(task.accesses(), task.access_count)) {
+    if (access.mode == AccessMode::reduce && !access.duplicate) {
+      std::lock_guard const guard(access.queue->lock);
+      auto* const copy = PrivateCopy::of(std::exchange(access.buffer, nullptr));
+      copy->next = access.queue->copies;
+      access.queue->copies = copy;
+    }
+  }
+}
+
 /// Combines (or, if cancelled, drops) the private copies of a datum. Body of a merge task.
 inline void merge_copies(TaskRecord& merge) {
   auto& access = merge.accesses()[0];

@@ -22,11 +22,16 @@ struct DataRecord;
 /// What happens to the tasks of a device's window.
 class DeviceEvents {
 public:
-  /// What it reads is there: the task's kernels are to be launched. True unless it failed.
+  /// What it reads is there: the task's kernels are to be launched. True unless it failed. Throws
+  /// Error(device_failed) if the device would not take them.
   virtual bool launch(TaskRecord& task, GpuStream& stream) = 0;
 
   /// The task's kernels are done, or `error` says why not. It is not in the window any more.
   virtual void finished(TaskRecord& task, std::exception_ptr error, Duration kernel) = 0;
+
+  /// The device could not do the task, as `error` says; what it reads is intact, so that another
+  /// worker can. It is not in the window any more.
+  virtual void refused(TaskRecord& task, std::exception_ptr error) = 0;
 
 protected:
   ~DeviceEvents() = default;
@@ -41,6 +46,9 @@ public:
   [[nodiscard]] virtual bool has_room() const noexcept = 0;
 
   [[nodiscard]] virtual bool empty() const noexcept = 0;
+
+  /// Whether the device has broken down: it refuses all tasks from then on.
+  [[nodiscard]] virtual bool lost() const noexcept = 0;
 
   /// The task, which this worker may run, enters the window.
   virtual void commit(TaskRecord& task) = 0;

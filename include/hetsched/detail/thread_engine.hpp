@@ -361,6 +361,7 @@ private:
   void work_on_device(ThreadWorker& worker);
   void commit(ThreadWorker& worker, DeviceWindow& window, TaskId id);
   bool take_mail(ThreadWorker& worker, DeviceWindow& window);
+  bool run_elsewhere(ThreadWorker& worker, TaskRecord& task);
 
   [[nodiscard]] ThreadWorker& driver_of(NodeId device) noexcept {
     return workers_[static_cast<std::size_t>(placement_.workers + device.value - 1)];
@@ -416,6 +417,7 @@ private:
   alignas(64) std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false}; // some task failed, ever: data may be poisoned
   std::atomic<bool> scopes_lifted_{false};
+  std::atomic<int> retired_devices_{0};
   std::atomic<int> nested_waiters_{0};
   std::atomic<int> drain_waiters_{0};
   std::atomic<std::uint64_t> sleep_events_{0};

@@ -7,6 +7,7 @@
 #include <hetsched/detail/thread_engine_wait.hpp>
 
 #include <ctime>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -42,6 +43,11 @@ public:
     ThreadStateGuard const state({&core_, &worker_, nullptr, &sink_, &core_});
     try {
       task.type_of().launch(&stream, task);
+    } catch (Error const& error) {
+      if (error.code() == ErrorCode::device_failed) {
+        throw; // the device's fault, not the body's
+      }
+      core_.fail(worker_, task, std::current_exception());
     } catch (...) {
       core_.fail(worker_, task, std::current_exception());
     }
@@ -56,6 +62,12 @@ public:
       tell(task, kernel);
     }
     core_.finish_body(worker_, task);
+  }
+
+  void refused(TaskRecord& task, std::exception_ptr error) override {
+    if (task.type_of().kind != TaskKind::user || !core_.run_elsewhere(worker_, task)) {
+      finished(task, std::move(error), {});
+    }
   }
 
 private:
@@ -121,6 +133,31 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
       sched_yield();
     }
   }
+}
+
+/// Hands a task that this worker's device refused back to the scheduler: for the host if it has a
+/// body there, else for another device. False if nobody is left to run it.
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::run_elsewhere(ThreadWorker& worker, TaskRecord& task) {
+  bool const lost = devices_->window(worker.info.node).lost();
+  if (lost && !std::exchange(worker.retired, true)) {
+    retired_devices_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ArchMask const archs{task.archs.load(std::memory_order_relaxed)};
+  if (archs.has(ArchHost)) {
+    task.archs.store(ArchMask::only(ArchHost).bits, std::memory_order_relaxed);
+  } else if (!lost || retired_devices_.load(std::memory_order_relaxed) == device_count()) {
+    return false;
+  } else {
+    timespec const pause{0, 100000}; // this worker may well be given it again
+    nanosleep(&pause, nullptr);
+  }
+  if (task.type_of().reduces) {
+    return_copies(task);
+  }
+  worker.rerun.add();
+  BareHost(*this, &worker, nullptr).ready(task);
+  return true;
 }
 
 /// Takes on the hints that have come for the device. Whether there was any.

@@ -51,6 +51,7 @@ Stats ThreadCore<S, C, P>::stats() const {
   subtract(stats.steals, stats_base_.steals);
   subtract(stats.failed, stats_base_.failed);
   subtract(stats.cancelled, stats_base_.cancelled);
+  subtract(stats.rerun, stats_base_.rerun);
   subtract(stats.elapsed, stats_base_.elapsed);
   subtract(stats.idle, stats_base_.idle);
   for (std::size_t w = 0; w < stats_base_.workers.size(); ++w) {
@@ -88,6 +89,7 @@ Stats ThreadCore<S, C, P>::raw_stats() const {
   stats.spawned = spawned_total() - stats.merges - rejected;
   stats.failed = sum(&ThreadWorker::failed);
   stats.cancelled = sum(&ThreadWorker::cancelled);
+  stats.rerun = sum(&ThreadWorker::rerun);
   stats.elapsed = {clock().ns};
   stats.types = merge_times(workers_);
   if (devices_) {

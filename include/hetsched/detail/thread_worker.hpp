@@ -149,6 +149,7 @@ struct alignas(64) ThreadWorker {
   Counter steals;
   Counter failed;
   Counter cancelled;
+  Counter rerun;
   Counter idle_ns;
   std::uint32_t spawns_since_check = 0; // of max_live_tasks
   std::int64_t last_theft_ns = 0;       // when this worker stole last
@@ -160,6 +161,7 @@ struct alignas(64) ThreadWorker {
   SpinLock inbox_lock;
   Array<TaskRecord*> inbox;
   std::atomic<bool> has_mail{false};
+  bool retired = false; // the device has broken down
   TypeTimes times;
   WorkerThread thread; // none for worker 0
 };
