@@ -228,15 +228,16 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
 }
 
 /// Whether a task was spawned, directly or through others, from the body of `ancestor`. Safe on
-/// stale records (the walk is bounded), the answer then meaningless.
+/// stale records (the walk is bounded), the answer then meaningless. acquire pairs with the release
+/// in start_record: a stale record may name a parent in memory that is new to this thread.
 [[nodiscard]] inline bool descends(TaskRecord const& task, TaskRecord const* ancestor) noexcept {
-  auto const* up = task.parent.load(std::memory_order_relaxed);
+  auto const* up = task.parent.load(std::memory_order_acquire);
   for (auto level = task.depth.load(std::memory_order_relaxed); up != nullptr && level > 0;
        --level) {
     if (up == ancestor) {
       return true;
     }
-    up = up->parent.load(std::memory_order_relaxed);
+    up = up->parent.load(std::memory_order_acquire);
   }
   return false;
 }

@@ -64,7 +64,7 @@ public:
                                                   TaskRecord* parent,
                                                   Attributes const& attributes = {}) noexcept {
     task.type.store(&type, std::memory_order_relaxed);
-    task.parent.store(parent, std::memory_order_relaxed);
+    task.parent.store(parent, std::memory_order_release); // see `descends`
     task.depth.store(parent == nullptr ? 0 : parent->depth.load(std::memory_order_relaxed) + 1,
                      std::memory_order_relaxed);
     task.archs.store((type.archs & attributes.archs).bits, std::memory_order_relaxed);
