@@ -127,9 +127,10 @@ void DeviceSet::start_copy(Copy& copy) {
                      owner(copy.from),
                      datum.width,
                      datum.columns};
-  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, nullptr}));
-  auto& moving = *moving_.back();
   auto* const stream = copy.to == host_node ? by.out : by.in;
+  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
+  auto& moving = *moving_.back();
+  moving.begin = by.lost ? nullptr : by.mark(stream);
   auto status = by.lost ? hs_lost : by.driver.copy(stream, &what);
   if (status == hs_ok) {
     moving.done = by.take_event();
@@ -157,8 +158,10 @@ bool DeviceSet::settle_copies() {
     if (!moving->over || moving->waiting != 0) {
       return false;
     }
-    if (moving->done != nullptr) {
-      moving->by->give_back(moving->done);
+    for (auto* event : {moving->begin, moving->done}) {
+      if (event != nullptr) {
+        moving->by->give_back(event);
+      }
     }
     return true;
   });
@@ -174,6 +177,9 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
     give_up(by);
   }
   moving.over = true;
+  if (status == hs_ok) {
+    by.measure_transfer(moving.stream, std::exchange(moving.begin, nullptr), moving.done);
+  }
   nodes_->finished(std::exchange(moving.copy, nullptr), status == hs_ok);
 }
 
@@ -335,6 +341,9 @@ void DeviceSet::add_to(Stats& stats) const {
     of_device.bytes_from_host = counted.bytes_from_host;
     of_device.bytes_to_host = counted.bytes_to_host;
     of_device.bytes_from_peers = counted.bytes_from_peers;
+    of_device.transfers = device->overlap.transfers();
+    of_device.kernels = device->overlap.kernels();
+    of_device.hidden = device->overlap.hidden();
     stats.devices.push_back(std::move(of_device));
   }
 }

@@ -8,6 +8,7 @@
 #include <hetsched/detail/memory_nodes.hpp>
 
 #include "device_list.hpp"
+#include "overlap.hpp"
 
 #include <list>
 #include <map>
@@ -32,6 +33,17 @@ public:
 
   [[nodiscard]] hs_event* take_event();
 
+  /// Marks in a stream where something to be measured begins; null if that cannot be done, and then
+  /// it is not measured.
+  [[nodiscard]] hs_event* mark(hs_stream* stream) noexcept;
+
+  /// Measures a transfer in a stream, between two reached events of which `begin`, which may be
+  /// null, is given back.
+  void measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end);
+
+  /// The same for a task's kernels; how long they took, 0 if that is not known.
+  Duration measure_kernel(hs_event* begin, hs_event* end);
+
   void give_back(hs_event* event) { events_.push_back(event); }
 
   [[nodiscard]] std::byte* address(std::size_t offset) const noexcept {
@@ -47,19 +59,25 @@ public:
   hs_stream* out = nullptr; // copies from it
   std::vector<hs_stream*> compute;
   bool lost = false;
+  OverlapMeter overlap;
 
 private:
+  [[nodiscard]] std::optional<Stretch> stretch(hs_event* begin, hs_event* end);
   void close() noexcept;
   void require(hs_status status) const;
 
   void* memory_ = nullptr;
   std::vector<hs_event*> events_; // not in use
+  hs_event* origin_ = nullptr;    // reached, at origin_ns_ of the device's clock
+  std::int64_t origin_ns_ = 0;
 };
 
 /// A transfer under way.
 struct Moving {
   Copy* copy;
   OpenDevice* by; // whose stream it is in
+  hs_stream* stream;
+  hs_event* begin; // null: not measured
   hs_event* done;
   int waiting = 0; // threads that wait for `done`
   bool over = false;

@@ -91,7 +91,7 @@ void TaskWindow::collect_ended() {
     Duration kernel;
     std::exception_ptr error;
     if (status == hs_ok) {
-      (void)device_.driver.event_elapsed(slot->begin, slot->end, &kernel.ns);
+      kernel = device_.measure_kernel(std::exchange(slot->begin, nullptr), slot->end);
     } else if (!slot->failed) {
       error = error_of(*slot, device_.lost ? "the device is lost" : device_.driver.last_error());
     }
@@ -164,10 +164,9 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   auto* const stream = device_.compute[next_stream_++ % device_.compute.size()];
   {
     std::lock_guard const guard(set_.mutex_);
-    slot.begin = device_.take_event();
+    slot.begin = device_.mark(stream);
     slot.end = device_.take_event();
   }
-  (void)device_.driver.event_record(slot.begin, stream);
   GpuStream gpu(device_.driver, stream, slot.places);
   slot.failed = !events.launch(*slot.task, gpu);
   (void)device_.driver.event_record(slot.end, stream);
