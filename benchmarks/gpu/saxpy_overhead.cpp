@@ -97,7 +97,7 @@ public:
 
   void on_device(Vectors& v, std::size_t blocks, DeviceChoice choice) {
     if (choice.capacity == 0 && is_emulated(choice)) {
-      choice.capacity = 2 * (v.bytes() + blocks * 256);
+      choice.capacity = 2 * (v.bytes() + (blocks + 1) * 256) / 256 * 256;
     }
     std::string name;
     std::vector<double> serial;
