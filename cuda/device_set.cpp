@@ -72,7 +72,13 @@ DeviceSet::~DeviceSet() {
     nodes_->remove(*datum);
     delete datum;
   }
-  for (auto const& [memory, record] : pinned_) {
+  for (auto const& [memory, region] : pinned_) {
+    unpin(memory, region);
+  }
+}
+
+void DeviceSet::unpin(void* memory, PinnedRegion const& region) noexcept {
+  if (region.ours) {
     devices_.front()->driver.unpin(devices_.front()->device, memory);
   }
 }
@@ -296,8 +302,8 @@ void DeviceSet::forget(Replicas* data) noexcept {
   data->slot->store(nullptr, std::memory_order_release);
   nodes_->remove(*data);
   if (auto const pinned = pinned_.find(data->host);
-      pinned != pinned_.end() && pinned->second == data->identity) {
-    devices_.front()->driver.unpin(devices_.front()->device, data->host);
+      pinned != pinned_.end() && pinned->second.record == data->identity) {
+    unpin(data->host, pinned->second);
     pinned_.erase(pinned);
   }
   data->forgotten = true;

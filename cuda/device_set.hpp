@@ -138,6 +138,12 @@ private:
   std::size_t next_stream_ = 0;
 };
 
+/// Host memory that tasks on devices use.
+struct PinnedRegion {
+  DataRecord* record;
+  bool ours; // else the program had pinned some of it, or it cannot be pinned
+};
+
 class DeviceSet final : public Devices {
 public:
   DeviceSet(std::vector<DeviceChoice> const& choices,
@@ -182,6 +188,7 @@ private:
   }
 
   void pin_region(DataRecord& record);
+  void unpin(void* memory, PinnedRegion const& region) noexcept;
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<OpenDevice>> devices_;
@@ -189,7 +196,7 @@ private:
   std::vector<std::unique_ptr<TaskWindow>> windows_;
   std::optional<MemoryNodes> nodes_;
   std::vector<std::unique_ptr<Moving>> moving_;
-  std::map<void*, DataRecord*> pinned_; // regions of host memory, by where they begin
+  std::map<void*, PinnedRegion> pinned_; // by where they begin
   std::string last_copy_error_;
 };
 

@@ -188,8 +188,8 @@ void DeviceSet::pin_region(DataRecord& record) {
   (void)datum_of(access);
   auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
   auto& device = *devices_.front();
-  (void)device.driver.pin(device.device, whole->home.base, bytes);
-  pinned_[whole->home.base] = whole;
+  bool const ours = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
+  pinned_[whole->home.base] = {whole, ours};
 }
 
 } // namespace hetsched::detail
