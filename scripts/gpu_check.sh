@@ -11,7 +11,8 @@
 #                                           a machine that lacks Boost, Eigen, doctest or CLI11
 #
 # Environment: OUT, where summary.txt and the logs go (default: gpu_check_results/); CXX (g++); JOBS,
-# compilations at once (default: one per core); CUDA_HOME; GPU_CHECK_N, order of the matrices.
+# compilations at once (default: one per core); CUDA_HOME; GPU_CHECK_N, order of the matrices;
+# GPU_CHECK_BLAS=Eigen, to do without OpenBLAS where it is.
 set -uo pipefail
 ulimit -c 0
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -153,7 +154,7 @@ printf '#include <%s>\n' Eigen/Core doctest/doctest.h CLI/CLI.hpp boost/config.h
   fail "lacks Eigen, doctest, CLI11 or Boost: run scripts/gpu_check.sh --pack where they are, and carry $packed/ here"
 
 blas=Eigen
-if compiles $'#include <cblas.h>\n#include <lapacke.h>\nint main(){cblas_dscal(0,1,nullptr,1);LAPACKE_set_nancheck(0);}' \
+if [[ ${GPU_CHECK_BLAS:-} != Eigen ]] && compiles $'#include <cblas.h>\n#include <lapacke.h>\nint main(){cblas_dscal(0,1,nullptr,1);LAPACKE_set_nancheck(0);}' \
   -lopenblas -llapacke; then
   blas=OpenBLAS
   libraries+=(-lopenblas -llapacke)
@@ -209,7 +210,7 @@ say "$("$CXX" --version | head -n 1), $(nproc) cores, BLAS on cores: $blas"
 # Objects are kept; what is older than its source or any header, or was made otherwise, is made anew.
 newest=$(find include cuda tests benchmarks examples -name '*.h*' -printf '%T@ %p\n' |
   sort -n | tail -n 1 | cut -d ' ' -f 2-)
-kind=$(echo "$CXX ${flags[*]} $blas $("$CXX" -dumpfullversion)" | cksum | cut -d ' ' -f 1)
+kind=$(echo "$CXX ${flags[*]} $("$CXX" -dumpfullversion)" | cksum | cut -d ' ' -f 1)
 objects=$build/$kind
 commands=$build/commands
 mkdir -p "$objects"
@@ -247,7 +248,7 @@ lapacke=
 program test_devices test -O1 tests/devices/*.cpp tests/main.cpp
 program test_equivalence test "-O1" tests/equivalence/*_test.cpp tests/main.cpp
 for name in pipeline saxpy_overhead gpu_linalg; do
-  program "$name" benchmark "-O3 -DNDEBUG $lapacke" "benchmarks/gpu/$name.cpp" \
+  program "$name" "benchmark-$blas" "-O3 -DNDEBUG $lapacke" "benchmarks/gpu/$name.cpp" \
     examples/common/command_line.cpp
 done
 
