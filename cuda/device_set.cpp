@@ -137,10 +137,15 @@ void DeviceSet::start_copy(Copy& copy) {
   moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
   auto& moving = *moving_.back();
   moving.begin = by.lost ? nullptr : by.mark(stream);
-  auto status = by.lost ? hs_lost : by.driver.copy(stream, &what);
+  moving.done = by.lost ? nullptr : by.take_event();
+  auto status = by.lost ? hs_lost : moving.done == nullptr ? hs_failed : hs_ok;
   if (status == hs_ok) {
-    moving.done = by.take_event();
-    status = by.driver.event_record(moving.done, stream);
+    status = by.driver.copy(stream, &what);
+  }
+  if (status == hs_ok && by.driver.event_record(moving.done, stream) != hs_ok) {
+    // It is under way, and nothing will tell its end: rare, so it is waited for here.
+    settle_unmarked(moving, by.driver.stream_synchronize(stream));
+    return;
   }
   if (status != hs_ok) {
     settle(moving, status);
@@ -187,6 +192,14 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
     by.measure_transfer(moving.stream, std::exchange(moving.begin, nullptr), moving.done);
   }
   nodes_->finished(std::exchange(moving.copy, nullptr), status == hs_ok);
+}
+
+/// The same without the event that would tell how long it took.
+void DeviceSet::settle_unmarked(Moving& moving, hs_status status) {
+  if (moving.begin != nullptr) {
+    moving.by->give_back(std::exchange(moving.begin, nullptr));
+  }
+  settle(moving, status);
 }
 
 /// The device answers no more.

@@ -31,7 +31,8 @@ public:
   OpenDevice& operator=(OpenDevice const&) = delete;
   ~OpenDevice();
 
-  [[nodiscard]] hs_event* take_event();
+  /// Null if there can be no more.
+  [[nodiscard]] hs_event* take_event() noexcept;
 
   /// Marks in a stream where something to be measured begins; null if that cannot be done, and then
   /// it is not measured.
@@ -95,6 +96,7 @@ struct WindowSlot {
   std::vector<void*> places;        // and where they are on the device
   hs_event* begin = nullptr;
   hs_event* end = nullptr;
+  std::optional<hs_status> ended = std::nullopt; // where `end` could not be recorded
 };
 
 class TaskWindow final : public DeviceWindow {
@@ -179,6 +181,7 @@ private:
   void start_copy(Copy& copy);
   bool settle_copies();
   void settle(Moving& moving, hs_status status);
+  void settle_unmarked(Moving& moving, hs_status status);
   void wait_for_copy(Lock& lock, Replicas const& datum);
   void bring_home(Lock& lock, std::span<Replicas* const> data, bool taken);
   void give_up(OpenDevice& device);

@@ -38,20 +38,7 @@ OpenDevice::~OpenDevice() {
   close();
 }
 
-hs_event* OpenDevice::take_event() {
-  if (!events_.empty()) {
-    auto* const event = events_.back();
-    events_.pop_back();
-    return event;
-  }
-  hs_event* event = nullptr;
-  if (driver.event_create(device, &event) != hs_ok) {
-    throw Error(ErrorCode::device_failed, name, driver.last_error());
-  }
-  return event;
-}
-
-hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
+hs_event* OpenDevice::take_event() noexcept {
   hs_event* event = nullptr;
   if (!events_.empty()) {
     event = events_.back();
@@ -59,7 +46,12 @@ hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
   } else if (driver.event_create(device, &event) != hs_ok) {
     return nullptr;
   }
-  if (driver.event_record(event, stream) != hs_ok) {
+  return event;
+}
+
+hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
+  auto* const event = take_event();
+  if (event != nullptr && driver.event_record(event, stream) != hs_ok) {
     driver.event_destroy(event);
     return nullptr;
   }

@@ -83,16 +83,18 @@ void TaskWindow::collect_ended() {
       ++slot;
       continue;
     }
-    auto const status = device_.lost ? hs_lost : device_.driver.event_query(slot->end);
+    auto const status = device_.lost  ? hs_lost
+                        : slot->ended ? *slot->ended
+                                      : device_.driver.event_query(slot->end);
     if (status == hs_not_ready) {
       ++slot;
       continue;
     }
     Duration kernel;
     std::exception_ptr error;
-    if (status == hs_ok) {
+    if (status == hs_ok && !slot->ended) {
       kernel = device_.measure_kernel(std::exchange(slot->begin, nullptr), slot->end);
-    } else if (!slot->failed) {
+    } else if (status != hs_ok && !slot->failed) {
       error = error_of(*slot, device_.lost ? "the device is lost" : device_.driver.last_error());
     }
     if (status == hs_lost) {
@@ -169,7 +171,10 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   }
   GpuStream gpu(device_.driver, stream, slot.places);
   slot.failed = !events.launch(*slot.task, gpu);
-  (void)device_.driver.event_record(slot.end, stream);
+  if (slot.end == nullptr || device_.driver.event_record(slot.end, stream) != hs_ok) {
+    // Nothing will tell the end of what was launched: rare, so it is waited for here.
+    slot.ended = device_.driver.stream_synchronize(stream);
+  }
 }
 
 /// Pins the memory of a region, or of what it is a part of, so that copies need no buffer on their
