@@ -278,7 +278,9 @@ def test_gpu_linalg(program):
     expected = [("gemm", 64), ("cholesky", 20)]
     check(cases == [(k, core, n) for k, n in expected for core in ("in", "out")], str(cases))
     for row in rows:
-        check(row["gflops"] > 0 and row["library_gflops"] > 0, f"gpu_linalg: {row}")
+        library = row["library_gflops"]  # the emulation has potrf only by OpenBLAS
+        check(row["gflops"] > 0, f"gpu_linalg: {row}")
+        check(library is None and row["kernel"] == "cholesky" or library > 0, f"gpu_linalg: {row}")
         check(0 <= row["on_device"] <= row["tasks"] and 0 <= row["overlap"] <= 1, str(row))
     rows = json_lines(program, *few, "--case", "gemm", "--core", "in", "--scheduler", "all")
     check([row["scheduler"] for row in rows] == SCHEDULERS, str(rows))
