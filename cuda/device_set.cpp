@@ -72,10 +72,14 @@ DeviceSet::~DeviceSet() {
     nodes_->remove(*datum);
     delete datum;
   }
-  for (auto const& [memory, record] : pinned_) {
-    if (record != nullptr) {
-      devices_.front()->driver.unpin(devices_.front()->device, memory);
-    }
+  for (auto const& [memory, region] : pinned_) {
+    unpin(memory, region);
+  }
+}
+
+void DeviceSet::unpin(void* memory, PinnedRegion const& region) noexcept {
+  if (region.ours) {
+    devices_.front()->driver.unpin(devices_.front()->device, memory);
   }
 }
 
@@ -156,20 +160,19 @@ void DeviceSet::start_copy(Copy& copy) {
                      owner(copy.from),
                      datum.width,
                      datum.columns};
-  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, nullptr}));
-  auto& moving = *moving_.back();
   auto* const stream = copy.to == host_node ? by.out : by.in;
+  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
+  auto& moving = *moving_.back();
+  moving.begin = by.lost ? nullptr : by.mark(stream);
   moving.done = by.lost ? nullptr : by.take_event();
   auto status = by.lost ? hs_lost : moving.done == nullptr ? hs_failed : hs_ok;
   if (status == hs_ok) {
     status = by.driver.copy(stream, &what);
   }
-  if (status == hs_ok) {
-    status = by.driver.event_record(moving.done, stream);
-    if (status != hs_ok) { // nobody will tell when it is over
-      last_copy_error_ = by.driver.last_error();
-      by.driver.stream_synchronize(stream);
-    }
+  if (status == hs_ok && by.driver.event_record(moving.done, stream) != hs_ok) {
+    // It is under way, and nothing will tell its end: rare, so it is waited for here.
+    settle_unmarked(moving, by.driver.stream_synchronize(stream));
+    return;
   }
   if (status != hs_ok) {
     settle(moving, status);
@@ -193,8 +196,10 @@ bool DeviceSet::settle_copies() {
     if (!moving->over || moving->waiting != 0) {
       return false;
     }
-    if (moving->done != nullptr) {
-      moving->by->give_back(moving->done);
+    for (auto* event : {moving->begin, moving->done}) {
+      if (event != nullptr) {
+        moving->by->give_back(event);
+      }
     }
     return true;
   });
@@ -210,7 +215,18 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
     give_up(by);
   }
   moving.over = true;
+  if (status == hs_ok) {
+    by.measure_transfer(moving.stream, std::exchange(moving.begin, nullptr), moving.done);
+  }
   nodes_->finished(std::exchange(moving.copy, nullptr), status == hs_ok);
+}
+
+/// The same without the event that would tell how long it took.
+void DeviceSet::settle_unmarked(Moving& moving, hs_status status) {
+  if (moving.begin != nullptr) {
+    moving.by->give_back(std::exchange(moving.begin, nullptr));
+  }
+  settle(moving, status);
 }
 
 /// The device answers no more.
@@ -326,10 +342,8 @@ void DeviceSet::forget(Replicas* data) noexcept {
   data->slot->store(nullptr, std::memory_order_release);
   nodes_->remove(*data);
   if (auto const pinned = pinned_.find(data->host);
-      pinned != pinned_.end() && (pinned->second == nullptr || pinned->second == data->identity)) {
-    if (pinned->second != nullptr) {
-      devices_.front()->driver.unpin(devices_.front()->device, data->host);
-    }
+      pinned != pinned_.end() && pinned->second.record == data->identity) {
+    unpin(data->host, pinned->second);
     pinned_.erase(pinned);
   }
   data->forgotten = true;
@@ -398,6 +412,9 @@ void DeviceSet::add_to(Stats& stats) const {
     of_device.bytes_from_host = counted.bytes_from_host;
     of_device.bytes_to_host = counted.bytes_to_host;
     of_device.bytes_from_peers = counted.bytes_from_peers;
+    of_device.transfers = device->overlap.transfers();
+    of_device.kernels = device->overlap.kernels();
+    of_device.hidden = device->overlap.hidden();
     stats.devices.push_back(std::move(of_device));
   }
 }

@@ -8,6 +8,7 @@
 #include <hetsched/detail/memory_nodes.hpp>
 
 #include "device_list.hpp"
+#include "overlap.hpp"
 
 #include <atomic>
 #include <list>
@@ -31,8 +32,19 @@ public:
   OpenDevice& operator=(OpenDevice const&) = delete;
   ~OpenDevice();
 
-  /// Null if the driver has none left.
-  [[nodiscard]] hs_event* take_event();
+  /// Null if there can be no more.
+  [[nodiscard]] hs_event* take_event() noexcept;
+
+  /// Marks in a stream where something to be measured begins; null if that cannot be done, and then
+  /// it is not measured.
+  [[nodiscard]] hs_event* mark(hs_stream* stream) noexcept;
+
+  /// Measures a transfer in a stream, between two reached events of which `begin`, which may be
+  /// null, is given back.
+  void measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end);
+
+  /// The same for a task's kernels; how long they took, 0 if that is not known.
+  Duration measure_kernel(hs_event* begin, hs_event* end);
 
   void give_back(hs_event* event) { events_.push_back(event); }
 
@@ -49,19 +61,25 @@ public:
   hs_stream* out = nullptr; // copies from it
   std::vector<hs_stream*> compute;
   std::atomic<bool> lost{false};
+  OverlapMeter overlap;
 
 private:
+  [[nodiscard]] std::optional<Stretch> stretch(hs_event* begin, hs_event* end);
   void close() noexcept;
   void require(hs_status status) const;
 
   void* memory_ = nullptr;
   std::vector<hs_event*> events_; // not in use
+  hs_event* origin_ = nullptr;    // reached, at origin_ns_ of the device's clock
+  std::int64_t origin_ns_ = 0;
 };
 
 /// A transfer under way.
 struct Moving {
   Copy* copy;
   OpenDevice* by; // whose stream it is in
+  hs_stream* stream;
+  hs_event* begin; // null: not measured
   hs_event* done;
   int waiting = 0; // threads that wait for `done`
   bool over = false;
@@ -73,14 +91,14 @@ struct WindowSlot {
 
   TaskRecord* task = nullptr;
   Stage stage = Stage::committed;
-  bool failed = false;      // its body threw: what it launched is waited for
-  hs_status status = hs_ok; // of what was to be launched
-  std::string message;      // if that is not hs_ok
+  bool failed = false; // its body threw: what it launched is waited for
   std::vector<Need> needs;
   std::vector<Replicas*> arguments; // of each access, in order
   std::vector<void*> places;        // and where they are on the device
   hs_event* begin = nullptr;
   hs_event* end = nullptr;
+  std::optional<hs_status> ended = std::nullopt; // where `end` could not be recorded
+  std::string message;                           // if that is not hs_ok
 };
 
 class TaskWindow final : public DeviceWindow {
@@ -127,6 +145,12 @@ private:
   std::size_t next_stream_ = 0;
 };
 
+/// Host memory that tasks on devices use.
+struct PinnedRegion {
+  DataRecord* record;
+  bool ours; // else the program had pinned some of it, or it cannot be pinned
+};
+
 class DeviceSet final : public Devices {
 public:
   DeviceSet(std::vector<DeviceChoice> const& choices,
@@ -167,6 +191,7 @@ private:
   void start_copy(Copy& copy);
   bool settle_copies();
   void settle(Moving& moving, hs_status status);
+  void settle_unmarked(Moving& moving, hs_status status);
   void wait_for_copy(Lock& lock, Replicas const& datum);
   void bring_home(Lock& lock, std::span<Replicas* const> data, bool taken);
   void give_up(OpenDevice& device);
@@ -176,6 +201,7 @@ private:
   }
 
   void pin_region(DataRecord& record);
+  void unpin(void* memory, PinnedRegion const& region) noexcept;
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<OpenDevice>> devices_;
@@ -183,8 +209,7 @@ private:
   std::vector<std::unique_ptr<TaskWindow>> windows_;
   std::optional<MemoryNodes> nodes_;
   std::vector<std::unique_ptr<Moving>> moving_;
-  std::map<void*, DataRecord*>
-      pinned_; // regions of host memory, by where they begin; null: not pinned
+  std::map<void*, PinnedRegion> pinned_; // by where they begin
   std::string last_copy_error_;
   std::uint64_t spawned_ = 0; // counted for caches that want next uses
 };

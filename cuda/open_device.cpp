@@ -2,6 +2,7 @@
 #include "device_set.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -37,14 +38,61 @@ OpenDevice::~OpenDevice() {
   close();
 }
 
-hs_event* OpenDevice::take_event() {
-  if (!events_.empty()) {
-    auto* const event = events_.back();
-    events_.pop_back();
-    return event;
-  }
+hs_event* OpenDevice::take_event() noexcept {
   hs_event* event = nullptr;
-  return driver.event_create(device, &event) == hs_ok ? event : nullptr;
+  if (!events_.empty()) {
+    event = events_.back();
+    events_.pop_back();
+  } else if (driver.event_create(device, &event) != hs_ok) {
+    return nullptr;
+  }
+  return event;
+}
+
+hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
+  auto* const event = take_event();
+  if (event != nullptr && driver.event_record(event, stream) != hs_ok) {
+    driver.event_destroy(event);
+    return nullptr;
+  }
+  return event;
+}
+
+void OpenDevice::measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end) {
+  if (begin != nullptr) {
+    if (auto const measured = stretch(begin, end)) {
+      overlap.add_transfer(stream == in ? OverlapMeter::Lane::in : OverlapMeter::Lane::out,
+                           *measured);
+    }
+  }
+}
+
+Duration OpenDevice::measure_kernel(hs_event* begin, hs_event* end) {
+  auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
+  if (!measured) {
+    return {};
+  }
+  overlap.add_kernel(*measured);
+  return {measured->length()};
+}
+
+/// When something began and ended, of which `begin` is given back. A driver may count from an event
+/// with few digits, so the origin is moved on every second.
+std::optional<Stretch> OpenDevice::stretch(hs_event* begin, hs_event* end) {
+  constexpr std::int64_t longest_ns = 1'000'000'000;
+  std::int64_t at = 0;
+  std::int64_t took = 0;
+  bool const known = (origin_ == nullptr || driver.event_elapsed(origin_, begin, &at) == hs_ok) &&
+                     driver.event_elapsed(begin, end, &took) == hs_ok;
+  auto const from = origin_ns_ + at;
+  if (known && (origin_ == nullptr || at > longest_ns)) {
+    std::swap(origin_, begin);
+    origin_ns_ = from;
+  }
+  if (begin != nullptr) {
+    give_back(begin);
+  }
+  return known ? std::optional(Stretch{from, from + took}) : std::nullopt;
 }
 
 void OpenDevice::close() noexcept {
@@ -61,6 +109,9 @@ void OpenDevice::close() noexcept {
   }
   for (auto* event : events_) {
     driver.event_destroy(event);
+  }
+  if (origin_ != nullptr) {
+    driver.event_destroy(origin_);
   }
   if (memory_ != nullptr) {
     driver.release(device, memory_);

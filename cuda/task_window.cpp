@@ -95,18 +95,18 @@ void TaskWindow::collect_ended() {
       ++slot;
       continue;
     }
-    auto const status = device_.lost            ? hs_lost
-                        : slot->status != hs_ok ? slot->status
-                                                : device_.driver.event_query(slot->end);
+    auto const status = device_.lost  ? hs_lost
+                        : slot->ended ? *slot->ended
+                                      : device_.driver.event_query(slot->end);
     if (status == hs_not_ready) {
       ++slot;
       continue;
     }
     Duration kernel;
     std::exception_ptr error;
-    if (status == hs_ok) {
-      (void)device_.driver.event_elapsed(slot->begin, slot->end, &kernel.ns);
-    } else if (!slot->failed) {
+    if (status == hs_ok && !slot->ended) {
+      kernel = device_.measure_kernel(std::exchange(slot->begin, nullptr), slot->end);
+    } else if (status != hs_ok && !slot->failed) {
       error = error_of(*slot,
                        device_.lost            ? "the device is lost"
                        : slot->message.empty() ? device_.driver.last_error()
@@ -181,30 +181,23 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   auto* const stream = device_.compute[next_stream_++ % device_.compute.size()];
   {
     std::lock_guard const guard(set_.mutex_);
-    slot.begin = device_.take_event();
+    slot.begin = device_.mark(stream);
     slot.end = device_.take_event();
   }
-  if (slot.begin == nullptr || slot.end == nullptr) {
-    slot.status = hs_failed;
-  } else {
-    slot.status = device_.driver.event_record(slot.begin, stream);
-  }
-  if (slot.status == hs_ok) {
-    GpuStream gpu(device_.driver, stream, slot.places);
-    try {
-      slot.failed = !events.launch(*slot.task, gpu);
-      slot.status = device_.driver.event_record(slot.end, stream);
-    } catch (Error const& error) {
-      slot.status = hs_failed;
-      slot.message = error.what();
-    }
-    if (slot.status != hs_ok) { // nobody will tell when the kernels are over
-      slot.message = slot.message.empty() ? device_.driver.last_error() : slot.message;
-      device_.driver.stream_synchronize(stream);
-    }
+  GpuStream gpu(device_.driver, stream, slot.places);
+  try {
+    slot.failed = !events.launch(*slot.task, gpu);
+  } catch (Error const& error) { // the device would not take it, or not all of it
+    device_.driver.stream_synchronize(stream);
+    slot.ended = hs_failed;
+    slot.message = error.what();
     return;
   }
-  slot.message = device_.driver.last_error();
+  if (slot.end == nullptr || device_.driver.event_record(slot.end, stream) != hs_ok) {
+    // Nothing will tell the end of what was launched: rare, so it is waited for here.
+    slot.ended = device_.driver.stream_synchronize(stream);
+    slot.message = *slot.ended == hs_ok ? "" : device_.driver.last_error();
+  }
 }
 
 /// Pins the memory of a region, or of what it is a part of, so that copies need no buffer on their
@@ -223,8 +216,8 @@ void DeviceSet::pin_region(DataRecord& record) {
   (void)datum_of(access);
   auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
   auto& device = *devices_.front();
-  bool const pinned = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
-  pinned_[whole->home.base] = pinned ? whole : nullptr; // refused: it lies among others' memory
+  bool const ours = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
+  pinned_[whole->home.base] = {whole, ours};
 }
 
 } // namespace hetsched::detail

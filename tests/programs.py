@@ -225,6 +225,68 @@ def test_overhead(program):
         refuses(program, named, *arguments)
 
 
+def on_device(rows):
+    """The rows are of the emulated device that HETSCHED_DEVICES asks for in these tests."""
+    for row in rows:
+        check(row["emulated"] == 1 and row["device"].startswith("emulated device 0"), str(row))
+    return rows
+
+
+def test_pipeline(program):
+    os.environ["HETSCHED_DEVICES"] = "emu?latency=2ms&kernel=2ms"
+    rows = on_device(json_lines(program, "--quick"))
+    check([row["mode"] for row in rows] == ["sequential", "results", "all"], str(rows))
+    check([row["window"] for row in rows] == [1, 1, 4], str(rows))
+    for row in rows:
+        check(row["ideal_s"] >= 16 * 2e-3 and row["seconds"] >= 17 * 2e-3, f"pipeline: {row}")
+        check(row["transfers_s"] >= 2 * 16 * 2e-3, f"pipeline: {row}")
+        check(row["kernels_s"] >= 16 * 2e-3, f"pipeline: {row}")
+    one, _, all_of_them = rows
+    check(one["overlap"] < 0.02 and one["hidden"] < 0.05, f"pipeline: {one}")
+    # on an idle machine 0.9 of 0.94
+    check(0.3 < all_of_them["overlap"] <= 1 and all_of_them["hidden"] > 0.3, str(all_of_them))
+    check(all_of_them["seconds"] < one["seconds"], f"pipeline: {rows}")
+    rows = json_lines(program, "--quick", "--n", "3", "--tile", "5", "--scheduler", "all")
+    check(len(rows) == 12 and rows[0]["bytes"] == 20 and rows[0]["tasks"] == 3, str(rows))
+    status, out, _ = run(program, "--quick", "--n", "3")
+    check(status == 0 and out.startswith("EMULATED") and out.count("  EMULATED\n") == 3, out)
+    refuses(program, "--window", "--window", "0")
+    refuses(program, "HETSCHED_DEVICES", HETSCHED_DEVICES="none")
+    refuses(program, "abacus", HETSCHED_DEVICES="abacus")
+
+
+def test_saxpy_overhead(program):
+    os.environ["HETSCHED_DEVICES"] = "emu?latency=10us"
+    rows = json_lines(program, "--quick", "--repeat", "1")
+    check([row["on"] for row in rows] == 4 * ["cpu", "device"], str(rows))
+    on_device(rows[1::2])
+    for row in rows:
+        check(row["seconds"] > 0 and row["serial_s"] > 0, f"saxpy_overhead: {row}")
+        ratio = row["ratio"] * row["serial_s"] / row["seconds"]
+        check(0.999 < ratio < 1.001, f"saxpy_overhead: {row}")
+    rows = json_lines(program, "--n", "1001", "--blocks", "7", "--on", "device", "--repeat", "2")
+    check(len(rows) == 1 and rows[0]["n"] == 1001 and rows[0]["blocks"] == 7, str(rows))
+    refuses(program, "--on", "--on", "abacus")
+    refuses(program, "--blocks", "--blocks", "x")
+
+
+def test_gpu_linalg(program):
+    os.environ["HETSCHED_DEVICES"] = "emu?latency=10us"
+    few = ["--n", "100", "--tile", "32", "--repeat", "1", "--cpus", "2"]
+    rows = on_device(json_lines(program, *few))
+    cases = [(row["kernel"], row["core"], row["tasks"]) for row in rows]
+    expected = [("gemm", 64), ("cholesky", 20)]
+    check(cases == [(k, core, n) for k, n in expected for core in ("in", "out")], str(cases))
+    for row in rows:
+        library = row["library_gflops"]  # the emulation has potrf only by OpenBLAS
+        check(row["gflops"] > 0, f"gpu_linalg: {row}")
+        check(library is None and row["kernel"] == "cholesky" or library > 0, f"gpu_linalg: {row}")
+        check(0 <= row["on_device"] <= row["tasks"] and 0 <= row["overlap"] <= 1, str(row))
+    rows = json_lines(program, *few, "--case", "gemm", "--core", "in", "--scheduler", "all")
+    check([row["scheduler"] for row in rows] == SCHEDULERS, str(rows))
+    refuses(program, "--case", "--case", "sort")
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -238,6 +300,9 @@ def main():
         "jacobi": test_jacobi,
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,
+        "gpu_linalg": test_gpu_linalg,
+        "pipeline": test_pipeline,
+        "saxpy_overhead": test_saxpy_overhead,
         "gemm": lambda program: test_solver(program, "gemm", 125, 2 * 300**3),
         "lu": test_lu,
         "qr": test_qr,

@@ -27,7 +27,7 @@ struct WorkerStats {
   Duration idle;              // looking for work or asleep, while in the runtime
 };
 
-/// What went to, from and through one device's memory.
+/// What went to, from and through one device's memory, and how much of that went on beside kernels.
 struct DeviceStats {
   std::string name; // as its driver calls it: emulated devices say so
   NodeId node;
@@ -38,6 +38,19 @@ struct DeviceStats {
   std::uint64_t bytes_from_host = 0;
   std::uint64_t bytes_to_host = 0;
   std::uint64_t bytes_from_peers = 0;
+  /// Sum of the times of all transfers in this device's streams, by its own clock: those with host
+  /// memory, and those from other devices. Two at the same time, in and out, count twice.
+  Duration transfers;
+  /// During which at least one task's kernels ran: two at the same time count once.
+  Duration kernels;
+  /// The part of `transfers` that went on while at least one task's kernels ran.
+  Duration hidden;
+
+  /// The share of transfer time that is hidden under kernels, `hidden / transfers`, from 0 to 1; 0
+  /// without transfers. 0 means that the device did one thing at a time.
+  [[nodiscard]] constexpr double overlap_ratio() const noexcept {
+    return transfers.ns == 0 ? 0 : hidden.seconds() / transfers.seconds();
+  }
 };
 
 /// Snapshot of a runtime's counters since it began or since `reset_stats`. Taken while tasks run,

@@ -69,6 +69,9 @@ Stats ThreadCore<S, C, P>::stats() const {
     subtract(device.bytes_from_host, base.bytes_from_host);
     subtract(device.bytes_to_host, base.bytes_to_host);
     subtract(device.bytes_from_peers, base.bytes_from_peers);
+    subtract(device.transfers, base.transfers);
+    subtract(device.kernels, base.kernels);
+    subtract(device.hidden, base.hidden);
   }
   return stats;
 }
