@@ -73,7 +73,9 @@ DeviceSet::~DeviceSet() {
     delete datum;
   }
   for (auto const& [memory, record] : pinned_) {
-    devices_.front()->driver.unpin(devices_.front()->device, memory);
+    if (record != nullptr) {
+      devices_.front()->driver.unpin(devices_.front()->device, memory);
+    }
   }
 }
 
@@ -290,8 +292,11 @@ void DeviceSet::forget(Replicas* data) noexcept {
   data->slot->store(nullptr, std::memory_order_release);
   nodes_->remove(*data);
   if (auto const pinned = pinned_.find(data->host);
-      pinned != pinned_.end() && pinned->second == data->identity) {
-    devices_.front()->driver.unpin(devices_.front()->device, data->host);
+      pinned != pinned_.end() &&
+      (pinned->second == nullptr || pinned->second == data->identity)) {
+    if (pinned->second != nullptr) {
+      devices_.front()->driver.unpin(devices_.front()->device, data->host);
+    }
     pinned_.erase(pinned);
   }
   data->forgotten = true;

@@ -189,8 +189,8 @@ void DeviceSet::pin_region(DataRecord& record) {
   (void)datum_of(access);
   auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
   auto& device = *devices_.front();
-  (void)device.driver.pin(device.device, whole->home.base, bytes);
-  pinned_[whole->home.base] = whole;
+  bool const pinned = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
+  pinned_[whole->home.base] = pinned ? whole : nullptr; // refused: it lies among others' memory
 }
 
 } // namespace hetsched::detail
