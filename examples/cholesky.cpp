@@ -26,9 +26,9 @@ using namespace example;
 
 int main(int argc, char** argv) {
   Program program{"cholesky",
-                        "Solves A x = b by tile Cholesky, with every scheduler.",
-                        linear_algebra_help,
-                        true};
+                  "Solves A x = b by tile Cholesky, with every scheduler.",
+                  linear_algebra_help,
+                  true};
   program.devices = true;
   return run_program(argc, argv, program, [&](Options const& options) {
     return solve(program, options, [&](auto& rt, MatrixXd& l, auto const& restore) {

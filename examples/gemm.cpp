@@ -70,8 +70,8 @@ std::string multiply(Program const& program, Options const& options) {
 
 int main(int argc, char** argv) {
   Program program{"gemm",
-                        "Computes C = 2 A B - C by tiles, with every scheduler, and checks it.",
-                        linear_algebra_help};
+                  "Computes C = 2 A B - C by tiles, with every scheduler, and checks it.",
+                  linear_algebra_help};
   program.devices = true;
   return run_program(
       argc, argv, program, [&](Options const& options) { return multiply(program, options); });

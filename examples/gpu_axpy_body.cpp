@@ -2,9 +2,9 @@
 // The body of gpu_axpy's task: a loop of its own as a kernel. Compiled by nvcc (nvcc -x cu) where
 // there is one, for CUDA devices and emulated ones; else by any compiler, for emulated ones.
 
-#include "gpu_axpy.hpp"
-
 #include <hetsched/cuda/for_each.hpp>
+
+#include "gpu_axpy.hpp"
 
 namespace hs = hetsched;
 

@@ -91,9 +91,9 @@ std::string solve(Program const& program, Options const& options) {
 
 int main(int argc, char** argv) {
   Program program{"lu",
-                        "Solves A x = b by LU with partial pivoting, with every scheduler.",
-                        linear_algebra_help,
-                        true};
+                  "Solves A x = b by LU with partial pivoting, with every scheduler.",
+                  linear_algebra_help,
+                  true};
   program.devices = true;
   return run_program(
       argc, argv, program, [&](Options const& options) { return solve(program, options); });

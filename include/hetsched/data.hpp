@@ -21,10 +21,12 @@ class VectorView {
 public:
   using Element = T;
 
-  HETSCHED_DEVICE constexpr VectorView(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  HETSCHED_DEVICE constexpr VectorView(T* data, std::size_t size) noexcept
+      : data_(data), size_(size) {}
 
   /// A view that may write converts to one that may not.
-  HETSCHED_DEVICE constexpr operator VectorView<T const>() const noexcept // NOLINT: as T* to T const*
+  HETSCHED_DEVICE constexpr
+  operator VectorView<T const>() const noexcept // NOLINT: as T* to T const*
     requires(!std::is_const_v<T>)
   {
     return {data_, size_};
@@ -34,7 +36,9 @@ public:
 
   [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t size() const noexcept { return size_; }
 
-  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator[](std::size_t i) const noexcept {
+    return data_[i];
+  }
 
   [[nodiscard]] HETSCHED_DEVICE constexpr T* begin() const noexcept { return data_; }
 
@@ -51,7 +55,10 @@ class TileView {
 public:
   using Element = T;
 
-  HETSCHED_DEVICE constexpr TileView(T* data, std::size_t rows, std::size_t cols, std::size_t ld) noexcept
+  HETSCHED_DEVICE constexpr TileView(T* data,
+                                     std::size_t rows,
+                                     std::size_t cols,
+                                     std::size_t ld) noexcept
       : data_(data), rows_(rows), cols_(cols), ld_(ld) {}
 
   /// A view that may write converts to one that may not.
@@ -69,7 +76,8 @@ public:
 
   [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t ld() const noexcept { return ld_; }
 
-  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator()(std::size_t i, std::size_t j) const noexcept {
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator()(std::size_t i,
+                                                        std::size_t j) const noexcept {
     return data_[i + j * ld_];
   }
 

@@ -10,10 +10,10 @@
 //     };
 //
 // Every function gives its operation to the stream and returns; it throws Error(device_failed) if
-// the device refuses. Letters are those of BLAS: side 'L' 'R', uplo 'L' 'U', trans 'N' 'T', diag 'N'
-// 'U'. Elements are float or double; no size may exceed the int that BLAS counts with. Nothing is
-// done where nothing would be written. The calls go through the driver's table, so that a program
-// without devices links nothing for a body that uses them.
+// the device refuses. Letters are those of BLAS: side 'L' 'R', uplo 'L' 'U', trans 'N' 'T', diag
+// 'N' 'U'. Elements are float or double; no size may exceed the int that BLAS counts with. Nothing
+// is done where nothing would be written. The calls go through the driver's table, so that a
+// program without devices links nothing for a body that uses them.
 
 #include <hetsched/data.hpp>
 #include <hetsched/detail/assert.hpp>

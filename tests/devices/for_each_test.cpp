@@ -126,7 +126,9 @@ TEST_CASE("SweepPoint: the same bits as the loops on the host") {
                                                              {south.data(), 1, n, 1},
                                                              {west.data(), m, 1, m},
                                                              {east.data(), m, 1, m}};
-    auto const view = [m, n](std::vector<float>& v) { return hs::TileView<float>(v.data(), m, n, m); };
+    auto const view = [m, n](std::vector<float>& v) {
+      return hs::TileView<float>(v.data(), m, n, m);
+    };
     std::vector<float> expected(m * n), got(m * n), edges(2 * m + 2 * n), copied(2 * m + 2 * n);
     auto const sides = [m, n](std::vector<float>& v) {
       return hs::stencil::Sides<hs::TileView<float>>{{v.data(), 1, n, 1},
@@ -136,8 +138,7 @@ TEST_CASE("SweepPoint: the same bits as the loops on the host") {
     };
     hs::stencil::kernels::sweep<float>(view(u), halo, view(b), view(expected));
     hs::stencil::kernels::copy_edges<float>(view(expected), sides(edges));
-    hs::stencil::SweepPoint<float> const point{
-        {view(u), halo, view(b), view(got), sides(copied)}};
+    hs::stencil::SweepPoint<float> const point{{view(u), halo, view(b), view(got), sides(copied)}};
     for (std::size_t k = m * n; k-- > 0;) {
       point(k);
     }

@@ -27,7 +27,7 @@
 #include <string>
 #include <type_traits>
 
-struct CUstream_st;    // cudaStream_t is a pointer to it
+struct CUstream_st;   // cudaStream_t is a pointer to it
 struct cublasContext; // and cublasHandle_t to this
 
 namespace hetsched::gpu {
@@ -51,9 +51,8 @@ inline constexpr bool compiled_by_nvcc = true;
 
 inline void check_cuda(cudaError_t error, char const* call) {
   if (error != cudaSuccess) {
-    throw Error(ErrorCode::device_failed,
-                "cuda",
-                std::string(call) + ": " + cudaGetErrorString(error));
+    throw Error(
+        ErrorCode::device_failed, "cuda", std::string(call) + ": " + cudaGetErrorString(error));
   }
 }
 
@@ -110,7 +109,8 @@ inline constexpr bool compiled_by_nvcc = false;
 /// this call was compiled by something else than nvcc.
 template <class F, bool ByNvcc = detail::compiled_by_nvcc>
 void for_each_index(GpuStream& stream, std::size_t n, F f) {
-  static_assert(std::is_trivially_copyable_v<F>, "hetsched: a kernel's function is copied bytewise");
+  static_assert(std::is_trivially_copyable_v<F>,
+                "hetsched: a kernel's function is copied bytewise");
   if (n == 0) {
     return;
   }

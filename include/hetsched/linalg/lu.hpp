@@ -132,14 +132,8 @@ struct TaskBodyGPU<linalg::LuUpdate<T>> {
         gpu::swap(stream, gpu::row(a, first + i), gpu::row(a, pivots_on_host[i]));
       }
     }
-    gpu::trsm(stream,
-              'L',
-              'L',
-              'N',
-              'U',
-              T(1),
-              kernels::block(panel, first, 0, height, height),
-              top);
+    gpu::trsm(
+        stream, 'L', 'L', 'N', 'U', T(1), kernels::block(panel, first, 0, height, height), top);
     gpu::gemm(stream,
               'N',
               'N',
@@ -231,8 +225,8 @@ private:
 /// The pivot search and the exchanges go over whole columns, so a task owns a block of columns.
 /// Blocks of L are exchanged once, when all pivots are known, and not after each panel.
 ///
-/// Tasks of type lu_update run on GPUs, too; there they exchange rows one by one, so that a block of
-/// columns need not go to host memory for that. The panels are factorised by CPU cores.
+/// Tasks of type lu_update run on GPUs, too; there they exchange rows one by one, so that a block
+/// of columns need not go to host memory for that. The panels are factorised by CPU cores.
 ///
 /// Priorities are bottom levels with unit times. Costs K (K + 1) / 2 + K - 1 tasks if square, on
 /// K = ceil(n / width) blocks; 2 n^3 / 3 flops.

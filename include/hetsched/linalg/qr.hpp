@@ -37,14 +37,12 @@ struct Geqrt : Task<3>::Signature<RW<TileView<T>>, W<TileView<T>>, W<TileView<T>
   static constexpr std::string_view name = "geqrt";
 };
 
-/// C(k, j) := Q^T C(k, j), or Q C(k, j), given V(k) and T(k, k). The last tile is scratch, for GPUs:
-/// on CPU cores nothing touches it.
+/// C(k, j) := Q^T C(k, j), or Q C(k, j), given V(k) and T(k, k). The last tile is scratch, for
+/// GPUs: on CPU cores nothing touches it.
 template <class T>
-struct Ormqr : Task<5>::Signature<V<Transpose>,
-                                  R<TileView<T>>,
-                                  R<TileView<T>>,
-                                  RW<TileView<T>>,
-                                  W<TileView<T>>> {
+struct Ormqr
+    : Task<5>::
+          Signature<V<Transpose>, R<TileView<T>>, R<TileView<T>>, RW<TileView<T>>, W<TileView<T>>> {
   static constexpr std::string_view name = "ormqr";
 };
 
@@ -222,8 +220,9 @@ namespace linalg {
 /// of V of the diagonal tiles, so that a diagonal tile's R can change while its V is still applied.
 ///
 /// As a TiledMatrix, it must outlive the tasks that use it, is move-only, and made outside
-/// `Runtime::capture`. Holds (inner / tile + tile / rows) times as many elements as A if square, and
-/// scratch of inner / tile times as many, or a little, that is touched where there are GPUs only.
+/// `Runtime::capture`. Holds (inner / tile + tile / rows) times as many elements as A if square,
+/// and scratch of inner / tile times as many, or a little, that is touched where there are GPUs
+/// only.
 template <class T>
 class Reflections {
 public:
@@ -277,8 +276,8 @@ public:
 private:
   using Storage = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
-  /// One for each tile in the upper rows of A; more if these are few, so that for a matrix with more
-  /// columns tasks that could run at the same time need not share one.
+  /// One for each tile in the upper rows of A; more if these are few, so that for a matrix with
+  /// more columns tasks that could run at the same time need not share one.
   [[nodiscard]] std::size_t scratch_tiles() const noexcept {
     auto const least = std::min<std::size_t>(64, (std::size_t{1} << 22U) / (inner_ * tile_) + 1);
     auto const tile_cols = cols_ / tile_ + (cols_ % tile_ == 0 ? 0 : 1);
@@ -354,12 +353,7 @@ void qr(Rt& rt, TiledMatrix<T> const& a, Reflections<T> const& q) {
       rt.template spawn<Tsqrt<T>>(level(i, k, k))(a(k, k), a(i, k), q.t(i, k));
       for (std::size_t j = k + 1; j < a.tile_cols(); ++j) {
         rt.template spawn<Tsmqr<T>>(level(i, j, k))(
-            Transpose::yes,
-            a(i, k),
-            q.t(i, k),
-            a(k, j),
-            a(i, j),
-            q.scratch(k, j, a.tile_cols()));
+            Transpose::yes, a(i, k), q.t(i, k), a(k, j), a(i, j), q.scratch(k, j, a.tile_cols()));
       }
     }
     rt.template spawn<QrCheck<T>>(priority(static_cast<std::int32_t>(steps - k)))(

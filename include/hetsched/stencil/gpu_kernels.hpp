@@ -3,9 +3,9 @@
 // A Jacobi sweep of a tile on a GPU.
 //
 // The body of a task is declared, and defined, beside the task, in a header that host compilers
-// see, but a kernel for CUDA must be compiled by nvcc. So the body calls it through a pointer, which
-// is null unless cuda/jacobi.hpp, compiled by nvcc, is part of the program. A program for CPU cores
-// links nothing; on emulated devices the loops of kernels.hpp serve.
+// see, but a kernel for CUDA must be compiled by nvcc. So the body calls it through a pointer,
+// which is null unless cuda/jacobi.hpp, compiled by nvcc, is part of the program. A program for CPU
+// cores links nothing; on emulated devices the loops of kernels.hpp serve.
 
 #include <hetsched/data.hpp>
 #include <hetsched/error.hpp>

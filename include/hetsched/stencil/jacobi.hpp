@@ -156,8 +156,8 @@ struct TaskBodyGPU<stencil::Sweep<T>> {
                   TileView<T> south,
                   TileView<T> west,
                   TileView<T> east) const {
-    stencil::sweep<T>(
-        stream, {u, {above, below, left, right}, b, next, {north, south, west, east}});
+    stencil::sweep<T>(stream,
+                      {u, {above, below, left, right}, b, next, {north, south, west, east}});
   }
 };
 
