@@ -72,6 +72,10 @@ hs_status stream_wait(hs_stream* stream, hs_event* event) {
       on.device, cudaStreamWaitEvent(on.native, as_event(event).native, 0), "cudaStreamWaitEvent");
 }
 
+hs_device* stream_device(hs_stream* stream) {
+  return reinterpret_cast<hs_device*>(as_stream(stream).device);
+}
+
 void* stream_native(hs_stream* stream) {
   return as_stream(stream).native;
 }
@@ -238,6 +242,7 @@ void set_stream_calls(hs_driver& driver) {
   driver.stream_destroy = stream_destroy;
   driver.stream_synchronize = stream_synchronize;
   driver.stream_wait = stream_wait;
+  driver.stream_device = stream_device;
   driver.stream_native = stream_native;
   driver.stream_blas = stream_blas;
   driver.event_create = event_create;

@@ -58,6 +58,10 @@ hs_status stream_wait(hs_stream* stream, hs_event* event) {
       {.what = Operation::What::wait, .record = std::move(record), .name = "stream_wait"});
 }
 
+hs_device* stream_device(hs_stream* stream) {
+  return reinterpret_cast<hs_device*>(&as_stream(stream).device());
+}
+
 void* stream_native(hs_stream*) {
   return nullptr;
 }
@@ -254,6 +258,7 @@ void set_stream_calls(hs_driver& driver) {
   driver.stream_destroy = stream_destroy;
   driver.stream_synchronize = stream_synchronize;
   driver.stream_wait = stream_wait;
+  driver.stream_device = stream_device;
   driver.stream_native = stream_native;
   driver.stream_blas = stream_blas;
   driver.event_create = event_create;

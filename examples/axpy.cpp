@@ -4,7 +4,7 @@
 //
 //     x(0) -> y(0)     x(1) -> y(1)     x(2) -> y(2)     ...
 //
-// Arguments: --n 100000 --tile 4096 --cpus 2
+// Arguments: --n 100000 --tile 4096 --cpus 2 --gpus none
 // Expected output:
 //   axpy of random vectors (seed 1): n = 100000, blocks of 4096, 2 workers
 //   median of 3 runs (min .. max)
@@ -38,7 +38,7 @@ std::string update(Program const& program, Options const& options) {
   VectorXd result(n);
 
   for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    hs::Runtime<S> rt(options.config());
+    Runtime<S> rt(options.config());
     Measured measured;
     {
       auto const blocks = hs::block_rows(options.tile);
@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   program.defaults.tile = 65'536;
   program.parts = "blocks";
   program.largest_n = 10'000'000'000;
+  program.devices = true;
   return run_program(
       argc, argv, program, [&](Options const& options) { return update(program, options); });
 }

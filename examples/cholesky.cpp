@@ -6,7 +6,7 @@
 //     potrf(0) -> trsm(1,0) -> syrk(1,1) -> potrf(1) -> ...       the critical path
 //             \-> trsm(2,0) -> gemm(2,1) -> trsm(2,1) -> ...
 //
-// Arguments: --n 400 --tile 64 --cpus 2
+// Arguments: --n 400 --tile 64 --cpus 2 --gpus none
 // Expected output:
 //   cholesky of a generated covariance matrix ...: n = 400, tiles of 64, 2 workers, kernels by ...
 //   tile-size gemm on all workers: ... GFlop/s; median of 3 runs (min .. max)
@@ -25,10 +25,11 @@
 using namespace example;
 
 int main(int argc, char** argv) {
-  Program const program{"cholesky",
-                        "Solves A x = b by tile Cholesky, with every scheduler.",
-                        linear_algebra_help,
-                        true};
+  Program program{"cholesky",
+                  "Solves A x = b by tile Cholesky, with every scheduler.",
+                  linear_algebra_help,
+                  true};
+  program.devices = true;
   return run_program(argc, argv, program, [&](Options const& options) {
     return solve(program, options, [&](auto& rt, MatrixXd& l, auto const& restore) {
       hs::linalg::TiledMatrix const tiles(rt, l, options.tile);

@@ -4,7 +4,7 @@
 //
 //     A(i,0) B(0,j) -> A(i,1) B(1,j) -> ... -> C(i,j)
 //
-// Arguments: --n 300 --tile 64 --cpus 2
+// Arguments: --n 300 --tile 64 --cpus 2 --gpus none
 // Expected output:
 //   gemm of random matrices ...: n = 300, tiles of 64, 2 workers, kernels by ...
 //   tile-size gemm on all workers: ... GFlop/s; median of 3 runs (min .. max)
@@ -43,7 +43,7 @@ std::string multiply(Program const& program, Options const& options) {
   auto const rate = gemm_rate(options, std::min(options.tile, options.n));
 
   for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    hs::Runtime<S> rt(options.config());
+    Runtime<S> rt(options.config());
     Measured measured;
     {
       hs::linalg::TiledMatrix const a_tiles(rt, a, options.tile);
@@ -69,9 +69,10 @@ std::string multiply(Program const& program, Options const& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-  Program const program{"gemm",
-                        "Computes C = 2 A B - C by tiles, with every scheduler, and checks it.",
-                        linear_algebra_help};
+  Program program{"gemm",
+                  "Computes C = 2 A B - C by tiles, with every scheduler, and checks it.",
+                  linear_algebra_help};
+  program.devices = true;
   return run_program(
       argc, argv, program, [&](Options const& options) { return multiply(program, options); });
 }

@@ -9,7 +9,7 @@
 //                |
 //              south
 //
-// Arguments: --n 200 --tile 64 --sweeps 10 --cpus 2
+// Arguments: --n 200 --tile 64 --sweeps 10 --cpus 2 --gpus none
 // Expected output:
 //   jacobi of 10 sweeps over a random Poisson problem: n = 200, tiles of 64, 2 workers
 //   median of 3 runs (min .. max)
@@ -57,7 +57,7 @@ std::string iterate(Program const& program, Options const& options, std::size_t 
   MatrixXd u(n + 2, n + 2);
 
   for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    hs::Runtime<S> rt(options.config());
+    Runtime<S> rt(options.config());
     Measured measured;
     double squares = 0;
     {
@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   program.add_options = [&](CLI::App& app) {
     add_number(app, "--sweeps", 0, 1'000'000, sweeps, "Jacobi steps");
   };
+  program.devices = true;
   return run_program(argc, argv, program, [&](Options const& options) {
     return iterate(program, options, sweeps);
   });

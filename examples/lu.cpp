@@ -6,7 +6,7 @@
 //     getrf(0) -> lu_update(0,1) -> getrf(1) -> lu_update(1,2) -> ...      the critical path
 //             \-> lu_update(0,2) ------------>/
 //
-// Arguments: --n 400 --tile 64 --cpus 2
+// Arguments: --n 400 --tile 64 --cpus 2 --gpus none
 // Expected output:
 //   lu of a random matrix (seed 1): n = 400, tiles of 64, 2 workers, kernels by ...
 //   tile-size gemm on all workers: ... GFlop/s; median of 3 runs (min .. max)
@@ -58,7 +58,7 @@ std::string solve(Program const& program, Options const& options) {
   MatrixXd lu(a.rows(), a.cols());
 
   for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    hs::Runtime<S> rt(options.config());
+    Runtime<S> rt(options.config());
     hs::linalg::ColumnBlocks const columns(rt, lu, options.tile);
     hs::linalg::Pivots const pivots(rt, columns);
     auto const graph = rt.capture([&] { hs::linalg::lu(rt, columns, pivots); });
@@ -90,10 +90,11 @@ std::string solve(Program const& program, Options const& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-  Program const program{"lu",
-                        "Solves A x = b by LU with partial pivoting, with every scheduler.",
-                        linear_algebra_help,
-                        true};
+  Program program{"lu",
+                  "Solves A x = b by LU with partial pivoting, with every scheduler.",
+                  linear_algebra_help,
+                  true};
+  program.devices = true;
   return run_program(
       argc, argv, program, [&](Options const& options) { return solve(program, options); });
 }

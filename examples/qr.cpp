@@ -8,7 +8,7 @@
 //     ormqr(0,1) -> tsmqr(1,1) -> tsmqr(2,1) -> ...   and so for each column of tiles
 //                      \-> geqrt(1) -> tsqrt(2,1) -> ...
 //
-// Arguments: --n 400 --tile 64 --cpus 2
+// Arguments: --n 400 --tile 64 --cpus 2 --gpus none
 // Expected output:
 //   qr of a random matrix (seed 1): n = 400, tiles of 64, 2 workers, kernels by ...
 //   tile-size gemm on all workers: ... GFlop/s; median of 3 runs (min .. max)
@@ -76,7 +76,7 @@ std::string solve(Program const& program, Options const& options) {
   MatrixXd q(a.rows(), a.cols());
 
   for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    hs::Runtime<S> rt(options.config());
+    Runtime<S> rt(options.config());
     VectorXd x = b;
     hs::linalg::TiledMatrix const tiles(rt, qr, options.tile);
     hs::linalg::TiledMatrix const q_tiles(rt, q, options.tile);
@@ -115,8 +115,9 @@ std::string solve(Program const& program, Options const& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-  Program const program{
+  Program program{
       "qr", "Solves A x = b by tile QR, with every scheduler.", linear_algebra_help, true};
+  program.devices = true;
   return run_program(
       argc, argv, program, [&](Options const& options) { return solve(program, options); });
 }

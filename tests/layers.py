@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 
 # First match wins.
 LAYERS = [
-    (0, ["fwd.hpp", "types.hpp", "time.hpp", "access.hpp", "error.hpp", "version.hpp"]),
+    (0, ["fwd.hpp", "types.hpp", "time.hpp", "access.hpp", "error.hpp", "version.hpp",
+         "device_code.hpp"]),
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "task.hpp", "task_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
     (1, ["gpu_stream.hpp"]),
@@ -25,7 +26,8 @@ LAYERS = [
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "platform_json.hpp", "hwloc.hpp", "gpu.hpp"]),
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "platform_json.hpp", "hwloc.hpp", "gpu.hpp",
+         "gpu_blas.hpp", "cuda/"]),
 ]
 
 BANNED = re.compile(

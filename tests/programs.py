@@ -14,9 +14,14 @@ import tempfile
 from pathlib import Path
 
 SCHEDULERS = ["ws", "eager", "random", "priority"]
+DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr"]
+DEVICE_KEYS = {
+    "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
+    "bytes_to_host", "bytes_from_peers",
+}  # fmt: skip
 SOLVER_KEYS = {
     "kernel", "n", "tile", "scheduler", "cpus", "seconds", "gflops", "gemm_gflops", "bound_s",
-    "idle", "tasks", "steals", "residual",
+    "idle", "tasks", "steals", "devices", "residual",
 }  # fmt: skip
 
 # An SPD matrix, then ones that must be refused: (file contents, what the message names).
@@ -51,7 +56,7 @@ def run(program, *arguments, **environment):
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, **environment},
+        env={**os.environ, "HETSCHED_DEVICES": "none", **environment},
         timeout=60,
     )
     return result.returncode, result.stdout, result.stderr
@@ -69,6 +74,40 @@ def refuses(program, named, *arguments, **environment):
     check(status == 2, f"{name}: status {status} instead of 2")
     check(out == "", f"{name}: wrote to stdout: {out[:200]!r}")
     check(err.count("\n") == 1 and named in err, f"{name}: {err!r} does not name {named!r}")
+
+
+def test_devices(program, kernel, n):
+    """Emulated devices with little memory, every cache; and what is refused."""
+    size = ["--n", str(n), "--tile", "64", "--cpus", "1", "--repeat", "2"]
+    misses = 0
+    for cache in ["lru", "fifo", "reuse", "nextuse"]:
+        for row in json_lines(program, *size, "--scheduler", "random", "--cache", cache,
+                              "--gpus", "emu:2", "--device-memory", "400KB"):
+            name = f"{kernel} on devices, {cache}"
+            check(row["cpus"] == 1 and row["bound_s"] is None, f"{name}: {row}")
+            check(0 <= row["residual"] <= 1e-13, f"{name}: residual {row['residual']}")
+            names = [device["name"] for device in row["devices"]]
+            check(names == ["emulated device 0 (400 KiB)", "emulated device 1 (400 KiB)"], name)
+            for device in row["devices"]:
+                check(device.keys() == DEVICE_KEYS, f"{name}: {device}")
+                misses += device["misses"]
+    check(misses > 0, f"{kernel}: nothing went to the devices")
+    own = ["--gpus", "emu@1MB;emu@2MB?latency=1us", "--device-memory", "3MB"]
+    for row in json_lines(program, *size, "--scheduler", "eager", *own):
+        names = [device["name"] for device in row["devices"]]
+        check("1 MiB" in names[0] and "2 MiB" in names[1], f"{kernel} {own}: {names}")
+    status, out, _ = run(program, *size, HETSCHED_DEVICES="emu")
+    check(status == 0 and "1 workers and 1 device" in out, f"{kernel}: no device in {out}")
+    check("emulated device 0" in out and "hits" in out, f"{kernel}: no counts in {out}")
+    for arguments, named in [
+        (["--gpus", "tpu"], "'tpu'"),
+        (["--gpus", "emu:2@1XB"], "1XB"),
+        (["--device-memory", "12x"], "12x"),
+        (["--device-memory", "0"], "--device-memory"),
+        (["--gpus", "none", "--device-memory", "MB"], "--device-memory"),
+        (["--cache", "mru"], "mru"),
+    ]:
+        refuses(program, named, "--n", "10", *arguments)
 
 
 def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
@@ -101,6 +140,10 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
     ]:
         refuses(program, named, *arguments)
     refuses(program, "HETSCHED_NCPU", "--n", "10", HETSCHED_NCPU="many")
+    if kernel in DEVICE_PROGRAMS:
+        test_devices(program, kernel, n)
+    else:
+        refuses(program, "--gpus", "--n", "10", "--gpus", "none")
     return rows
 
 

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The command line that all programs share.
 
+#include <hetsched/gpu.hpp>
+
 #include "program.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace example {
 namespace {
@@ -44,6 +50,80 @@ CLI::Option* add_any_number(CLI::App& app,
   }
   return option->type_name("NUMBER");
 }
+
+/// Whether `text` is a size as lists of devices have them: 256MB.
+bool is_size(std::string_view text) {
+  auto const digits = text.find_first_not_of("0123456789");
+  auto const unit = digits == text.npos ? std::string_view() : text.substr(digits);
+  return digits != 0 && !text.empty() && text.find_first_not_of('0') < digits &&
+         (unit.empty() || unit == "B" || unit == "KB" || unit == "MB" || unit == "GB");
+}
+
+/// A list of devices in which each has a memory, `size` where the list does not say.
+std::string with_memory(std::string_view list, std::string const& size) {
+  if (list.empty() || list == "none") {
+    return std::string(list);
+  }
+  std::string result;
+  for (bool more = true; more;) {
+    auto const end = list.find(';');
+    auto const entry = list.substr(0, end);
+    auto const options = std::min(entry.find('?'), entry.size());
+    result += entry.substr(0, options);
+    if (entry.substr(0, options).find('@') == entry.npos) {
+      result += '@' + size;
+    }
+    result += entry.substr(options);
+    more = end != list.npos;
+    result += more ? ";" : "";
+    list = more ? list.substr(end + 1) : std::string_view();
+  }
+  return result;
+}
+
+/// --gpus, --device-memory, --cache.
+class DeviceOptions {
+public:
+  explicit DeviceOptions(CLI::App& app) {
+    app.add_option("--gpus",
+                   gpus_,
+                   "devices, such as cuda:0,1 or emu:2@64MB, or none; by default what "
+                   "HETSCHED_DEVICES says, else all CUDA devices")
+        ->type_name("LIST");
+    app.add_option("--device-memory", memory_, "of each device whose @SIZE is not in the list")
+        ->type_name("SIZE");
+    app.add_option("--cache", cache_, "what leaves a device first: lru, fifo, reuse or nextuse")
+        ->type_name("NAME")
+        ->default_str(cache_);
+  }
+
+  /// What Config::devices is to be.
+  [[nodiscard]] std::optional<std::string> apply(CLI::App const& app) const {
+    auto const& names = ChosenCache::names;
+    auto const chosen = std::find(names.begin(), names.end(), cache_);
+    if (chosen == names.end()) {
+      bad_input("--cache", "'" + cache_ + "' is none of lru, fifo, reuse, nextuse");
+    }
+    ChosenCache::choose(static_cast<std::size_t>(chosen - names.begin()));
+    std::optional<std::string> list;
+    if (app.count("--gpus") != 0) {
+      list = gpus_;
+    }
+    if (app.count("--device-memory") != 0) {
+      if (!is_size(memory_)) {
+        bad_input("--device-memory", "'" + memory_ + "' is not a size, such as 256MB");
+      }
+      char const* const variable = std::getenv("HETSCHED_DEVICES");
+      list = with_memory(list.value_or(variable == nullptr ? "cuda" : variable), memory_);
+    }
+    return list;
+  }
+
+private:
+  std::string gpus_;
+  std::string memory_;
+  std::string cache_{ChosenCache::names.front()};
+};
 
 } // namespace
 
@@ -88,10 +168,14 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
   app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all")
       ->type_name("NAME")
       ->default_str(options.scheduler);
-  add_any_number(app, "--cpus", 1, 4096, options.cpus, "workers");
+  add_any_number(app, "--cpus", 1, 4096, options.cpus, "workers on cores");
   add_any_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
   add_any_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
+  std::optional<DeviceOptions> devices;
+  if (program.devices) {
+    devices.emplace(app);
+  }
   if (program.add_options) {
     program.add_options(app);
   }
@@ -109,6 +193,9 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
   }
   if (program.takes_matrix && app.count("--matrix") != 0 && options.matrix.empty()) {
     bad_input("--matrix", "is empty");
+  }
+  if (devices) {
+    options.devices = devices->apply(app);
   }
   return options;
 }

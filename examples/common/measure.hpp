@@ -70,13 +70,15 @@ Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) 
 }
 
 /// The same for a graph. The bound is the larger of area bound and critical path, from that run's
-/// mean times.
+/// mean times; none where there are devices, whose workers are not equal to the others.
 template <class Rt, class Restore>
 Measured measure(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
   auto result = measure_runs(rt, repeat, restore, [&] { rt.run(graph); });
-  result.bound = hs::makespan_bound(graph.tasks(),
-                                    hs::mean_durations(graph.tasks(), result.stats.types),
-                                    static_cast<int>(rt.workers().size()));
+  if (result.stats.devices.empty()) {
+    result.bound = hs::makespan_bound(graph.tasks(),
+                                      hs::mean_durations(graph.tasks(), result.stats.types),
+                                      static_cast<int>(rt.workers().size()));
+  }
   return result;
 }
 
@@ -90,16 +92,20 @@ measure_nested(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Resto
   for (auto const& type : result.stats.types) {
     busy += type.total.ns;
   }
-  result.bound = hs::Duration{busy / static_cast<std::int64_t>(rt.workers().size())};
+  if (result.stats.devices.empty()) {
+    result.bound = hs::Duration{busy / static_cast<std::int64_t>(rt.workers().size())};
+  }
   return result;
 }
 
-/// Flop/s of products of tile x tile matrices that stay in the caches, all workers busy: the best
-/// of three tenths of a second.
+/// Flop/s of products of tile x tile matrices that stay in the caches, all workers on cores busy:
+/// the best of three tenths of a second.
 [[nodiscard]] inline double gemm_rate(Options const& options, std::size_t tile) {
   tile = std::max<std::size_t>(tile, 1);
   hs::linalg::use_one_blas_thread();
-  hs::Runtime<hs::policies::Eager<>> rt(options.config());
+  auto config = options.config();
+  config.devices = "none";
+  hs::Runtime<hs::policies::Eager<>> rt(config);
   auto const size = static_cast<Eigen::Index>(tile);
   auto const flops =
       2.0 * static_cast<double>(tile) * static_cast<double>(tile) * static_cast<double>(tile);

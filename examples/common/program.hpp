@@ -4,6 +4,8 @@
 
 #include <hetsched/hetsched.hpp>
 
+#include "chosen_cache.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +63,10 @@ int for_each_scheduler(std::string_view wanted, Use&& use) {
   return count;
 }
 
+/// Of a program with devices, whose cache policy the command line names.
+template <class S>
+using Runtime = hs::Runtime<S, ChosenCache>;
+
 // ---- command line ----
 
 struct Options {
@@ -71,6 +77,7 @@ struct Options {
   std::optional<int> cpus;
   std::size_t repeat = 3;
   std::uint64_t seed = 1;
+  std::optional<std::string> devices = "none"; // as hs::Config::devices
   bool json = false;
 
   [[nodiscard]] hs::Config config() const {
@@ -78,6 +85,7 @@ struct Options {
     config.cpus = cpus;
     config.seed = seed;
     config.timing = true;
+    config.devices = devices;
     return config;
   }
 };
@@ -91,6 +99,7 @@ struct Program {
   std::function<void(CLI::App&)> add_options = {}; // of this program alone
   std::string parts = "tiles";                     // what --tile is the size of; empty: nothing
   std::uint64_t largest_n = 1'000'000;
+  bool devices = false; // its tasks run on GPUs, too
 };
 
 [[noreturn]] inline void bad_input(std::string culprit, std::string const& message) {
@@ -163,7 +172,20 @@ public:
     return *this;
   }
 
-  void print() const { std::printf("{%s}\n", fields_.c_str()); }
+  JsonLine& add(std::string_view key, std::vector<JsonLine> const& lines) {
+    auto& fields = begin(key);
+    char const* between = "[";
+    for (auto const& line : lines) {
+      fields += between + line.text();
+      between = ", ";
+    }
+    fields += lines.empty() ? "[]" : "]";
+    return *this;
+  }
+
+  [[nodiscard]] std::string text() const { return '{' + fields_ + '}'; }
+
+  void print() const { std::printf("%s\n", text().c_str()); }
 
 private:
   static std::string quoted(std::string_view text) {

@@ -26,6 +26,9 @@ inline constexpr char const* linear_algebra_help =
     "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual; for\n"
     "cholesky, lu and qr also factor_residual and backward_error, for qr orthogonality,\n"
     "||Q'Q - I|| / sqrt(n): residual is the largest of these.\n"
+    "devices lists what went through each device's memory: name, hits, misses, evictions_clean,\n"
+    "evictions_dirty, bytes_from_host, bytes_to_host, bytes_from_peers. Where there are devices,\n"
+    "there is no bound.\n"
     "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
     "failed; 2 if the input is at fault: options, environment, file, a matrix that cannot be\n"
     "factorised. One line on stderr says what.";
@@ -43,7 +46,10 @@ inline constexpr char const* other_help =
     "where\n"
     "they mean nothing, and gbytes_s or ns_per_task. residual is that of the result, compared "
     "with\n"
-    "a sequential program's.\n"
+    "a sequential program's. devices lists what went through each device's memory: name, hits,\n"
+    "misses, evictions_clean, evictions_dirty, bytes_from_host, bytes_to_host, "
+    "bytes_from_peers.\n"
+    "Where there are devices, there is no bound.\n"
     "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
     "failed; 2 if the input is at fault: options, environment. One line on stderr says what.";
 
@@ -92,6 +98,43 @@ private:
     return all > 0 ? stats.idle.seconds() / all : 0;
   }
 
+  /// Workers on cores: each device has one more.
+  static std::size_t cores(Row const& row) {
+    return row.workers - row.measured.stats.devices.size();
+  }
+
+  static std::vector<JsonLine> devices(hs::Stats const& stats) {
+    std::vector<JsonLine> lines;
+    for (auto const& device : stats.devices) {
+      lines.emplace_back()
+          .add("name", device.name)
+          .add("hits", device.hits)
+          .add("misses", device.misses)
+          .add("evictions_clean", device.evictions_clean)
+          .add("evictions_dirty", device.evictions_dirty)
+          .add("bytes_from_host", device.bytes_from_host)
+          .add("bytes_to_host", device.bytes_to_host)
+          .add("bytes_from_peers", device.bytes_from_peers);
+    }
+    return lines;
+  }
+
+  static void print_devices(hs::Stats const& stats) {
+    auto const mb = [](std::uint64_t bytes) { return static_cast<double>(bytes) * 0x1p-20; };
+    for (auto const& device : stats.devices) {
+      std::printf("  %s: %llu hits, %llu misses, %llu + %llu evictions (clean + dirty); MB from "
+                  "host %.1f, to host %.1f, from peers %.1f\n",
+                  device.name.c_str(),
+                  static_cast<unsigned long long>(device.hits),
+                  static_cast<unsigned long long>(device.misses),
+                  static_cast<unsigned long long>(device.evictions_clean),
+                  static_cast<unsigned long long>(device.evictions_dirty),
+                  mb(device.bytes_from_host),
+                  mb(device.bytes_to_host),
+                  mb(device.bytes_from_peers));
+    }
+  }
+
   static double ns_per_task(Row const& row) {
     return row.measured.seconds * 1e9 / static_cast<double>(row.measured.stats.executed);
   }
@@ -105,7 +148,7 @@ private:
         .add("n", row.n)
         .add("tile", options_.tile)
         .add("scheduler", row.scheduler)
-        .add("cpus", row.workers)
+        .add("cpus", cores(row))
         .add("repeat", options_.repeat)
         .add("seconds", m.seconds)
         .add("seconds_min", m.shortest)
@@ -115,7 +158,8 @@ private:
         .add("bound_s", m.bound ? m.bound->seconds() : none)
         .add("idle", idle(row))
         .add("tasks", m.stats.executed)
-        .add("steals", m.stats.steals);
+        .add("steals", m.stats.steals)
+        .add("devices", devices(m.stats));
     if (row.bytes) {
       line.add("gbytes_s", *row.bytes / m.seconds * 1e-9);
     }
@@ -179,7 +223,10 @@ private:
     if (!program_.parts.empty()) {
       std::printf(", %s of %zu", program_.parts.c_str(), options_.tile);
     }
-    std::printf(", %zu workers", row.workers);
+    std::printf(", %zu workers", cores(row));
+    if (auto const count = row.measured.stats.devices.size(); count != 0) {
+      std::printf(" and %zu device%s", count, count == 1 ? "" : "s");
+    }
     if (row.gemm_rate) {
       std::printf(", kernels by %s\ntile-size gemm on all workers: %.1f GFlop/s; ",
                   hs::linalg::kernel_library(),
@@ -202,6 +249,7 @@ private:
       std::printf("%*s ", column.width, column.text.c_str());
     }
     std::printf("\n");
+    print_devices(row.measured.stats);
   }
 
   Program program_;

@@ -2,10 +2,17 @@
 #pragma once
 // Views that task bodies receive, and the shapes in which a region can be cut.
 
+#include <hetsched/device_code.hpp>
+
 #include <cstddef>
 #include <type_traits>
 
 namespace hetsched {
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 554 // it does not see that the conversions of const views are not there
+#endif
 
 /// `size` contiguous elements. As a parameter type (`R<VectorView<double>>`) it names a vector; the
 /// body gets the view itself, with a const element when the access is R. Never owns.
@@ -14,24 +21,28 @@ class VectorView {
 public:
   using Element = T;
 
-  constexpr VectorView(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  HETSCHED_DEVICE constexpr VectorView(T* data, std::size_t size) noexcept
+      : data_(data), size_(size) {}
 
   /// A view that may write converts to one that may not.
-  constexpr operator VectorView<T const>() const noexcept // NOLINT: as T* to T const*
+  HETSCHED_DEVICE constexpr
+  operator VectorView<T const>() const noexcept // NOLINT: as T* to T const*
     requires(!std::is_const_v<T>)
   {
     return {data_, size_};
   }
 
-  [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* data() const noexcept { return data_; }
 
-  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t size() const noexcept { return size_; }
 
-  [[nodiscard]] constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator[](std::size_t i) const noexcept {
+    return data_[i];
+  }
 
-  [[nodiscard]] constexpr T* begin() const noexcept { return data_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* begin() const noexcept { return data_; }
 
-  [[nodiscard]] constexpr T* end() const noexcept { return data_ + size_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* end() const noexcept { return data_ + size_; }
 
 private:
   T* data_;
@@ -44,25 +55,29 @@ class TileView {
 public:
   using Element = T;
 
-  constexpr TileView(T* data, std::size_t rows, std::size_t cols, std::size_t ld) noexcept
+  HETSCHED_DEVICE constexpr TileView(T* data,
+                                     std::size_t rows,
+                                     std::size_t cols,
+                                     std::size_t ld) noexcept
       : data_(data), rows_(rows), cols_(cols), ld_(ld) {}
 
   /// A view that may write converts to one that may not.
-  constexpr operator TileView<T const>() const noexcept // NOLINT: as T* to T const*
+  HETSCHED_DEVICE constexpr operator TileView<T const>() const noexcept // NOLINT: as T* to T const*
     requires(!std::is_const_v<T>)
   {
     return {data_, rows_, cols_, ld_};
   }
 
-  [[nodiscard]] constexpr T* data() const noexcept { return data_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* data() const noexcept { return data_; }
 
-  [[nodiscard]] constexpr std::size_t rows() const noexcept { return rows_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t rows() const noexcept { return rows_; }
 
-  [[nodiscard]] constexpr std::size_t cols() const noexcept { return cols_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t cols() const noexcept { return cols_; }
 
-  [[nodiscard]] constexpr std::size_t ld() const noexcept { return ld_; }
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t ld() const noexcept { return ld_; }
 
-  [[nodiscard]] constexpr T& operator()(std::size_t i, std::size_t j) const noexcept {
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator()(std::size_t i,
+                                                        std::size_t j) const noexcept {
     return data_[i + j * ld_];
   }
 
@@ -72,6 +87,10 @@ private:
   std::size_t cols_;
   std::size_t ld_;
 };
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif
 
 /// How `Runtime::partition` cuts a region: blocks of `rows` x `cols` elements, the last ones
 /// ragged.

@@ -92,6 +92,7 @@ typedef struct hs_driver {
   hs_status (*stream_synchronize)(hs_stream* stream);
   /* The stream's later operations begin after the event, of this driver, is reached. */
   hs_status (*stream_wait)(hs_stream* stream, hs_event* event);
+  hs_device* (*stream_device)(hs_stream* stream);
   void* (*stream_native)(hs_stream* stream); /* cudaStream_t; null if there is none */
   void* (*stream_blas)(hs_stream* stream);   /* cublasHandle_t bound to it; null if none */
   hs_status (*event_create)(hs_device* device, hs_event** event);

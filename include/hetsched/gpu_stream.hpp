@@ -16,8 +16,8 @@ namespace hetsched {
 /// it.
 ///
 /// On a CUDA device `native()` is the cudaStream_t and `blas()` a cublasHandle_t bound to it; on an
-/// emulated one both are null. `gpu_blas.hpp` has BLAS for all kinds of device, `gpu_kernel.hpp`
-/// loops.
+/// emulated one both are null. `gpu_blas.hpp` has BLAS for all kinds of device,
+/// `cuda/for_each.hpp` loops.
 class GpuStream {
 public:
   /// For the library. `places`: where the task's data are in device memory, in the order of its

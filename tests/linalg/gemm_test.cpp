@@ -2,6 +2,8 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/gemm.hpp>
 
+#include "on_devices.hpp"
+
 #include <Eigen/Core>
 #include <doctest/doctest.h>
 
@@ -100,6 +102,26 @@ TEST_CASE("gemm: what it refuses") {
   TiledMatrix const td(rt, d, 3);
   CHECK_THROWS_AS(hs::linalg::gemm(rt, 1, td, tb, 0, tc), hs::Error);
   CHECK(rt.stats().spawned == 0);
+}
+
+TEST_CASE("gemm: on devices with little memory" * doctest::timeout(60)) {
+  auto const index = [](std::size_t size) { return static_cast<Eigen::Index>(size); };
+  using devices_test::Scheduler;
+  devices_test::Sizes sizes;
+  devices_test::Traffic traffic;
+  for (int const devices : {1, 2}) {
+    for (int run = 0; run < 6; ++run) {
+      auto const tile = 8 + sizes(30);
+      hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 5, tile * tile * sizeof(double)));
+      check<float>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 1);
+      check<double>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 0);
+      check<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, -2); // only scales
+      check<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, 0);
+      traffic.count(rt);
+    }
+  }
+  CHECK(traffic.came > 0);
+  CHECK(traffic.left > 0);
 }
 
 TEST_SUITE_END();

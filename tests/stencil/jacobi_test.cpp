@@ -2,6 +2,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/stencil/jacobi.hpp>
 
+#include "../linalg/on_devices.hpp"
 #include "../schedulers.hpp"
 #include "../support.hpp"
 
@@ -286,6 +287,24 @@ TEST_CASE("PoissonGrid: what it refuses") {
   CHECK(make(u.view(), b, 2).empty());
   auto const taken = rt.data(u.memory);
   CHECK(make(u.view(), b, 2).find("overlap") != std::string::npos);
+}
+
+TEST_CASE("jacobi: on devices with little memory, bit for bit" * doctest::timeout(60)) {
+  using devices_test::Scheduler;
+  devices_test::Sizes sizes;
+  devices_test::Traffic traffic;
+  for (int const devices : {1, 2}) {
+    for (int run = 0; run < 6; ++run) {
+      auto const tile = 8 + sizes(20);
+      hs::Runtime<Scheduler> rt(
+          devices_test::on_devices(devices, 7, tile * tile * sizeof(double) + 256));
+      check<float>(rt, {sizes(100), sizes(100), tile, sizes(8)});
+      check<double>(rt, {sizes(100), sizes(100), tile, sizes(8)});
+      traffic.count(rt);
+    }
+  }
+  CHECK(traffic.came > 0);
+  CHECK(traffic.left > 0);
 }
 
 TEST_SUITE_END();

@@ -5,6 +5,8 @@
 #include <hetsched/access.hpp>
 #include <hetsched/data.hpp>
 #include <hetsched/error.hpp>
+#include <hetsched/gpu_blas.hpp>
+#include <hetsched/gpu_stream.hpp>
 #include <hetsched/partition.hpp>
 #include <hetsched/task.hpp>
 
@@ -31,6 +33,13 @@ struct TaskBodyCPU<linalg::Axpy<T>> {
     for (std::size_t i = 0; i < y.size(); ++i) {
       y[i] += alpha * x[i];
     }
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::Axpy<T>> {
+  void operator()(GpuStream& stream, T alpha, VectorView<T const> x, VectorView<T> y) const {
+    gpu::axpy(stream, alpha, x, y);
   }
 };
 
@@ -71,7 +80,8 @@ void check_blocks(Partition<VectorView<TX>> const& x, Partition<VectorView<T>> c
 /// Error(bad_data) at once, with nothing spawned, if the blocks do not fit or y is x. As in BLAS, x
 /// is not read if alpha is 0: then nothing is spawned. May be captured.
 ///
-/// The tasks are independent, so the result is bit for bit that of one loop. 2 n flops and 3 n
+/// The tasks are independent, so the result is bit for bit that of one loop; on GPUs it may differ
+/// by roundings. 2 n flops and 3 n
 /// elements moved: bound by memory, so blocks below some 10^4 elements spend their time in
 /// scheduling.
 ///

@@ -4,6 +4,8 @@
 
 #include <hetsched/access.hpp>
 #include <hetsched/error.hpp>
+#include <hetsched/gpu_blas.hpp>
+#include <hetsched/gpu_stream.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
 #include <hetsched/runtime.hpp>
@@ -84,6 +86,28 @@ struct TaskBodyCPU<linalg::GemmUpdate<T>> {
   }
 };
 
+template <class T>
+struct TaskBodyGPU<linalg::Trsm<T>> {
+  void operator()(GpuStream& stream, TileView<T const> l, TileView<T> a) const {
+    gpu::trsm(stream, 'R', 'L', 'T', 'N', T(1), l, a);
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::Syrk<T>> {
+  void operator()(GpuStream& stream, TileView<T const> l, TileView<T> a) const {
+    gpu::syrk(stream, 'L', 'N', T(-1), l, T(1), a);
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::GemmUpdate<T>> {
+  void
+  operator()(GpuStream& stream, TileView<T const> l, TileView<T const> r, TileView<T> a) const {
+    gpu::gemm(stream, 'N', 'T', T(-1), l, r, T(1), a);
+  }
+};
+
 namespace linalg {
 
 /// A := L with L L^T = A, for A n x n symmetric positive definite, float or double, of which only
@@ -95,6 +119,9 @@ namespace linalg {
 /// infinity instead of "not positive definite". The column is the first at which the trouble shows,
 /// the same for every scheduler and number of workers. A's lower triangle is then not specified.
 /// Throws Error(bad_data) at once, with nothing spawned, if A is not square. May be captured.
+///
+/// Tasks of types trsm, syrk and gemm run on GPUs, too. potrf does not: it says which pivot is not
+/// positive, and a body on a GPU would have to wait to learn that.
 ///
 /// Priorities are bottom levels with unit times: a task that writes tile (i, j) in step k of N has
 /// 3N - 2 - i - j - k tasks on the longest path from itself, included, to the end.

@@ -4,6 +4,8 @@
 
 #include <hetsched/access.hpp>
 #include <hetsched/error.hpp>
+#include <hetsched/gpu_blas.hpp>
+#include <hetsched/gpu_stream.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
 #include <hetsched/runtime.hpp>
@@ -45,6 +47,27 @@ struct TaskBodyCPU<linalg::Scale<T>> {
   void operator()(T beta, TileView<T> c) const { linalg::kernels::scale(beta, c); }
 };
 
+template <class T>
+struct TaskBodyGPU<linalg::Gemm<T>> {
+  void operator()(GpuStream& stream,
+                  T alpha,
+                  TileView<T const> a,
+                  TileView<T const> b,
+                  T beta,
+                  TileView<T> c) const {
+    gpu::gemm(stream, 'N', 'N', alpha, a, b, beta, c);
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::Scale<T>> {
+  void operator()(GpuStream& stream, T beta, TileView<T> c) const {
+    TileView<T const> const left(c.data(), c.rows(), 0, c.rows()); // a product of nothing
+    TileView<T const> const right(c.data(), 0, c.cols(), 0);
+    gpu::gemm(stream, 'N', 'N', T(0), left, right, beta, c);
+  }
+};
+
 namespace linalg {
 
 namespace detail {
@@ -82,7 +105,8 @@ void check_product(TiledMatrix<TA> const& a, TiledMatrix<TB> const& b, TiledMatr
 /// or B. May be captured.
 ///
 /// Each tile of C is a chain of ceil(p / tile) tasks in ascending order of the inner index, so the
-/// result does not depend on scheduler or workers. Priorities are bottom levels with unit times.
+/// result does not depend on scheduler or workers, if there are no GPUs: those round otherwise.
+/// Both types of task run on GPUs, too. Priorities are bottom levels with unit times.
 /// 2 m n p flops.
 ///
 /// Source: the tile product of right-looking factorisations, Lima et al. 2015, sec. 5.2; task type

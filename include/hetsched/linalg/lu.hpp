@@ -5,6 +5,8 @@
 #include <hetsched/access.hpp>
 #include <hetsched/data.hpp>
 #include <hetsched/error.hpp>
+#include <hetsched/gpu_blas.hpp>
+#include <hetsched/gpu_stream.hpp>
 #include <hetsched/handle.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/lu_kernels.hpp>
@@ -42,10 +44,14 @@ struct Getrf : Task<5>::Signature<V<std::size_t>,
 };
 
 /// Given the first row of panel k and its factors and pivots, exchanges rows of a block column on
-/// the right of it, computes the rows of U and updates what is below.
+/// the right of it, computes the rows of U and updates what is below. The pointer is to the pivots
+/// in host memory, where getrf leaves them: a body on a GPU must know them before it launches.
 template <class T>
-struct LuUpdate
-    : Task<4>::Signature<V<std::size_t>, R<TileView<T>>, R<RowIndices>, RW<TileView<T>>> {
+struct LuUpdate : Task<5>::Signature<V<std::size_t>,
+                                     R<TileView<T>>,
+                                     R<RowIndices>,
+                                     V<std::size_t const*>,
+                                     RW<TileView<T>>> {
   static constexpr std::string_view name = "lu_update";
 };
 
@@ -91,6 +97,7 @@ struct TaskBodyCPU<linalg::LuUpdate<T>> {
   void operator()(std::size_t first,
                   TileView<T const> panel,
                   VectorView<std::size_t const> pivots,
+                  std::size_t const* /* the same */,
                   TileView<T> a) const {
     namespace kernels = linalg::kernels;
     auto const height = pivots.size();
@@ -104,6 +111,37 @@ struct TaskBodyCPU<linalg::LuUpdate<T>> {
                      top,
                      T(1),
                      kernels::block(a, next, 0, below, a.cols()));
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::LuUpdate<T>> {
+  void operator()(GpuStream& stream,
+                  std::size_t first,
+                  TileView<T const> panel,
+                  VectorView<std::size_t const> pivots,
+                  std::size_t const* pivots_on_host,
+                  TileView<T> a) const {
+    namespace kernels = linalg::kernels;
+    auto const height = pivots.size();
+    auto const next = first + height;
+    auto const below = a.rows() - next;
+    auto const top = kernels::block(a, first, 0, height, a.cols());
+    for (std::size_t i = 0; i < height; ++i) {
+      if (pivots_on_host[i] != first + i) {
+        gpu::swap(stream, gpu::row(a, first + i), gpu::row(a, pivots_on_host[i]));
+      }
+    }
+    gpu::trsm(
+        stream, 'L', 'L', 'N', 'U', T(1), kernels::block(panel, first, 0, height, height), top);
+    gpu::gemm(stream,
+              'N',
+              'N',
+              T(-1),
+              kernels::block(panel, next, 0, below, height),
+              top,
+              T(1),
+              kernels::block(a, next, 0, below, a.cols()));
   }
 };
 
@@ -152,6 +190,11 @@ public:
 
   [[nodiscard]] Handle<RowIndices> const& panel(std::size_t k) const noexcept { return panels_[k]; }
 
+  /// The memory of panel(k).
+  [[nodiscard]] std::size_t const* panel_memory(std::size_t k) const noexcept {
+    return copy_.data() + k * width_;
+  }
+
   template <class T>
   [[nodiscard]] bool fit(ColumnBlocks<T> const& a) const noexcept {
     return rows_ == a.rows() && size() == std::min(a.rows(), a.cols()) && width_ == a.width();
@@ -182,11 +225,14 @@ private:
 /// The pivot search and the exchanges go over whole columns, so a task owns a block of columns.
 /// Blocks of L are exchanged once, when all pivots are known, and not after each panel.
 ///
+/// Tasks of type lu_update run on GPUs, too; there they exchange rows one by one, so that a block
+/// of columns need not go to host memory for that. The panels are factorised by CPU cores.
+///
 /// Priorities are bottom levels with unit times. Costs K (K + 1) / 2 + K - 1 tasks if square, on
 /// K = ceil(n / width) blocks; 2 n^3 / 3 flops.
 ///
 /// Source: the blocked right-looking LU with partial pivoting that Lima et al. 2015 measure in
-/// sec. 5.2. There each panel's exchanges are tasks of their own.
+/// sec. 5.2. There each panel's exchanges are tasks of their own, for CPU cores.
 template <class Rt, class T>
 void lu(Rt& rt, ColumnBlocks<T> const& a, Pivots const& pivots) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
@@ -205,7 +251,8 @@ void lu(Rt& rt, ColumnBlocks<T> const& a, Pivots const& pivots) {
   for (std::size_t k = 0; k < panels; ++k) {
     rt.template spawn<Getrf<T>>(level(k, k))(k, k * width, a[k], pivots.panel(k), pivots.all());
     for (std::size_t j = k + 1; j < a.size(); ++j) {
-      rt.template spawn<LuUpdate<T>>(level(k, j))(k * width, a[k], pivots.panel(k), a[j]);
+      rt.template spawn<LuUpdate<T>>(level(k, j))(
+          k * width, a[k], pivots.panel(k), pivots.panel_memory(k), a[j]);
     }
   }
   for (std::size_t k = 0; k + 1 < panels; ++k) {

@@ -5,6 +5,8 @@
 #include <hetsched/access.hpp>
 #include <hetsched/data.hpp>
 #include <hetsched/error.hpp>
+#include <hetsched/gpu_blas.hpp>
+#include <hetsched/gpu_stream.hpp>
 #include <hetsched/handle.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/qr_kernels.hpp>
@@ -35,9 +37,12 @@ struct Geqrt : Task<3>::Signature<RW<TileView<T>>, W<TileView<T>>, W<TileView<T>
   static constexpr std::string_view name = "geqrt";
 };
 
-/// C(k, j) := Q^T C(k, j), or Q C(k, j), given V(k) and T(k, k).
+/// C(k, j) := Q^T C(k, j), or Q C(k, j), given V(k) and T(k, k). The last tile is scratch, for
+/// GPUs: on CPU cores nothing touches it.
 template <class T>
-struct Ormqr : Task<4>::Signature<V<Transpose>, R<TileView<T>>, R<TileView<T>>, RW<TileView<T>>> {
+struct Ormqr
+    : Task<5>::
+          Signature<V<Transpose>, R<TileView<T>>, R<TileView<T>>, RW<TileView<T>>, W<TileView<T>>> {
   static constexpr std::string_view name = "ormqr";
 };
 
@@ -47,13 +52,14 @@ struct Tsqrt : Task<3>::Signature<RW<TileView<T>>, RW<TileView<T>>, W<TileView<T
   static constexpr std::string_view name = "tsqrt";
 };
 
-/// The same on C(k, j) and C(i, j), given A(i, k) and T(i, k).
+/// The same on C(k, j) and C(i, j), given A(i, k) and T(i, k); with scratch.
 template <class T>
-struct Tsmqr : Task<5>::Signature<V<Transpose>,
+struct Tsmqr : Task<6>::Signature<V<Transpose>,
                                   R<TileView<T>>,
                                   R<TileView<T>>,
                                   RW<TileView<T>>,
-                                  RW<TileView<T>>> {
+                                  RW<TileView<T>>,
+                                  W<TileView<T>>> {
   static constexpr std::string_view name = "tsmqr";
 };
 
@@ -65,6 +71,41 @@ struct QrCheck : Task<4>::Signature<V<std::size_t>, V<std::size_t>, R<TileView<T
 };
 
 } // namespace linalg
+
+namespace linalg::detail {
+
+/// Calls use(first, width) for the inner blocks of `count` reflections, in the order in which op(Q)
+/// applies them.
+template <class Use>
+void for_each_inner_block(Transpose transpose, std::size_t count, std::size_t inner, Use&& use) {
+  std::size_t const blocks = (count + inner - 1) / inner;
+  for (std::size_t b = 0; b < blocks; ++b) {
+    std::size_t const first = (transpose == Transpose::yes ? b : blocks - 1 - b) * inner;
+    use(first, std::min(inner, count - first));
+  }
+}
+
+/// C := (I - V op(T) V^T) C on a GPU, for one inner block: V is the identity, which meets C1, and
+/// `rest`, which meets C2. These may overlap, for `rest` has explicit zeros where there is nothing
+/// beside the identity. T has zeros below its diagonal.
+template <class T>
+void apply_block(GpuStream& stream,
+                 Transpose transpose,
+                 TileView<T const> rest,
+                 TileView<T const> t,
+                 TileView<T> c1,
+                 TileView<T> c2,
+                 TileView<T> scratch) {
+  char const trans = transpose == Transpose::yes ? 'T' : 'N';
+  auto const w = kernels::block(scratch, 0, 0, c1.rows(), c1.cols());
+  gpu::copy<T>(stream, c1, w);
+  gpu::gemm(stream, 'T', 'N', T(1), rest, c2, T(1), w); // W = V^T C
+  gpu::gemm(stream, trans, 'N', T(-1), t, w, T(1), c1);
+  gpu::trmm(stream, 'L', 'U', trans, 'N', T(1), t, w);
+  gpu::gemm(stream, 'N', 'N', T(-1), rest, w, T(1), c2);
+}
+
+} // namespace linalg::detail
 
 template <class T>
 struct TaskBodyCPU<linalg::Geqrt<T>> {
@@ -82,7 +123,8 @@ struct TaskBodyCPU<linalg::Ormqr<T>> {
   void operator()(linalg::Transpose transpose,
                   TileView<T const> v,
                   TileView<T const> t,
-                  TileView<T> c) const {
+                  TileView<T> c,
+                  TileView<T> /* scratch */) const {
     namespace kernels = linalg::kernels;
     auto const columns = std::min(v.cols(), t.cols()); // fewer in the last, ragged tile
     kernels::ormqr(transpose, kernels::block(v, 0, 0, v.rows(), columns), t, c);
@@ -103,9 +145,57 @@ struct TaskBodyCPU<linalg::Tsmqr<T>> {
                   TileView<T const> v,
                   TileView<T const> t,
                   TileView<T> c1,
-                  TileView<T> c2) const {
+                  TileView<T> c2,
+                  TileView<T> /* scratch */) const {
     namespace kernels = linalg::kernels;
     kernels::tsmqr(transpose, v, t, kernels::block(c1, 0, 0, v.cols(), c1.cols()), c2);
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::Ormqr<T>> {
+  void operator()(GpuStream& stream,
+                  linalg::Transpose transpose,
+                  TileView<T const> v,
+                  TileView<T const> t,
+                  TileView<T> c,
+                  TileView<T> scratch) const {
+    namespace kernels = linalg::kernels;
+    auto const count = std::min({v.rows(), v.cols(), t.cols()});
+    linalg::detail::for_each_inner_block(
+        transpose, count, t.rows(), [&](std::size_t first, std::size_t width) {
+          auto const rows = v.rows() - first;
+          linalg::detail::apply_block<T>(stream,
+                                         transpose,
+                                         kernels::block(v, first, first, rows, width),
+                                         kernels::block(t, 0, first, width, width),
+                                         kernels::block(c, first, 0, width, c.cols()),
+                                         kernels::block(c, first, 0, rows, c.cols()),
+                                         scratch);
+        });
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::Tsmqr<T>> {
+  void operator()(GpuStream& stream,
+                  linalg::Transpose transpose,
+                  TileView<T const> v,
+                  TileView<T const> t,
+                  TileView<T> c1,
+                  TileView<T> c2,
+                  TileView<T> scratch) const {
+    namespace kernels = linalg::kernels;
+    linalg::detail::for_each_inner_block(
+        transpose, v.cols(), t.rows(), [&](std::size_t first, std::size_t width) {
+          linalg::detail::apply_block<T>(stream,
+                                         transpose,
+                                         kernels::block(v, 0, first, v.rows(), width),
+                                         kernels::block(t, 0, first, width, width),
+                                         kernels::block(c1, first, 0, width, c1.cols()),
+                                         c2,
+                                         scratch);
+        });
   }
 };
 
@@ -130,7 +220,9 @@ namespace linalg {
 /// of V of the diagonal tiles, so that a diagonal tile's R can change while its V is still applied.
 ///
 /// As a TiledMatrix, it must outlive the tasks that use it, is move-only, and made outside
-/// `Runtime::capture`. Holds (inner / tile + tile / rows) times as many elements as A if square.
+/// `Runtime::capture`. Holds (inner / tile + tile / rows) times as many elements as A if square,
+/// and scratch of inner / tile times as many, or a little, that is touched where there are GPUs
+/// only.
 template <class T>
 class Reflections {
 public:
@@ -148,8 +240,12 @@ public:
         t_storage_(Storage::Zero(index(a.tile_rows() * inner_), index(cols_))),
         v_storage_(
             Storage::Zero(index(std::min(rows_, steps() * tile_)), index(std::min(cols_, tile_)))),
+        scratch_storage_(new T[inner_ * tile_ * scratch_tiles()]),
         t_(rt, detail::region_of(t_storage_, "Reflections"), tiles(inner_, tile_)),
         v_(rt, detail::region_of(v_storage_, "Reflections"), tiles(tile_)),
+        scratch_(rt,
+                 {scratch_storage_.get(), inner_, tile_ * scratch_tiles(), inner_},
+                 tiles(inner_, tile_)),
         checked_(std::make_unique<int>(0)), checked_handle_(rt.data(*checked_)) {}
 
   /// Diagonal tiles.
@@ -158,10 +254,17 @@ public:
     return extent / tile_ + (extent % tile_ == 0 ? 0 : 1);
   }
 
-  /// For the library: T(i, k), V(k), what orders the checks, whether they fit a matrix.
+  /// For the library: T(i, k), V(k), scratch for what changes tile (k, j) of a matrix of so many
+  /// tile columns, what orders the checks, whether they fit a matrix. Tasks that change one tile
+  /// follow each other, so their scratch can be one.
   [[nodiscard]] Tile const& t(std::size_t i, std::size_t k) const noexcept { return t_(i, k); }
 
   [[nodiscard]] Tile const& v(std::size_t k) const noexcept { return v_(k, 0); }
+
+  [[nodiscard]] Tile const&
+  scratch(std::size_t k, std::size_t j, std::size_t tile_cols) const noexcept {
+    return scratch_(0, (k * tile_cols + j) % scratch_tiles());
+  }
 
   [[nodiscard]] Handle<int> const& checked() const noexcept { return checked_handle_; }
 
@@ -173,6 +276,14 @@ public:
 private:
   using Storage = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
+  /// One for each tile in the upper rows of A; more if these are few, so that for a matrix with
+  /// more columns tasks that could run at the same time need not share one.
+  [[nodiscard]] std::size_t scratch_tiles() const noexcept {
+    auto const least = std::min<std::size_t>(64, (std::size_t{1} << 22U) / (inner_ * tile_) + 1);
+    auto const tile_cols = cols_ / tile_ + (cols_ % tile_ == 0 ? 0 : 1);
+    return std::max(steps() * tile_cols, least);
+  }
+
   static Eigen::Index index(std::size_t value) { return static_cast<Eigen::Index>(value); }
 
   std::size_t rows_;
@@ -181,8 +292,10 @@ private:
   std::size_t inner_;
   Storage t_storage_;
   Storage v_storage_;
+  std::unique_ptr<T[]> scratch_storage_; // not initialised: no memory until a GPU's copy comes home
   detail::TileGrid<T> t_;
   detail::TileGrid<T> v_;
+  detail::TileGrid<T> scratch_;
   std::unique_ptr<int> checked_;
   Handle<int> checked_handle_;
 };
@@ -203,6 +316,8 @@ Reflections(Rt&, TiledMatrix<TA> const&, std::size_t) -> Reflections<std::remove
 /// number of workers; it shows when R's diagonal tile is done, so the tile is that. A and q are
 /// then not specified. Columns on the right of the m-th are not looked at. Throws Error(bad_data)
 /// at once, with nothing spawned, if q was made for another shape. May be captured.
+///
+/// Tasks of types ormqr and tsmqr, which apply reflections, run on GPUs, too.
 ///
 /// Priorities are bottom levels with unit times: a task that writes tile (i, j) in step k of N, on
 /// M x N tiles, M >= N, has M - 1 - i + j - k + 2 (N - j) tasks on the longest path from itself,
@@ -231,13 +346,14 @@ void qr(Rt& rt, TiledMatrix<T> const& a, Reflections<T> const& q) {
   for (std::size_t k = 0; k < steps; ++k) {
     rt.template spawn<Geqrt<T>>(level(k, k, k))(a(k, k), q.t(k, k), q.v(k));
     for (std::size_t j = k + 1; j < a.tile_cols(); ++j) {
-      rt.template spawn<Ormqr<T>>(level(k, j, k))(Transpose::yes, q.v(k), q.t(k, k), a(k, j));
+      rt.template spawn<Ormqr<T>>(level(k, j, k))(
+          Transpose::yes, q.v(k), q.t(k, k), a(k, j), q.scratch(k, j, a.tile_cols()));
     }
     for (std::size_t i = k + 1; i < rows; ++i) {
       rt.template spawn<Tsqrt<T>>(level(i, k, k))(a(k, k), a(i, k), q.t(i, k));
       for (std::size_t j = k + 1; j < a.tile_cols(); ++j) {
         rt.template spawn<Tsmqr<T>>(level(i, j, k))(
-            Transpose::yes, a(i, k), q.t(i, k), a(k, j), a(i, j));
+            Transpose::yes, a(i, k), q.t(i, k), a(k, j), a(i, j), q.scratch(k, j, a.tile_cols()));
       }
     }
     rt.template spawn<QrCheck<T>>(priority(static_cast<std::int32_t>(steps - k)))(
@@ -282,10 +398,12 @@ void apply_q(Rt& rt,
     auto const tasks = forward ? rows - 1 - i + steps - k : i + k + 1;
     auto const level = priority(static_cast<std::int32_t>(tasks));
     for (std::size_t j = 0; j < c.tile_cols(); ++j) {
+      auto const& scratch = q.scratch(k, j, c.tile_cols());
       if (i == k) {
-        rt.template spawn<Ormqr<T>>(level)(transpose, q.v(k), q.t(k, k), c(k, j));
+        rt.template spawn<Ormqr<T>>(level)(transpose, q.v(k), q.t(k, k), c(k, j), scratch);
       } else {
-        rt.template spawn<Tsmqr<T>>(level)(transpose, a(i, k), q.t(i, k), c(k, j), c(i, j));
+        rt.template spawn<Tsmqr<T>>(level)(
+            transpose, a(i, k), q.t(i, k), c(k, j), c(i, j), scratch);
       }
     }
   };

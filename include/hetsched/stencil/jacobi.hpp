@@ -4,8 +4,11 @@
 
 #include <hetsched/access.hpp>
 #include <hetsched/data.hpp>
+#include <hetsched/gpu_blas.hpp>
+#include <hetsched/gpu_stream.hpp>
 #include <hetsched/handle.hpp>
 #include <hetsched/runtime.hpp>
+#include <hetsched/stencil/gpu_kernels.hpp>
 #include <hetsched/stencil/kernels.hpp>
 #include <hetsched/stencil/poisson_grid.hpp>
 #include <hetsched/task.hpp>
@@ -117,6 +120,47 @@ struct TaskBodyCPU<stencil::SquaredResidual<T>> {
   }
 };
 
+template <class T>
+struct TaskBodyGPU<stencil::CopyEdges<T>> {
+  void operator()(GpuStream& stream,
+                  TileView<T const> u,
+                  TileView<T> north,
+                  TileView<T> south,
+                  TileView<T> west,
+                  TileView<T> east) const {
+    gpu::copy(stream, gpu::row(u, 0), gpu::row(north, 0));
+    gpu::copy(stream, gpu::row(u, u.rows() - 1), gpu::row(south, 0));
+    gpu::copy(stream, gpu::column(u, 0), gpu::column(west, 0));
+    gpu::copy(stream, gpu::column(u, u.cols() - 1), gpu::column(east, 0));
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<stencil::CopyTile<T>> {
+  void operator()(GpuStream& stream, TileView<T const> from, TileView<T> to) const {
+    gpu::copy(stream, from, to);
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<stencil::Sweep<T>> {
+  void operator()(GpuStream& stream,
+                  TileView<T const> u,
+                  TileView<T const> above,
+                  TileView<T const> below,
+                  TileView<T const> left,
+                  TileView<T const> right,
+                  TileView<T const> b,
+                  TileView<T> next,
+                  TileView<T> north,
+                  TileView<T> south,
+                  TileView<T> west,
+                  TileView<T> east) const {
+    stencil::sweep<T>(stream,
+                      {u, {above, below, left, right}, b, next, {north, south, west, east}});
+  }
+};
+
 namespace stencil {
 
 namespace detail {
@@ -145,6 +189,10 @@ void for_each_tile(PoissonGrid<T> const& grid, Use&& use) {
 /// Asynchronous: spawns tasks of types edges, copy and sweep and returns; `rt.sync()` waits. May be
 /// captured. A sweep of a tile waits for the sweep before of that tile and its neighbours, for no
 /// barrier. Priorities are bottom levels with unit times: the sweeps that are left.
+///
+/// All run on GPUs, too, with the same bits. On CUDA devices that takes a file in the program that
+/// includes cuda/jacobi.hpp and is compiled by nvcc: without it, sweeps there fail with
+/// Error(cannot_run).
 ///
 /// Costs a task per tile and sweep, one per tile to begin with and, for an odd number of sweeps,
 /// another to copy the tile, so that the last sweep ends in u. 5 flops per point and sweep, for 3

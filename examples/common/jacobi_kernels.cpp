@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+// Jacobi's kernels for CUDA devices. Compiled by nvcc (nvcc -x cu); by another compiler it is
+// empty.
+
+#include <hetsched/cuda/jacobi.hpp>

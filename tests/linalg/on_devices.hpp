@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Runtimes with emulated devices, for tests of algorithms.
+
+#include <hetsched/gpu.hpp>
+#include <hetsched/hetsched.hpp>
+
+#include <cstddef>
+#include <random>
+#include <string>
+
+namespace devices_test {
+
+/// Devices that hold `blocks` blocks of `bytes`: few enough for others to make room.
+inline hetsched::Config on_devices(int devices, std::size_t blocks, std::size_t bytes) {
+  hetsched::Config config;
+  config.cpus = 1;
+  config.bind = hetsched::Bind::none;
+  auto const block = (bytes + 255) / 256 * 256; // as they are placed
+  config.devices = "emu:" + std::to_string(devices) + "@" + std::to_string(blocks * block);
+  return config;
+}
+
+/// Every task that can be on a device is, if anybody takes it in turn: Random draws a worker by
+/// lot.
+using Scheduler = hetsched::policies::Random<>;
+
+/// Whole numbers from 1 to `most`, the same in every run.
+class Sizes {
+public:
+  std::size_t operator()(std::size_t most) { return 1 + random_() % most; }
+
+private:
+  std::mt19937_64 random_{20};
+};
+
+/// What the devices of a runtime have done.
+struct Traffic {
+  std::uint64_t came = 0;
+  std::uint64_t left = 0;
+
+  template <class Rt>
+  void count(Rt const& rt) {
+    for (auto const& device : rt.stats().devices) {
+      came += device.misses;
+      left += device.evictions_clean + device.evictions_dirty;
+    }
+  }
+};
+
+} // namespace devices_test
