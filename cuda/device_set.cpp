@@ -294,7 +294,8 @@ void DeviceSet::bring_home(Lock& lock, std::span<Replicas* const> data, bool tak
   if (lost) {
     throw Error(ErrorCode::device_failed,
                 "data",
-                "the only valid copy cannot be had from its device: " + last_copy_error_);
+                "the only valid copy was on a device that failed" +
+                    (last_copy_error_.empty() ? "" : ": " + last_copy_error_));
   }
 }
 
@@ -385,9 +386,8 @@ Devices::Shortage DeviceSet::shortage(std::span<DataRecord* const> data) const n
     bytes += std::find(data.begin(), it, *it) == it ? Arena::rounded((*it)->bytes()) : 0;
   }
   for (auto const& device : devices_) {
-    auto const room = device->capacity / Arena::alignment * Arena::alignment;
-    if (bytes > room) {
-      return {bytes - room, device->name};
+    if (bytes > device->capacity) {
+      return {bytes - device->capacity, device->name};
     }
   }
   return {};

@@ -20,6 +20,7 @@ OpenDevice::OpenDevice(hs_driver const& its_driver,
     // What the driver and the libraries need beside our block on a device that others use, too.
     auto const available = choice.driver == "cuda" ? unused - unused / 10 : unused;
     capacity = choice.capacity == 0 ? available : std::min(choice.capacity, unused);
+    capacity = capacity / Arena::alignment * Arena::alignment; // what a driver rounds up to
     require(driver.allocate(device, capacity, &memory_));
     require(driver.stream_create(device, &in));
     require(driver.stream_create(device, &out));

@@ -241,6 +241,8 @@ TEST_CASE("gpu: the devices are workers and memory nodes of their own") {
   CHECK(rt.nodes().size() == 3);
   CHECK(rt.nodes()[1].capacity_bytes == 64 * 1024);
   CHECK(rt.stats().devices[1].name.find("emulated") != std::string::npos);
+  hs::Runtime<> odd(with("emu:1@1000"));
+  CHECK(odd.nodes()[1].capacity_bytes == 768); // a multiple of 256
 }
 
 // Belady 1966: the fewest misses for a known sequence of uses is had by evicting what is used
