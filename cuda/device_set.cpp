@@ -292,8 +292,7 @@ void DeviceSet::forget(Replicas* data) noexcept {
   data->slot->store(nullptr, std::memory_order_release);
   nodes_->remove(*data);
   if (auto const pinned = pinned_.find(data->host);
-      pinned != pinned_.end() &&
-      (pinned->second == nullptr || pinned->second == data->identity)) {
+      pinned != pinned_.end() && (pinned->second == nullptr || pinned->second == data->identity)) {
     if (pinned->second != nullptr) {
       devices_.front()->driver.unpin(devices_.front()->device, data->host);
     }

@@ -171,7 +171,8 @@ private:
   std::vector<std::unique_ptr<TaskWindow>> windows_;
   std::optional<MemoryNodes> nodes_;
   std::vector<std::unique_ptr<Moving>> moving_;
-  std::map<void*, DataRecord*> pinned_; // regions of host memory, by where they begin; null: not pinned
+  std::map<void*, DataRecord*>
+      pinned_; // regions of host memory, by where they begin; null: not pinned
   std::string last_copy_error_;
 };
 
