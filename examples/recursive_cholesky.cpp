@@ -9,7 +9,7 @@
 //      |-- recursive syrk
 //      |-- recursive potrf                    the lower right one
 //
-// Arguments: --n 400 --tile 64 --cpus 2
+// Arguments: --n 400 --tile 64 --cpus 2 --gpus none
 // Expected output:
 //   recursive_cholesky of a generated covariance matrix ...: n = 400, leaves of 64, 2 workers, ...
 //   tile-size gemm on all workers: ... GFlop/s; median of 3 runs (min .. max)
@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
                   linear_algebra_help,
                   true};
   program.parts = "leaves";
+  program.devices = true;
   return run_program(argc, argv, program, [&](Options const& options) {
     return solve(program, options, [&](auto& rt, MatrixXd& l, auto const& restore) {
       auto const whole = rt.data(l);

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 SCHEDULERS = ["ws", "eager", "random", "priority"]
-DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr"]
+DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
     "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
     "bytes_to_host", "bytes_from_peers",
