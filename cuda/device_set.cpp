@@ -426,8 +426,9 @@ void DeviceSet::add_to(Stats& stats) const {
 hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
                                                  hetsched::detail::CacheKind const& cache) {
   using namespace hetsched::detail;
-  auto const choices = read_device_list(
-      config.devices.value_or("cuda"), "HETSCHED_DEVICES", [] { return count_cuda_devices(); });
+  auto const choices = read_device_list(config.devices.empty() ? "cuda" : config.devices,
+                                        "HETSCHED_DEVICES",
+                                        [] { return count_cuda_devices(); });
   if (choices.empty()) {
     return nullptr;
   }

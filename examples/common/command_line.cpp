@@ -98,23 +98,26 @@ public:
   }
 
   /// What Config::devices is to be.
-  [[nodiscard]] std::optional<std::string> apply(CLI::App const& app) const {
+  [[nodiscard]] std::string apply(CLI::App const& app) const {
     auto const& names = ChosenCache::names;
     auto const chosen = std::find(names.begin(), names.end(), cache_);
     if (chosen == names.end()) {
       bad_input("--cache", "'" + cache_ + "' is none of lru, fifo, reuse, nextuse");
     }
     ChosenCache::choose(static_cast<std::size_t>(chosen - names.begin()));
-    std::optional<std::string> list;
+    std::string list; // empty: not given
     if (app.count("--gpus") != 0) {
-      list = gpus_;
+      list = gpus_.empty() ? "none" : gpus_;
     }
     if (app.count("--device-memory") != 0) {
       if (!is_size(memory_)) {
         bad_input("--device-memory", "'" + memory_ + "' is not a size, such as 256MB");
       }
       char const* const variable = std::getenv("HETSCHED_DEVICES");
-      list = with_memory(list.value_or(variable == nullptr ? "cuda" : variable), memory_);
+      if (list.empty()) {
+        list = variable == nullptr ? "cuda" : variable;
+      }
+      list = with_memory(list, memory_);
     }
     return list;
   }

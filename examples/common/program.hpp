@@ -77,7 +77,7 @@ struct Options {
   std::optional<int> cpus;
   std::size_t repeat = 3;
   std::uint64_t seed = 1;
-  std::optional<std::string> devices = "none"; // as hs::Config::devices
+  std::string devices = "none"; // as hs::Config::devices
   bool json = false;
 
   [[nodiscard]] hs::Config config() const {

@@ -49,9 +49,9 @@ struct Config {
   /// Cores to use, in order, by the operating system's numbers, of those in the affinity mask of
   /// the thread that makes the runtime; empty: all of these (see also hwloc.hpp).
   std::vector<int> places = {};
-  /// Which devices: a list such as "cuda:0,1;emu:2@256MB", see docs/gpu.md; "none": none. Only in
-  /// programs that include gpu.hpp.
-  std::optional<std::string> devices = {};
+  /// Which devices: a list such as "cuda:0,1;emu:2@256MB", see docs/gpu.md; "none": none; empty:
+  /// not given. Only in programs that include gpu.hpp.
+  std::string devices = {};
   /// Tasks that a device's worker commits to at a time; 1 to 1024. Transfers and kernels of those
   /// overlap.
   std::optional<int> window = {};
@@ -105,8 +105,9 @@ inline void check_range(std::optional<int> field, char const* name, int most) {
   from_env(config.timing, "HETSCHED_TIMING", 0, 1);
   from_env(config.window, "HETSCHED_WINDOW", 1, most_window);
   from_env(config.streams, "HETSCHED_STREAMS", 1, most_streams);
-  if (char const* const text = std::getenv("HETSCHED_DEVICES"); text != nullptr) {
-    config.devices = config.devices.value_or(text);
+  if (char const* const text = std::getenv("HETSCHED_DEVICES");
+      text != nullptr && config.devices.empty()) {
+    config.devices = text;
   }
   if (char const* const text = std::getenv("HETSCHED_BIND"); text != nullptr && !config.bind) {
     std::string_view const view(text);

@@ -499,7 +499,7 @@ void check_devices(std::uint64_t first, std::uint64_t stride) {
         "emu:" + std::to_string(knobs.devices) + "@" + std::to_string((bytes + 255) / 256 * 256);
     DrawnCache::drawn = static_cast<std::size_t>(knobs.cache);
     CAPTURE(knobs.cpus);
-    CAPTURE(*config.devices);
+    CAPTURE(config.devices);
     CAPTURE(knobs.cache);
     CAPTURE(knobs.window);
     CAPTURE(knobs.streams);

@@ -119,7 +119,7 @@ inline constinit DevicesFactory devices_factory = nullptr;
   if (devices_factory != nullptr) {
     return devices_factory(config, cache);
   }
-  if (config.devices && !config.devices->empty() && *config.devices != "none") {
+  if (!config.devices.empty() && config.devices != "none") {
     throw Error(ErrorCode::bad_config,
                 "HETSCHED_DEVICES",
                 "this program was made without devices: include <hetsched/gpu.hpp> in one of its "
