@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The command line that all programs share.
 
-
 #include "program.hpp"
 
 #include <CLI/CLI.hpp>

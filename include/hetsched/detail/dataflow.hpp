@@ -380,9 +380,15 @@ struct PartitionState {
 /// The holder was granted the region: lets the accesses to its parts begin.
 template <class Host>
 void open_parts(Host& host, TaskRecord& holder) {
-  bool const poisoned = holder.accesses()[0].queue->poisoned();
+  bool poisoned = holder.accesses()[0].queue->poisoned();
   auto& state = partition_of(holder);
-  take_home(replicas_of(*holder.accesses()[0].queue), true);
+  // Below a task that only reads the whole, others may read it at the same time.
+  bool const taken = !state.parts.empty() && !state.parts[0]->read_only;
+  try {
+    take_home(replicas_of(*holder.accesses()[0].queue), taken);
+  } catch (Error const&) { // lost with its device: so are the parts
+    poisoned = true;
+  }
   // The last part's grant may lead to a join that frees `state`: take what the loop needs first.
   auto const parts = state.parts.copy();
   for (auto* part : parts) {

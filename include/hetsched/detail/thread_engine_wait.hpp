@@ -233,6 +233,20 @@ void ThreadCore<S, C, P>::await_group(GroupState& group) {
   group.state.fetch_sub(GroupState::one_waiter, std::memory_order_acq_rel);
 }
 
+/// Whether whoever holds a queue alone in the domain of `task`'s children (null: outside any) may
+/// write: not below a task that only reads the datum, for others may read it at the same time.
+[[nodiscard]] inline bool may_write(AccessQueue const& queue, TaskRecord* task) noexcept {
+  if (task == nullptr || &queue == &queue.data->home) {
+    return true;
+  }
+  for (auto const& access : std::span(task->accesses(), task->access_count)) {
+    if (!access.duplicate && access.queue->data == queue.data) {
+      return writes(access.mode);
+    }
+  }
+  return true;
+}
+
 template <class S, class C, class P>
 std::exception_ptr ThreadCore<S, C, P>::await_data(AccessQueue& queue, TaskRecord* scope) {
   static constexpr TaskType wait_type{
@@ -258,7 +272,7 @@ std::exception_ptr ThreadCore<S, C, P>::await_data(AccessQueue& queue, TaskRecor
        }));
   std::exception_ptr error;
   try {
-    take_home(replicas_of(queue), true);
+    take_home(replicas_of(queue), may_write(queue, current_task()));
   } catch (...) { // lost with its device
     error = std::current_exception();
   }
