@@ -35,7 +35,9 @@ hs_driver const& driver_of(DeviceChoice const& choice) {
 DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
                      int window_length,
                      int compute_streams,
-                     CacheKind const& cache) {
+                     CacheKind const& cache,
+                     TransferCosts const& costs,
+                     std::string const& memory_trace) {
   std::vector<std::size_t> capacities;
   infos_.push_back({host_node, 0});
   for (auto const& choice : choices) {
@@ -47,12 +49,18 @@ DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
     capacities.push_back(device.capacity);
     windows_.push_back(std::make_unique<TaskWindow>(*this, device, window_length));
   }
-  nodes_.emplace(cache, capacities);
+  nodes_.emplace(cache, capacities, costs);
+  if (!memory_trace.empty()) {
+    nodes_->observe(&trace_.emplace(memory_trace));
+  }
   for (auto const& from : devices_) {
     for (auto const& to : devices_) {
       if (from != to && &from->driver == &to->driver &&
           from->driver.reaches(from->device, to->device) != 0) {
         nodes_->connect(from->node, to->node);
+        if (trace_) {
+          trace_->peers(from->node, to->node);
+        }
       }
     }
   }
@@ -266,6 +274,7 @@ void DeviceSet::take_home(std::span<Replicas* const> data, bool taken) {
 void DeviceSet::bring_home(Lock& lock, std::span<Replicas* const> data, bool taken) {
   for (auto* datum : data) { // all transfers first: they overlap
     ++datum->holders;
+    nodes_->host_reads(*datum);
     (void)nodes_->request(*datum, host_node);
   }
   start_copies();
@@ -424,7 +433,8 @@ void DeviceSet::add_to(Stats& stats) const {
 /// For gpu.hpp. A plain function name, so that a program that forgets to link the library is told
 /// what it lacks.
 hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
-                                                 hetsched::detail::CacheKind const& cache) {
+                                                 hetsched::detail::CacheKind const& cache,
+                                                 hetsched::detail::TransferCosts const& costs) {
   using namespace hetsched::detail;
   auto const choices = read_device_list(config.devices.empty() ? "cuda" : config.devices,
                                         "HETSCHED_DEVICES",
@@ -432,5 +442,10 @@ hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
   if (choices.empty()) {
     return nullptr;
   }
-  return new DeviceSet(choices, config.window.value_or(4), config.streams.value_or(2), cache);
+  return new DeviceSet(choices,
+                       config.window.value_or(4),
+                       config.streams.value_or(2),
+                       cache,
+                       costs,
+                       config.memory_trace);
 }

@@ -8,6 +8,7 @@
 #include <hetsched/detail/memory_nodes.hpp>
 
 #include "device_list.hpp"
+#include "memory_trace.hpp"
 #include "overlap.hpp"
 
 #include <atomic>
@@ -92,9 +93,11 @@ struct WindowSlot {
   TaskRecord* task = nullptr;
   Stage stage = Stage::committed;
   bool failed = false; // its body threw: what it launched is waited for
+  bool undone = false; // it follows a task that did not end well
   std::vector<Need> needs;
   std::vector<Replicas*> arguments; // of each access, in order
   std::vector<void*> places;        // and where they are on the device
+  hs_stream* stream = nullptr;      // where it was launched
   hs_event* begin = nullptr;
   hs_event* end = nullptr;
   std::optional<hs_status> ended = std::nullopt; // where `end` could not be recorded
@@ -123,6 +126,7 @@ private:
     TaskRecord* task;
     std::exception_ptr error;
     Duration kernel;
+    bool undone;  // as a WindowSlot
     bool refused; // by the device, and what it reads is intact
   };
 
@@ -132,6 +136,8 @@ private:
   void admit_next();
   void find_ready();
   void launch(DeviceEvents& events, WindowSlot& slot);
+  [[nodiscard]] hs_stream* follow(WindowSlot const& slot);
+  void undo_followers(Slots::iterator failed);
   void leave(Slots::iterator& slot, bool done, std::exception_ptr error, Duration kernel);
   [[nodiscard]] std::exception_ptr error_of(WindowSlot const& slot,
                                             std::string const& message) const;
@@ -156,7 +162,9 @@ public:
   DeviceSet(std::vector<DeviceChoice> const& choices,
             int window_length,
             int compute_streams,
-            CacheKind const& cache);
+            CacheKind const& cache,
+            TransferCosts const& costs,
+            std::string const& memory_trace);
   ~DeviceSet() override;
 
   [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept override { return infos_; }
@@ -207,6 +215,7 @@ private:
   std::vector<std::unique_ptr<OpenDevice>> devices_;
   std::vector<NodeInfo> infos_;
   std::vector<std::unique_ptr<TaskWindow>> windows_;
+  std::optional<MemoryTrace> trace_;
   std::optional<MemoryNodes> nodes_;
   std::vector<std::unique_ptr<Moving>> moving_;
   std::map<void*, PinnedRegion> pinned_; // by where they begin

@@ -10,16 +10,11 @@ void TaskWindow::commit(TaskRecord& task) {
   auto& slot = slots_.emplace_back();
   slot.task = &task;
   std::lock_guard const guard(set_.mutex_);
-  for (auto const& access : std::span(task.accesses(), task.access_count)) {
-    auto const* first = &access;
-    while (first->duplicate) { // the first access to a datum stands for all of the task's
-      do {
-        --first;
-      } while (first->queue != access.queue);
-    }
-    auto& datum = set_.datum_of(*first);
+  for (std::size_t k = 0; k < task.access_count; ++k) {
+    auto const& access = task.accesses()[k];
+    auto& datum = set_.datum_of(first_access(task, k));
     slot.arguments.push_back(&datum);
-    if (first == &access) {
+    if (!access.duplicate) {
       auto const reuse = task.reuse != no_reuse ? task.reuse : access.queue->data->reuse;
       slot.needs.push_back({&datum, reads(access.mode), writes(access.mode), reuse});
       set_.pin_region(*access.queue->data);
@@ -46,6 +41,10 @@ bool TaskWindow::poll(DeviceEvents& events) {
     launch(events, *slot);
   }
   for (auto& ended : ended_) {
+    if (ended.undone) {
+      events.undone(*ended.task);
+      continue;
+    }
     if (ended.refused) {
       events.refused(*ended.task, std::move(ended.error));
       continue;
@@ -66,6 +65,9 @@ void TaskWindow::leave(Slots::iterator& slot,
   }
   if (slot->stage == WindowSlot::Stage::launched) {
     nodes.end(device_.node, slot->needs, done);
+    if (!done) {
+      undo_followers(slot);
+    }
   } else if (slot->stage == WindowSlot::Stage::admitted) {
     nodes.leave(device_.node, slot->needs);
   }
@@ -78,8 +80,28 @@ void TaskWindow::leave(Slots::iterator& slot,
                        std::none_of(slot->needs.begin(), slot->needs.end(), [](Need const& need) {
                          return need.reads && need.datum->lost;
                        });
-  ended_.push_back({slot->task, std::move(error), kernel, refused});
+  ended_.push_back({slot->task, std::move(error), kernel, slot->undone, refused});
   slot = slots_.erase(slot);
+}
+
+namespace {
+
+[[nodiscard]] bool writes_for(WindowSlot const& first, WindowSlot const& later) {
+  return std::any_of(first.needs.begin(), first.needs.end(), [&](Need const& need) {
+    return need.writes && std::any_of(later.needs.begin(), later.needs.end(), [&](Need const& its) {
+             return its.datum == need.datum;
+           });
+  });
+}
+
+} // namespace
+
+/// Marks the tasks that use what one that did not end well was to write: those that came to the
+/// window early. The lock is held.
+void TaskWindow::undo_followers(Slots::iterator failed) {
+  for (auto later = std::next(failed); later != slots_.end(); ++later) {
+    later->undone = later->undone || writes_for(*failed, *later);
+  }
 }
 
 std::exception_ptr TaskWindow::error_of(WindowSlot const& slot, std::string const& message) const {
@@ -88,11 +110,15 @@ std::exception_ptr TaskWindow::error_of(WindowSlot const& slot, std::string cons
                                        "on " + device_.name + ": " + message));
 }
 
-/// Takes out the tasks whose kernels are done. The lock is held.
+/// Takes out the tasks whose kernels are done, and those that follow what failed. The lock is held.
 void TaskWindow::collect_ended() {
   for (auto slot = slots_.begin(); slot != slots_.end();) {
     if (slot->stage != WindowSlot::Stage::launched) {
-      ++slot;
+      if (slot->undone) {
+        leave(slot, false, nullptr, {});
+      } else {
+        ++slot;
+      }
       continue;
     }
     auto const status = device_.lost  ? hs_lost
@@ -115,7 +141,7 @@ void TaskWindow::collect_ended() {
     if (status == hs_lost) {
       set_.give_up(device_);
     }
-    leave(slot, status == hs_ok && !slot->failed, std::move(error), kernel);
+    leave(slot, status == hs_ok && !slot->failed && !slot->undone, std::move(error), kernel);
   }
 }
 
@@ -166,7 +192,7 @@ void TaskWindow::find_ready() {
       continue;
     }
     if (arrival == MemoryNodes::Arrival::here) {
-      set_.nodes_->begin(slot->needs);
+      set_.nodes_->begin(device_.node, slot->needs);
       slot->stage = WindowSlot::Stage::launched;
       for (auto const* datum : slot->arguments) {
         slot->places.push_back(device_.address(set_.nodes_->offset(*datum, device_.node)));
@@ -177,8 +203,27 @@ void TaskWindow::find_ready() {
   }
 }
 
+/// The stream for a task's kernels, in which they come after those of the tasks in the window whose
+/// results it uses. The latest of these gives the stream.
+hs_stream* TaskWindow::follow(WindowSlot const& slot) {
+  hs_stream* stream = nullptr;
+  for (auto other = slots_.rbegin(); other != slots_.rend(); ++other) {
+    if (&*other == &slot || other->stream == nullptr || !writes_for(*other, slot)) {
+      continue;
+    }
+    if (stream == nullptr) {
+      stream = other->stream;
+    } else if (stream != other->stream && !other->ended &&
+               device_.driver.stream_wait(stream, other->end) != hs_ok) {
+      device_.driver.event_synchronize(other->end); // rare, so it is waited for here
+    }
+  }
+  return stream != nullptr ? stream : device_.compute[next_stream_++ % device_.compute.size()];
+}
+
 void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
-  auto* const stream = device_.compute[next_stream_++ % device_.compute.size()];
+  auto* const stream = follow(slot);
+  slot.stream = stream;
   {
     std::lock_guard const guard(set_.mutex_);
     slot.begin = device_.mark(stream);

@@ -33,6 +33,7 @@ enum class Bind : std::uint8_t {
 /// | devices        | HETSCHED_DEVICES        | cuda: all there are                            |
 /// | window         | HETSCHED_WINDOW         | 4 tasks                                        |
 /// | streams        | HETSCHED_STREAMS        | 2                                              |
+/// | memory_trace   | HETSCHED_MEMORY_TRACE   | none                                           |
 struct Config {
   /// Workers on cores, the thread that waits in `sync` included; 1 to 4096. By default one core is
   /// left to the worker of each device, as far as there are.
@@ -57,6 +58,9 @@ struct Config {
   std::optional<int> window = {};
   /// Streams in which a device runs kernels; 1 to 64. Small kernels run side by side.
   std::optional<int> streams = {};
+  /// A file to which every use, transfer and eviction of data in memory nodes is written, see
+  /// docs/gpu.md; of the runtime that began last. Without devices nothing is.
+  std::string memory_trace = {};
 };
 
 namespace detail {
@@ -86,6 +90,12 @@ void from_env(std::optional<Number>& field,
   }
 }
 
+inline void from_env(std::string& field, char const* variable) {
+  if (char const* const text = std::getenv(variable); text != nullptr && field.empty()) {
+    field = text;
+  }
+}
+
 inline void check_range(std::optional<int> field, char const* name, int most) {
   if (field && (*field < 1 || *field > most)) {
     throw Error(ErrorCode::bad_config,
@@ -105,10 +115,8 @@ inline void check_range(std::optional<int> field, char const* name, int most) {
   from_env(config.timing, "HETSCHED_TIMING", 0, 1);
   from_env(config.window, "HETSCHED_WINDOW", 1, most_window);
   from_env(config.streams, "HETSCHED_STREAMS", 1, most_streams);
-  if (char const* const text = std::getenv("HETSCHED_DEVICES");
-      text != nullptr && config.devices.empty()) {
-    config.devices = text;
-  }
+  from_env(config.devices, "HETSCHED_DEVICES");
+  from_env(config.memory_trace, "HETSCHED_MEMORY_TRACE");
   if (char const* const text = std::getenv("HETSCHED_BIND"); text != nullptr && !config.bind) {
     std::string_view const view(text);
     if (view != "none" && view != "cores") {

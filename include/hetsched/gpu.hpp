@@ -7,7 +7,8 @@
 
 /// For the library: in cuda/device_set.cpp.
 hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
-                                                 hetsched::detail::CacheKind const& cache);
+                                                 hetsched::detail::CacheKind const& cache,
+                                                 hetsched::detail::TransferCosts const& costs);
 
 namespace hetsched::detail {
 

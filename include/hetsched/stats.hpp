@@ -63,6 +63,7 @@ struct Stats {
   std::uint64_t failed = 0;    // bodies that ended by an exception
   std::uint64_t cancelled = 0; // tasks whose body was skipped
   std::uint64_t rerun = 0;     // tasks that a device refused or lost, and that went elsewhere
+  std::uint64_t early = 0;     // tasks given to a device before their predecessors there had ended
   Duration elapsed;            // wall (or virtual) time covered
   Duration idle;               // sum over workers
   std::vector<WorkerStats> workers;

@@ -70,7 +70,7 @@ public:
     while (nodes.ready(at, needs) != Arrival::here) {
       REQUIRE(finish(true) > 0);
     }
-    nodes.begin(needs);
+    nodes.begin(at, needs);
     nodes.end(at, needs, true);
   }
 
@@ -200,7 +200,7 @@ TEST_CASE("MemoryNodes: a transfer of what was overwritten meanwhile makes nothi
   std::vector<Need> const needs{writing(a)};
   REQUIRE(machine.nodes.admit(two, nullptr, needs, true) == Admission::admitted);
   REQUIRE(machine.nodes.ready(two, needs) == Arrival::here);
-  machine.nodes.begin(needs);
+  machine.nodes.begin(two, needs);
   std::vector<Need> const other{writing(machine.datum())};
   CHECK(machine.nodes.admit(one, nullptr, other, true) == Admission::later); // a is written back
   machine.nodes.end(two, needs, true);
@@ -218,7 +218,7 @@ TEST_CASE("MemoryNodes: a failed task loses only what it overwrote in place") {
   REQUIRE(machine.nodes.admit(one, nullptr, needs, true) == Admission::admitted);
   REQUIRE(machine.nodes.ready(one, needs) == Arrival::coming);
   machine.finish(true);
-  machine.nodes.begin(needs);
+  machine.nodes.begin(one, needs);
   machine.nodes.end(one, needs, false);
 
   CHECK(a.valid == 0b001);

@@ -319,7 +319,7 @@ std::uint64_t env_or(char const* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef HETSCHED_TEST_FEW
 constexpr std::uint64_t default_graphs = 500;
 #else
 constexpr std::uint64_t default_graphs = 10000;

@@ -204,6 +204,19 @@ struct alignas(64) AccessQueue {
     return head == nullptr ? nullptr : grant_next_group();
   }
 
+  /// Calls `visit` for each access that the end of `writer`, which writes the datum, will grant.
+  /// `writer` holds the datum or is the next to.
+  template <class Visit>
+  void after_writer(Access const& writer, Visit&& visit) const {
+    auto* const first = head == &writer ? writer.next : head;
+    for (auto* access = first;
+         access != nullptr &&
+         (access == first || compatible(first->mode, op_of(*first), access->mode, op_of(*access)));
+         access = access->next) {
+      visit(*access);
+    }
+  }
+
   [[nodiscard]] bool poisoned() const noexcept {
     return poison != 0 && poison == domain->epoch.load(std::memory_order_relaxed);
   }

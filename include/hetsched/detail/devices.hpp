@@ -4,6 +4,7 @@
 // library that programs with devices link (cuda/device_set.cpp); gpu.hpp announces it here.
 
 #include <hetsched/config.hpp>
+#include <hetsched/detail/memory_events.hpp>
 #include <hetsched/detail/replicas.hpp>
 #include <hetsched/detail/task_record.hpp>
 #include <hetsched/gpu_stream.hpp>
@@ -32,6 +33,10 @@ public:
   /// The device could not do the task, as `error` says; what it reads is intact, so that another
   /// worker can. It is not in the window any more.
   virtual void refused(TaskRecord& task, std::exception_ptr error) = 0;
+
+  /// The task followed another in the window whose data it uses, and that one did not end well. It
+  /// is not in the window any more.
+  virtual void undone(TaskRecord& task) = 0;
 
 protected:
   ~DeviceEvents() = default;
@@ -109,15 +114,18 @@ public:
   virtual void add_to(Stats& stats) const = 0;
 };
 
-using DevicesFactory = Devices* (*)(Config const& config, CacheKind const& cache);
+using DevicesFactory = Devices* (*)(Config const& config,
+                                    CacheKind const& cache,
+                                    TransferCosts const& costs);
 
 /// Set by gpu.hpp in any of a program's files, before main begins.
 inline constinit DevicesFactory devices_factory = nullptr;
 
 /// Opens the devices that Config::devices asks for; null if that is none. Throws Error(bad_config).
-[[nodiscard]] inline Devices* open_devices(Config const& config, CacheKind const& cache) {
+[[nodiscard]] inline Devices*
+open_devices(Config const& config, CacheKind const& cache, TransferCosts const& costs) {
   if (devices_factory != nullptr) {
-    return devices_factory(config, cache);
+    return devices_factory(config, cache, costs);
   }
   if (!config.devices.empty() && config.devices != "none") {
     throw Error(ErrorCode::bad_config,

@@ -3,9 +3,9 @@
 // Which memory node holds what: coherence, admission and replacement, for every engine.
 
 #include <hetsched/access.hpp>
-#include <hetsched/detail/arena.hpp>
-#include <hetsched/detail/assert.hpp>
 #include <hetsched/detail/cache_kind.hpp>
+#include <hetsched/detail/memory_events.hpp>
+#include <hetsched/detail/node_memory.hpp>
 #include <hetsched/detail/replicas.hpp>
 #include <hetsched/platform.hpp>
 
@@ -16,35 +16,6 @@
 #include <vector>
 
 namespace hetsched::detail {
-
-/// A transfer that the engine is to perform and to report by `MemoryNodes::finished`.
-struct Copy {
-  Replicas* datum;
-  NodeId from;
-  NodeId to;
-  bool evicts;            // the source leaves its node when it is done
-  std::uint32_t version;  // of the datum when it began
-  void* engine = nullptr; // what the engine knows it by
-};
-
-/// One datum of a task, each datum once.
-struct Need {
-  Replicas* datum = nullptr;
-  bool reads = false;
-  bool writes = false;
-  std::int64_t reuse = 0;
-};
-
-/// Counted in one node since it began.
-struct NodeCounters {
-  std::uint64_t hits = 0;   // data that a task found in the node when it was let in
-  std::uint64_t misses = 0; // and that it did not
-  std::uint64_t evictions_clean = 0;
-  std::uint64_t evictions_dirty = 0; // with a transfer to host memory
-  std::uint64_t bytes_from_host = 0;
-  std::uint64_t bytes_to_host = 0;
-  std::uint64_t bytes_from_peers = 0;
-};
 
 /// The state machine behind device memories: events in, transfers to perform out. No lock, no wait,
 /// no clock and no device call inside, so that one implementation serves threads and virtual time;
@@ -64,10 +35,14 @@ public:
 
   enum class Arrival : std::uint8_t { here, coming, failed };
 
-  /// `capacities`: of the devices' memories, nodes 1 and following.
-  MemoryNodes(CacheKind const& kind, std::span<std::size_t const> capacities) {
+  /// `capacities`: of the devices' memories, nodes 1 and following. Without costs all transfers are
+  /// taken to cost the same.
+  MemoryNodes(CacheKind const& kind,
+              std::span<std::size_t const> capacities,
+              TransferCosts costs = {})
+      : costs_(costs), outgoing_(capacities.size() + 1) {
     for (auto const capacity : capacities) {
-      nodes_.push_back(std::make_unique<Node>(kind, capacity));
+      nodes_.push_back(std::make_unique<NodeMemory>(kind, capacity));
     }
     reaches_.assign(capacities.size() * capacities.size(), false);
   }
@@ -75,10 +50,14 @@ public:
   /// Counts the host's.
   [[nodiscard]] std::size_t node_count() const noexcept { return nodes_.size() + 1; }
 
+  /// Who is told of everything; null: nobody.
+  void observe(MemoryObserver* observer) noexcept { observer_ = observer; }
+
   /// Copies from one device's node to another's need not pass through host memory.
   void connect(NodeId from, NodeId to) { reaches_[link(from, to)] = true; }
 
   void add(Replicas& datum) noexcept {
+    datum.number = ++added_;
     datum.next = all_;
     if (all_ != nullptr) {
       all_->previous = &datum;
@@ -91,11 +70,13 @@ public:
 
   /// Its copies and their places are given up, whatever they hold. None is moving.
   void remove(Replicas& datum) noexcept {
+    if (observer_ != nullptr) {
+      observer_->forget(datum);
+    }
     for (auto n = host_node; next(n);) {
       if (auto const block = datum.at(n).block; block != no_block) {
         while (node(n).block(block).pins != 0) { // the user's
-          --node(n).block(block).pins;
-          node(n).cache_kind.release(node(n).cache, block);
+          (void)node(n).release(block);
         }
         drop(datum, n);
       }
@@ -115,7 +96,7 @@ public:
     std::size_t lacking = 0;
     for (auto const& need : needs) {
       if (auto const block = need.datum->at(at).block; block != no_block) {
-        pin(node, block);
+        node.pin(block);
       } else {
         lacking += Arena::rounded(need.datum->bytes());
       }
@@ -131,7 +112,7 @@ public:
         undo(at, needs);
         return refused(at, lacking, alone);
       }
-      need.datum->at(at).block = new_block(node, *need.datum);
+      need.datum->at(at).block = node.new_block(offset_, *need.datum);
       fresh_.push_back(need.datum);
       missing -= Arena::rounded(bytes);
     }
@@ -142,12 +123,13 @@ public:
   /// After admit answered never: what the task lacked.
   [[nodiscard]] std::size_t missing_bytes() const noexcept { return missing_; }
 
-  /// Whether an admitted task may begin: what it reads is here, and nobody still copies what it is
-  /// to overwrite. Asks for transfers of what is not.
+  /// Whether an admitted task may begin: what it reads is here, or will have been written here by
+  /// tasks that have begun and that the device runs first; and nobody still copies what it is to
+  /// overwrite. Asks for transfers of what is not here.
   [[nodiscard]] Arrival ready(NodeId at, std::span<Need const> needs) {
     auto all = Arrival::here;
     for (auto const& need : needs) {
-      if (need.reads) {
+      if (need.reads && need.datum->writers == 0) {
         auto const arrival = request(*need.datum, at);
         if (arrival == Arrival::failed) {
           return arrival;
@@ -162,8 +144,11 @@ public:
   }
 
   /// The task was launched.
-  void begin(std::span<Need const> needs) noexcept {
+  void begin(NodeId at, std::span<Need const> needs) noexcept {
     for (auto const& need : needs) {
+      if (observer_ != nullptr) {
+        observer_->begin(*need.datum, at, need.reads, need.writes);
+      }
       need.datum->writers += need.writes ? 1 : 0;
     }
   }
@@ -173,6 +158,9 @@ public:
   void end(NodeId at, std::span<Need const> needs, bool done) {
     for (auto const& need : needs) {
       auto& datum = *need.datum;
+      if (observer_ != nullptr) {
+        observer_->end(datum, at, need.writes, done);
+      }
       if (need.writes) {
         --datum.writers;
         if (done) {
@@ -197,16 +185,14 @@ public:
   void prefetch(Replicas& datum, NodeId at) {
     auto& node = this->node(at);
     if (datum.at(at).block != no_block) {
-      (void)request(datum, at);
+      request_early(datum, at);
       return;
     }
     if (auto const offset = node.arena.allocate(datum.bytes())) {
-      offset_ = *offset;
-      auto const block = new_block(node, datum);
+      auto const block = node.new_block(*offset, datum);
       datum.at(at).block = block;
-      node.cache_kind.insert(node.cache, block, {datum.bytes(), node.tasks, datum.reuse});
-      node.cache_kind.pin(node.cache, block);
-      (void)request(datum, at);
+      node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
+      request_early(datum, at);
       unpin(datum, at); // if nothing is on its way, the place goes
     }
   }
@@ -215,7 +201,7 @@ public:
   /// come in any order: both only read the datum.
   void pin_user(Replicas& datum, NodeId at) {
     if (++datum.at(at).user_pins > 0) {
-      pin(node(at), datum.at(at).block);
+      node(at).pin(datum.at(at).block);
     }
   }
 
@@ -227,9 +213,7 @@ public:
 
   // ---- coming uses, for policies that want them ----
 
-  [[nodiscard]] bool wants_next_use() const noexcept {
-    return nodes_.front()->cache_kind.wants_next_use;
-  }
+  [[nodiscard]] bool wants_next_use() const noexcept { return nodes_.front()->wants_next_use(); }
 
   /// A task that will use the datum was spawned, as number `number` of all.
   void will_use(Replicas& datum, void const* task, std::uint64_t number) {
@@ -266,20 +250,11 @@ public:
     if (datum.failed_copies > most_failed_copies || datum.lost) {
       return Arrival::failed;
     }
-    if (datum.valid_at(host_node)) {
-      start(datum, host_node, to, false);
+    if (auto const from = best_source(datum, to); from != to) {
+      start(datum, from, to, false);
       return Arrival::coming;
     }
-    for (auto from = host_node; next(from);) {
-      if (datum.valid_at(from)) {
-        if (to == host_node || reaches_[link(from, to)]) {
-          start(datum, from, to, false);
-          return Arrival::coming;
-        }
-        return std::max(request(datum, host_node), Arrival::coming);
-      }
-    }
-    return Arrival::failed;
+    return std::max(request(datum, host_node), Arrival::coming);
   }
 
   /// The next transfer to perform, or null. Its places do not move until it is reported.
@@ -297,10 +272,14 @@ public:
     std::unique_ptr<Copy> const owner(copy);
     auto& datum = *copy->datum;
     --datum.copies_moving;
+    --outgoing_[static_cast<std::size_t>(copy->from.value)];
     datum.at(copy->to).arriving = nullptr;
     if (done) {
       datum.failed_copies = 0;
       count_bytes(*copy);
+      if (observer_ != nullptr) {
+        observer_->moved(datum, copy->from, copy->to);
+      }
       if (copy->version == datum.version) { // else it was overwritten meanwhile, elsewhere
         datum.valid.fetch_or(bit(copy->to), std::memory_order_acq_rel);
       }
@@ -322,6 +301,7 @@ public:
       if (copy->evicts && done && datum.valid_at(copy->from) && block != no_block &&
           source.block(block).pins == 0) {
         ++source.counters.evictions_dirty;
+        tell_evict(datum, copy->from);
         drop(datum, copy->from);
       }
     }
@@ -329,9 +309,20 @@ public:
 
   // ---- host memory ----
 
+  /// The host is about to read the datum, which is requested.
+  void host_reads(Replicas const& datum) noexcept {
+    if (observer_ != nullptr) {
+      observer_->admit(datum, host_node, true, false);
+    }
+  }
+
   /// The host is about to write the datum: no other copy stays valid. No copy is moving and no task
   /// on a device uses it.
   void host_takes(Replicas& datum) {
+    if (observer_ != nullptr) {
+      observer_->begin(datum, host_node, false, true);
+      observer_->end(datum, host_node, true, true);
+    }
     datum.lost = false;
     only_valid_at(datum, host_node);
   }
@@ -341,6 +332,7 @@ public:
     auto const block = datum.at(at).block;
     if (block != no_block && node(at).block(block).pins == 0 && !is_only_copy(datum, at)) {
       ++node(at).counters.evictions_clean;
+      tell_evict(datum, at);
       drop(datum, at);
     }
   }
@@ -373,45 +365,15 @@ public:
 private:
   static constexpr int most_failed_copies = 3;
 
-  struct Block {
-    std::size_t offset = 0;
-    Replicas* owner = nullptr;
-    int pins = 0;
-  };
-
-  struct Node {
-    Node(CacheKind const& kind, std::size_t capacity)
-        : cache_kind(kind), cache(kind.make()), arena(capacity) {}
-
-    Node(Node const&) = delete;
-    Node& operator=(Node const&) = delete;
-
-    ~Node() { cache_kind.destroy(cache); }
-
-    [[nodiscard]] Block& block(BlockId id) noexcept { return blocks[id.value]; }
-
-    [[nodiscard]] Block const& block(BlockId id) const noexcept { return blocks[id.value]; }
-
-    CacheKind const cache_kind;
-    void* const cache;
-    Arena arena;
-    std::vector<Block> blocks = std::vector<Block>(1); // number 0 is no_block
-    std::vector<BlockId> unused_ids;
-    std::size_t leaving = 0; // bytes of blocks that are being written back to leave
-    int moving = 0;          // transfers from and to here
-    std::uint64_t tasks = 0; // let in so far
-    NodeCounters counters;
-  };
-
   [[nodiscard]] static std::uint64_t bit(NodeId at) noexcept {
     return std::uint64_t{1} << static_cast<unsigned>(at.value);
   }
 
-  [[nodiscard]] Node& node(NodeId at) noexcept {
+  [[nodiscard]] NodeMemory& node(NodeId at) noexcept {
     return *nodes_[static_cast<std::size_t>(at.value) - 1];
   }
 
-  [[nodiscard]] Node const& node(NodeId at) const noexcept {
+  [[nodiscard]] NodeMemory const& node(NodeId at) const noexcept {
     return *nodes_[static_cast<std::size_t>(at.value) - 1];
   }
 
@@ -425,69 +387,80 @@ private:
     return static_cast<std::size_t>(++at.value) <= nodes_.size();
   }
 
-  static void pin(Node& node, BlockId block) {
-    ++node.block(block).pins;
-    node.cache_kind.pin(node.cache, block);
-  }
-
   /// A place that nobody uses any more and that holds nothing is given back.
   void unpin(Replicas& datum, NodeId at) {
     auto& node = this->node(at);
-    auto const id = datum.at(at).block;
-    node.cache_kind.release(node.cache, id);
-    if (--node.block(id).pins == 0 && !datum.valid_at(at) && datum.at(at).arriving == nullptr) {
+    if (node.release(datum.at(at).block) && !datum.valid_at(at) &&
+        datum.at(at).arriving == nullptr) {
       drop(datum, at);
     }
   }
 
-  /// A block at offset_ for the datum, pinned once, not yet known to the cache.
-  BlockId new_block(Node& node, Replicas& datum) {
-    BlockId id;
-    if (node.unused_ids.empty()) {
-      id.value = static_cast<std::uint32_t>(node.blocks.size());
-      node.blocks.emplace_back();
-    } else {
-      id = node.unused_ids.back();
-      node.unused_ids.pop_back();
-    }
-    node.block(id) = {offset_, &datum, 1};
-    return id;
-  }
-
   void drop(Replicas& datum, NodeId at) {
-    auto& node = this->node(at);
     auto& place = datum.at(at);
-    node.cache_kind.erase(node.cache, place.block);
-    free_block(node, place.block);
+    node(at).erase(place.block);
     place.block = no_block;
     datum.valid.fetch_and(~bit(at), std::memory_order_acq_rel);
   }
 
-  static void free_block(Node& node, BlockId id) {
-    auto& block = node.block(id);
-    node.arena.release(block.offset, block.owner->bytes());
-    block.owner = nullptr;
-    node.unused_ids.push_back(id);
+  /// The node from which the datum comes in the shortest predicted time, among equals from which
+  /// fewest transfers are under way, then the first; `to` itself if none of those that hold it
+  /// reaches `to`.
+  [[nodiscard]] NodeId best_source(Replicas const& datum, NodeId to) const {
+    auto best = to;
+    Duration best_time;
+    auto from = host_node;
+    do {
+      if (!datum.valid_at(from) ||
+          (from != host_node && to != host_node && !reaches_[link(from, to)])) {
+        continue;
+      }
+      auto const time = costs_.predict != nullptr
+                            ? costs_.predict(costs_.model, datum.bytes(), from, to)
+                            : Duration{};
+      if (best == to || time < best_time || (time == best_time && out(from) < out(best))) {
+        best = from;
+        best_time = time;
+      }
+    } while (next(from));
+    return best;
+  }
+
+  /// How many transfers from the node are under way.
+  [[nodiscard]] int out(NodeId from) const noexcept {
+    return outgoing_[static_cast<std::size_t>(from.value)];
+  }
+
+  void tell_evict(Replicas const& datum, NodeId at) {
+    if (observer_ != nullptr) {
+      observer_->evict(datum, at);
+    }
+  }
+
+  /// A request that no task makes.
+  void request_early(Replicas& datum, NodeId at) {
+    auto const moving = datum.copies_moving;
+    (void)request(datum, at);
+    if (observer_ != nullptr && datum.copies_moving != moving) {
+      observer_->prefetch(datum, datum.at(at).arriving != nullptr ? at : host_node);
+    }
   }
 
   [[nodiscard]] static bool is_only_copy(Replicas const& datum, NodeId at) noexcept {
     return datum.valid.load(std::memory_order_acquire) == bit(at);
   }
 
-  [[nodiscard]] BlockId victim(Node& node, NodeId at) {
+  [[nodiscard]] BlockId victim(NodeId at) const {
     struct Source {
-      Node const* node;
+      NodeMemory const* node;
       NodeId at;
-    } const source{&node, at};
+    } const source{&node(at), at};
 
-    return node.cache_kind.victim(node.cache,
-                                  DirtyBlocks(
-                                      [](void const* from, BlockId block) {
-                                        auto const& [its_node, its_id] =
-                                            *static_cast<Source const*>(from);
-                                        return is_only_copy(*its_node->block(block).owner, its_id);
-                                      },
-                                      &source));
+    auto const dirty = [](void const* from, BlockId block) {
+      auto const& [its_node, its_id] = *static_cast<Source const*>(from);
+      return is_only_copy(*its_node->block(block).owner, its_id);
+    };
+    return source.node->victim(DirtyBlocks(dirty, &source));
   }
 
   /// Sees to a free range of `bytes`, at offset_, by evicting if there must be. False: not now;
@@ -502,7 +475,7 @@ private:
       if (node.leaving != 0 && node.arena.unused() + node.leaving >= missing) {
         return false;
       }
-      auto const block = victim(node, at);
+      auto const block = victim(at);
       if (block == no_block) {
         return false;
       }
@@ -514,8 +487,12 @@ private:
   void expel(Replicas& datum, NodeId at) {
     if (!is_only_copy(datum, at)) {
       ++node(at).counters.evictions_clean;
+      tell_evict(datum, at);
       drop(datum, at);
       return;
+    }
+    if (observer_ != nullptr) {
+      observer_->write_back(datum, at);
     }
     node(at).leaving += Arena::rounded(datum.bytes());
     start(datum, at, host_node, true);
@@ -525,7 +502,7 @@ private:
   void undo(NodeId at, std::span<Need const> needs) {
     auto& node = this->node(at);
     for (auto* datum : fresh_) {
-      free_block(node, datum->at(at).block);
+      node.free(datum->at(at).block);
       datum->at(at).block = no_block;
     }
     fresh_.clear();
@@ -544,7 +521,7 @@ private:
       return Admission::later;
     }
     bool any = false;
-    for (auto block = victim(node, at); block != no_block; block = victim(node, at)) {
+    for (auto block = victim(at); block != no_block; block = victim(at)) {
       expel(*node.block(block).owner, at);
       any = true;
     }
@@ -561,17 +538,20 @@ private:
     ++node.tasks;
     for (auto const& need : needs) {
       auto& datum = *need.datum;
+      if (observer_ != nullptr) {
+        observer_->admit(datum, at, need.reads, need.writes);
+      }
       auto const block = datum.at(at).block;
       begin_use(datum, task, at);
       BlockUse const use{datum.bytes(), node.tasks, need.reuse, datum.next_use()};
       bool const known = std::find(fresh_.begin(), fresh_.end(), need.datum) == fresh_.end();
       if (known) {
-        node.cache_kind.access(node.cache, block, use);
+        node.access(block, use);
       } else {
-        node.cache_kind.insert(node.cache, block, use);
-        node.cache_kind.pin(node.cache, block);
+        node.insert(block, use);
       }
-      bool const coming = datum.valid_at(at) || datum.at(at).arriving != nullptr;
+      bool const coming =
+          datum.valid_at(at) || datum.at(at).arriving != nullptr || datum.writers != 0;
       ++(known && (coming || !need.reads) ? node.counters.hits : node.counters.misses);
     }
   }
@@ -579,10 +559,9 @@ private:
   /// Tells the caches of the datum's next use; not that of `user`, which hears of it by the use.
   void foresee(Replicas const& datum, NodeId user) {
     for (auto n = host_node; next(n);) {
-      auto& node = this->node(n);
       auto const block = datum.at(n).block;
-      if (n != user && block != no_block && node.cache_kind.foresee != nullptr) {
-        node.cache_kind.foresee(node.cache, block, datum.next_use());
+      if (n != user && block != no_block) {
+        node(n).foresee(block, datum.next_use());
       }
     }
   }
@@ -590,14 +569,15 @@ private:
   void start(Replicas& datum, NodeId from, NodeId to, bool evicts) {
     auto copy = std::make_unique<Copy>(Copy{&datum, from, to, evicts, datum.version});
     ++datum.copies_moving;
+    ++outgoing_[static_cast<std::size_t>(from.value)];
     datum.at(to).arriving = copy.get();
     if (to != host_node) {
       ++node(to).moving;
-      pin(node(to), datum.at(to).block);
+      node(to).pin(datum.at(to).block);
     }
     if (from != host_node) {
       ++node(from).moving;
-      pin(node(from), datum.at(from).block);
+      node(from).pin(datum.at(from).block);
     }
     to_perform_.push_back(copy.release());
   }
@@ -635,7 +615,9 @@ private:
     }
   }
 
-  std::vector<std::unique_ptr<Node>> nodes_;
+  TransferCosts const costs_;
+  std::vector<int> outgoing_; // transfers under way from each node
+  std::vector<std::unique_ptr<NodeMemory>> nodes_;
   std::vector<bool> reaches_;
   std::vector<Copy*> to_perform_;
   std::size_t next_copy_ = 0;
@@ -643,6 +625,8 @@ private:
   std::size_t offset_ = 0;
   std::size_t missing_ = 0;
   Replicas* all_ = nullptr;
+  std::uint64_t added_ = 0;
+  MemoryObserver* observer_ = nullptr;
 };
 
 } // namespace hetsched::detail

@@ -56,11 +56,12 @@ struct Replicas {
   std::size_t columns = 0;
   std::size_t pitch = 0;
   void const* identity = nullptr;
+  std::uint64_t number = 0; // from 1 on, in the order in which devices first needed them
   // Guarded by the lock.
   std::int64_t reuse = 0;
   std::uint32_t version = 0; // changes when a write is complete
   int copies_moving = 0;     // transfers from or to any of its places
-  int writers = 0;           // tasks on devices that write it now
+  int writers = 0;           // tasks, all on one device, that have begun and will write it
   int failed_copies = 0;     // since one was done
   bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
   bool lost = false;      // the device with the only copy failed

@@ -101,6 +101,13 @@ struct Access {
 
 enum class TaskState : std::uint8_t { free, created, pending, ready, running, waiting };
 
+/// Of a task to the worker of a device that was given it before its predecessors had ended.
+enum class Binding : std::uint8_t {
+  none,
+  bound,  // to TaskRecord::worker: nobody else may take it
+  undone, // a predecessor did not end well: the task waits for the others as if nothing had been
+};
+
 /// Header of a task's block. Blocks are recycled, never unmapped while the runtime lives, so a
 /// policy's stale TaskId may still be asked `can_run`: the fields that this reads are atomic, their
 /// values then meaningless. Everything else is owned by one thread at a time: the spawning one,
@@ -118,7 +125,7 @@ struct TaskRecord {
   /// Of its children; null: they named no data, and none failed. See `children_domain`.
   std::atomic<Domain*> domain{nullptr};
   std::atomic<std::int32_t> pending{0}; // accesses not yet granted
-  std::atomic<std::int32_t> worker{-1}; // that executes it
+  std::atomic<std::int32_t> worker{-1}; // that executes it, or that it is bound to
   /// `body_bias` until the body has returned, plus children published, minus completions published.
   /// The executing thread keeps its own spawns, and the completions that it sees to itself while
   /// the body runs, in `unpublished_children`: the sum of both, less the bias, is how many are
@@ -133,7 +140,10 @@ struct TaskRecord {
   std::int32_t graph_node = -1;
   bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
   bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
-  std::uint8_t size_class = 0;   // for good
+  std::uint8_t size_class = 0; // for good
+  /// Set by the worker it is bound to, before the task's scheduler can know of it; taken away by
+  /// whoever grants its last access. seq_cst where that must be ordered with looks at sleepers.
+  std::atomic<Binding> binding{Binding::none};
   std::int32_t reuse = no_reuse; // index for caches
   char const* label = nullptr;   // inside this block; label_bytes long
 
@@ -185,6 +195,18 @@ struct TaskRecord {
         static_cast<std::uintptr_t>(id.value & ((std::uint64_t{1} << 48U) - 1)));
   }
 };
+
+/// The access that stands for access number k: the first of those that name its datum.
+[[nodiscard]] inline Access& first_access(TaskRecord& task, std::size_t k) noexcept {
+  auto* access = task.accesses() + k;
+  auto const* const queue = access->queue;
+  while (access->duplicate) {
+    do {
+      --access;
+    } while (access->queue != queue);
+  }
+  return *access;
+}
 
 static_assert(sizeof(TaskRecord) % alignof(Access) == 0);
 

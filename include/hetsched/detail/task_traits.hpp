@@ -232,18 +232,6 @@ struct IsHandle<Handle<D>> : std::true_type {};
 template <class Traits>
 using HandleOf = Handle<typename DataTraits<typename Traits::Data>::Mutable>;
 
-/// The access that stands for access number k: the first of those that name its datum.
-[[nodiscard]] inline Access& first_access(TaskRecord& task, std::size_t k) noexcept {
-  auto* access = task.accesses() + k;
-  auto const* const queue = access->queue;
-  while (access->duplicate) {
-    do {
-      --access;
-    } while (access->queue != queue);
-  }
-  return *access;
-}
-
 /// The view of parameter `Traits` of a datum at `base`.
 template <class Traits>
 [[nodiscard]] typename Traits::View view_at(void* base, Shape const& shape) noexcept {

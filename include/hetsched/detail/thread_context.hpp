@@ -6,11 +6,21 @@
 #include <hetsched/detail/data_record.hpp>
 #include <hetsched/detail/task_record.hpp>
 
+#include <bit>
 #include <limits>
 #include <optional>
 #include <span>
 
 namespace hetsched::detail {
+
+/// Bit n: node n holds the datum of an access. Host memory, bit 0, as long as no device needed it.
+/// A contribution's private copy is made when its task begins.
+[[nodiscard]] inline std::uint64_t nodes_of(Access const& access) noexcept {
+  auto const* const replicas = access.mode == AccessMode::reduce
+                                   ? nullptr
+                                   : replicas_of(*access.queue).load(std::memory_order_acquire);
+  return replicas != nullptr ? replicas->valid.load(std::memory_order_acquire) : 1;
+}
 
 /// The view of a live task.
 [[nodiscard]] inline TaskView view_of(TaskRecord const& task) {
@@ -25,7 +35,8 @@ namespace hetsched::detail {
   view.set_source(&task, [](void const* source, std::size_t i) {
     auto const& access = static_cast<TaskRecord const*>(source)->accesses()[i];
     auto const& data = *access.queue->data;
-    return ArgumentView{access.mode, data.bytes(), reinterpret_cast<std::uintptr_t>(&data), 1};
+    return ArgumentView{
+        access.mode, data.bytes(), reinterpret_cast<std::uintptr_t>(&data), nodes_of(access)};
   });
   return view;
 }
@@ -61,9 +72,18 @@ public:
     return core_->model().predict(this->task(task), workers()[worker.index()].arch);
   }
 
-  /// All host cores share memory node 0: nothing to bring.
-  [[nodiscard]] Duration transfer(TaskId /*task*/, WorkerId /*worker*/) const noexcept {
-    return {};
+  /// The sum over what the task reads and the worker's node lacks, from host memory if that has it.
+  [[nodiscard]] Duration transfer(TaskId task, WorkerId worker) const {
+    auto const to = workers()[worker.index()].node;
+    Duration sum;
+    for_each_datum(task, [&](Access const& access) {
+      auto const valid = nodes_of(access);
+      if (reads(access.mode) && (valid >> static_cast<unsigned>(to.value) & 1U) == 0) {
+        NodeId const from{std::countr_zero(valid)};
+        sum += core_->model().transfer(access.queue->data->bytes(), from, to);
+      }
+    });
+    return sum;
   }
 
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept { return core_->running(worker); }
@@ -75,20 +95,31 @@ public:
 
   [[nodiscard]] std::size_t valid_bytes(TaskId task, NodeId node) const {
     std::size_t bytes = 0;
-    if (node == host_node) {
-      auto const view = this->task(task);
-      for (std::size_t i = 0; i < view.arguments; ++i) {
-        bytes += view.argument(i).bytes;
+    for_each_datum(task, [&](Access const& access) {
+      if ((nodes_of(access) >> static_cast<unsigned>(node.value) & 1U) != 0) {
+        bytes += access.queue->data->bytes();
       }
-    }
+    });
     return bytes;
   }
 
-  [[nodiscard]] std::size_t free_bytes(NodeId /*node*/) const noexcept {
-    return std::numeric_limits<std::size_t>::max();
+  [[nodiscard]] std::size_t free_bytes(NodeId node) const {
+    return node == host_node ? std::numeric_limits<std::size_t>::max()
+                             : core_->devices()->unused(node);
   }
 
 private:
+  /// Each datum once.
+  template <class Visit>
+  static void for_each_datum(TaskId task, Visit&& visit) {
+    auto const& record = *TaskRecord::from(task);
+    for (auto const& access : std::span(record.accesses(), record.access_count)) {
+      if (!access.duplicate) {
+        visit(access);
+      }
+    }
+  }
+
   Core const* core_;
   mutable Instant now_{-1};
 };

@@ -50,7 +50,7 @@ public:
   /// nothing.
   template <class... Knobs>
   ThreadCore(Config const& config, void* runtime, Knobs const&... knobs)
-      : runtime_(runtime), devices_(open_devices(config, cache_kind<Cache>)),
+      : runtime_(runtime), devices_(open_devices(config, cache_kind<Cache>, transfer_costs())),
         placement_(place_workers(config, device_count())),
         infos_(static_cast<std::size_t>(placement_.workers + device_count()),
                [this](std::size_t w) { return info_of(static_cast<std::int32_t>(w)); }),
@@ -104,12 +104,18 @@ public:
                                                  WorkerId worker) const noexcept {
     auto const& w = workers_[worker.index()];
     // With workers of one class only, a spawn refuses what they cannot run.
-    if (!one_class_ && !ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch)) {
+    if (!one_class_ && (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch) ||
+                        is_bound_elsewhere(task, worker))) {
       return false;
     }
     auto const* const scope = w.scope.load(std::memory_order_relaxed);
     return scope == nullptr || task.parent.load(std::memory_order_relaxed) == scope ||
            descends_from_afar(task, scope);
+  }
+
+  [[nodiscard]] static bool is_bound_elsewhere(TaskRecord const& task, WorkerId worker) noexcept {
+    return task.binding.load(std::memory_order_seq_cst) == Binding::bound &&
+           task.worker.load(std::memory_order_relaxed) != worker.value;
   }
 
   [[nodiscard, gnu::noinline]] bool descends_from_afar(TaskRecord const& task,
@@ -279,6 +285,12 @@ private:
     return {WorkerId{worker}, ArchCUDA, NodeId{device + 1}, placement_.cpu_of_device(device)};
   }
 
+  [[nodiscard]] TransferCosts transfer_costs() const noexcept {
+    return {&model_, [](void const* model, std::size_t bytes, NodeId from, NodeId to) {
+              return static_cast<PerfModel const*>(model)->transfer(bytes, from, to);
+            }};
+  }
+
   static ArchMask archs_of(FixedArray<WorkerInfo> const& infos) noexcept {
     ArchMask archs;
     for (auto const& info : infos) {
@@ -362,6 +374,13 @@ private:
   void commit(ThreadWorker& worker, DeviceWindow& window, TaskId id);
   bool take_mail(ThreadWorker& worker, DeviceWindow& window);
   bool run_elsewhere(ThreadWorker& worker, TaskRecord& task);
+  void note_successors(ThreadWorker& worker, TaskRecord& writer);
+  static void forget_successors(ThreadWorker& worker, TaskRecord const& writer) noexcept;
+  static bool follows_launched(ThreadWorker const& worker, TaskRecord const& task) noexcept;
+  TaskId take_early(ThreadWorker& worker);
+  bool unbind(TaskRecord& task);
+  static bool undo_binding(TaskRecord& task);
+  void undo_early(ThreadWorker& worker, TaskRecord& task);
 
   [[nodiscard]] ThreadWorker& driver_of(NodeId device) noexcept {
     return workers_[static_cast<std::size_t>(placement_.workers + device.value - 1)];

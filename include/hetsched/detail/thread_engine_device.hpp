@@ -6,6 +6,7 @@
 #include <hetsched/detail/thread_engine_run.hpp>
 #include <hetsched/detail/thread_engine_wait.hpp>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -51,10 +52,14 @@ public:
     } catch (...) {
       core_.fail(worker_, task, std::current_exception());
     }
+    if (!task.failed) {
+      core_.note_successors(worker_, task);
+    }
     return !task.failed;
   }
 
   void finished(TaskRecord& task, std::exception_ptr error, Duration kernel) override {
+    forget_successors(worker_, task);
     if (error != nullptr) {
       core_.fail(worker_, task, std::move(error));
     }
@@ -65,9 +70,18 @@ public:
   }
 
   void refused(TaskRecord& task, std::exception_ptr error) override {
+    forget_successors(worker_, task);
+    if (core_.undo_binding(task)) {
+      return; // whoever grants its last access hands it to the scheduler
+    }
     if (task.type_of().kind != TaskKind::user || !core_.run_elsewhere(worker_, task)) {
       finished(task, std::move(error), {});
     }
+  }
+
+  void undone(TaskRecord& task) override {
+    forget_successors(worker_, task);
+    core_.undo_early(worker_, task);
   }
 
 private:
@@ -113,7 +127,10 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
     bool moved = window.poll(site);
     moved = take_mail(worker, window) || moved;
     while (window.has_room()) {
-      auto const task = window.empty() && !moved ? find_task(worker, done) : take(worker);
+      auto task = window.empty() && !moved ? find_task(worker, done) : take(worker);
+      if (!task) {
+        task = take_early(worker);
+      }
       if (!task) {
         break;
       }
@@ -194,8 +211,17 @@ void ThreadCore<S, C, P>::commit(ThreadWorker& worker, DeviceWindow& window, Tas
                   "scheduler gave a task twice, or one that it was not given");
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.info.id.value, std::memory_order_relaxed);
+  bool const early = task.binding.load(std::memory_order_acquire) == Binding::bound;
+  if (early && !follows_launched(worker, task)) {
+    undo_early(worker, task);
+    return;
+  }
   if ((task.group != nullptr || failed_.load(std::memory_order_relaxed)) &&
       is_to_be_skipped(task)) {
+    if (early) {
+      undo_early(worker, task); // it will be skipped when it may end
+      return;
+    }
     worker.cancelled.add();
     finish_body(worker, task);
     return;
@@ -204,6 +230,118 @@ void ThreadCore<S, C, P>::commit(ThreadWorker& worker, DeviceWindow& window, Tas
     lease_copies(task);
   }
   window.commit(task);
+}
+
+// ---- early activation (Lima et al. 2015, sec. 4.3.1) ----
+//
+// While a task runs on a device, its successors wait for their data as ever. But one that waits for
+// nothing else than what tasks launched on one device write may be launched there behind them: the
+// device keeps the order. It goes to the device's worker only if the scheduler has nothing for that
+// worker, through the scheduler as any activated task, and is bound to the worker until it holds
+// its data. If a predecessor does not end well, it is as if none of this had been; what it
+// overwrote meanwhile is lost.
+
+/// The task was launched: remembers what it keeps waiting.
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::note_successors(ThreadWorker& worker, TaskRecord& writer) {
+  constexpr std::size_t most = 64;
+  for (auto& access : std::span(writer.accesses(), writer.access_count)) {
+    if (access.duplicate ||
+        (access.mode != AccessMode::write && access.mode != AccessMode::read_write)) {
+      continue; // others may hold the datum at the same time, or nobody waits for this task
+    }
+    std::lock_guard const guard(access.queue->lock);
+    access.queue->after_writer(access, [&](Access& next) {
+      auto& task = task_of(next);
+      auto const& type = task.type_of();
+      if (type.kind == TaskKind::user && !type.commutes && !type.reduces &&
+          ArchMask{task.archs.load(std::memory_order_relaxed)}.has(worker.info.arch) &&
+          worker.successors.size() < most) {
+        worker.successors.push_back({&task, &writer});
+      }
+    });
+  }
+}
+
+/// The task is not on the device any more.
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::forget_successors(ThreadWorker& worker,
+                                            TaskRecord const& writer) noexcept {
+  auto& all = worker.successors;
+  for (std::size_t k = all.size(); k-- > 0;) {
+    if (all[k].writer == &writer) {
+      all.erase(k, k + 1);
+    }
+  }
+}
+
+/// Whether all that the task waits for are ends of tasks launched on the worker's device. Only this
+/// worker ends those, so the answer stays true for as long as it does not.
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::follows_launched(ThreadWorker const& worker,
+                                           TaskRecord const& task) noexcept {
+  auto const launched = std::count_if(worker.successors.begin(),
+                                      worker.successors.end(),
+                                      [&](auto const& one) { return one.task == &task; });
+  return launched == task.pending.load(std::memory_order_acquire);
+}
+
+/// Activates one such task and takes what the scheduler then has.
+template <class S, class C, class P>
+TaskId ThreadCore<S, C, P>::take_early(ThreadWorker& worker) {
+  for (auto const& successor : worker.successors) {
+    auto& task = *successor.task;
+    if (task.binding.load(std::memory_order_relaxed) == Binding::none &&
+        follows_launched(worker, task)) {
+      task.worker.store(worker.info.id.value, std::memory_order_relaxed);
+      task.binding.store(Binding::bound, std::memory_order_seq_cst);
+      worker.early.add();
+      Host(*this, &worker, nullptr, Host::Origin::activated).activate(task);
+      return take(worker);
+    }
+  }
+  return no_task;
+}
+
+/// The task holds all its data. Whether it was bound: the scheduler or the device has it already.
+template <class S, class C, class P>
+[[gnu::noinline]] bool ThreadCore<S, C, P>::unbind(TaskRecord& task) {
+  // Bound, if at all, before its predecessors ended, on which this thread's coming here depends.
+  if (task.binding.load(std::memory_order_relaxed) == Binding::none) {
+    return false;
+  }
+  bool const queued = task.state.load(std::memory_order_relaxed) == TaskState::ready;
+  if (task.binding.exchange(Binding::none, std::memory_order_seq_cst) == Binding::undone) {
+    return false;
+  }
+  if (queued) { // others may run it from now on, and any of them may be the one to find it
+    wake_all(WakeReason::task);
+  }
+  return true;
+}
+
+/// A task that is on no device any more is to wait for its predecessors like any other, if it is
+/// still bound: then true, and the task may be gone.
+template <class S, class C, class P>
+bool ThreadCore<S, C, P>::undo_binding(TaskRecord& task) {
+  auto expected = Binding::bound;
+  if (task.binding.load(std::memory_order_acquire) != expected) {
+    return false;
+  }
+  auto const before = task.state.exchange(TaskState::pending, std::memory_order_relaxed);
+  if (task.binding.compare_exchange_strong(expected, Binding::undone, std::memory_order_acq_rel)) {
+    return true;
+  }
+  task.state.store(before, std::memory_order_relaxed);
+  return false;
+}
+
+/// The same; a task that holds its data by now goes back to the scheduler.
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::undo_early(ThreadWorker& worker, TaskRecord& task) {
+  if (!undo_binding(task)) {
+    BareHost(*this, &worker, nullptr).ready(task);
+  }
 }
 
 } // namespace hetsched::detail

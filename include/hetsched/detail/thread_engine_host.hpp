@@ -189,6 +189,14 @@ public:
       BareHost::ready(task);
       return;
     }
+    if (core_.devices_ && core_.unbind(task)) [[unlikely]] {
+      return;
+    }
+    activate(task);
+  }
+
+  /// The scheduler is to hear of it as activated by this worker.
+  [[gnu::always_inline]] void activate(TaskRecord& task) {
     if (count_ == batch_size) {
       flush();
     }

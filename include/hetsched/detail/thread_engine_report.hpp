@@ -52,6 +52,7 @@ Stats ThreadCore<S, C, P>::stats() const {
   subtract(stats.failed, stats_base_.failed);
   subtract(stats.cancelled, stats_base_.cancelled);
   subtract(stats.rerun, stats_base_.rerun);
+  subtract(stats.early, stats_base_.early);
   subtract(stats.elapsed, stats_base_.elapsed);
   subtract(stats.idle, stats_base_.idle);
   for (std::size_t w = 0; w < stats_base_.workers.size(); ++w) {
@@ -93,6 +94,7 @@ Stats ThreadCore<S, C, P>::raw_stats() const {
   stats.failed = sum(&ThreadWorker::failed);
   stats.cancelled = sum(&ThreadWorker::cancelled);
   stats.rerun = sum(&ThreadWorker::rerun);
+  stats.early = sum(&ThreadWorker::early);
   stats.elapsed = {clock().ns};
   stats.types = merge_times(workers_);
   if (devices_) {

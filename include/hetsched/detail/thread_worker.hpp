@@ -150,6 +150,7 @@ struct alignas(64) ThreadWorker {
   Counter failed;
   Counter cancelled;
   Counter rerun;
+  Counter early;
   Counter idle_ns;
   std::uint32_t spawns_since_check = 0; // of max_live_tasks
   std::int64_t last_theft_ns = 0;       // when this worker stole last
@@ -162,6 +163,15 @@ struct alignas(64) ThreadWorker {
   Array<TaskRecord*> inbox;
   std::atomic<bool> has_mail{false};
   bool retired = false; // the device has broken down
+
+  /// A task that waits for a datum until `writer`, launched on this worker's device, has ended. One
+  /// entry for each of its accesses that do.
+  struct Successor {
+    TaskRecord* task;
+    TaskRecord const* writer;
+  };
+
+  Array<Successor> successors;
   TypeTimes times;
   WorkerThread thread; // none for worker 0
 };

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What goes in and out of the state machine behind memory nodes: uses, transfers, counters, and
+// what an observer is told.
+
+#include <hetsched/detail/replicas.hpp>
+#include <hetsched/time.hpp>
+#include <hetsched/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hetsched::detail {
+
+/// A transfer that the engine is to perform and to report by `MemoryNodes::finished`.
+struct Copy {
+  Replicas* datum;
+  NodeId from;
+  NodeId to;
+  bool evicts;            // the source leaves its node when it is done
+  std::uint32_t version;  // of the datum when it began
+  void* engine = nullptr; // what the engine knows it by
+};
+
+/// One datum of a task, each datum once.
+struct Need {
+  Replicas* datum = nullptr;
+  bool reads = false;
+  bool writes = false;
+  std::int64_t reuse = 0;
+};
+
+/// Predicts transfers: what a performance model's `transfer` answers. Thread-safe.
+struct TransferCosts {
+  void const* model = nullptr;
+  Duration (*predict)(void const* model, std::size_t bytes, NodeId from, NodeId to) = nullptr;
+};
+
+/// Counted in one node since it began.
+struct NodeCounters {
+  std::uint64_t hits = 0;   // data that a task found in the node when it was let in
+  std::uint64_t misses = 0; // and that it did not
+  std::uint64_t evictions_clean = 0;
+  std::uint64_t evictions_dirty = 0; // with a transfer to host memory
+  std::uint64_t bytes_from_host = 0;
+  std::uint64_t bytes_to_host = 0;
+  std::uint64_t bytes_from_peers = 0;
+};
+
+/// Told of all that decides which bytes move, in the order in which it happens. Data go by their
+/// `Replicas::number`.
+class MemoryObserver {
+public:
+  /// A task that will use the datum is let into a node, or the host wants it: from now on transfers
+  /// for that may be under way, unless a task that has begun there is to write it first.
+  virtual void admit(Replicas const& datum, NodeId at, bool reads, bool writes) = 0;
+
+  /// A task that uses the datum at a node begins; ends, having done what it was to do, or not. The
+  /// host's own writes begin and end at once.
+  virtual void begin(Replicas const& datum, NodeId at, bool reads, bool writes) = 0;
+  virtual void end(Replicas const& datum, NodeId at, bool writes, bool done) = 0;
+
+  /// The datum is to leave the node, which has the only valid copy: a transfer to host memory
+  /// begins. It stays if a task comes that uses it.
+  virtual void write_back(Replicas const& datum, NodeId at) = 0;
+
+  /// The datum leaves the node to make room, or because the user said so.
+  virtual void evict(Replicas const& datum, NodeId at) = 0;
+
+  /// A transfer begins that no task has asked for yet.
+  virtual void prefetch(Replicas const& datum, NodeId at) = 0;
+
+  /// A transfer is complete.
+  virtual void moved(Replicas const& datum, NodeId from, NodeId to) = 0;
+
+  /// The datum's copies are given up.
+  virtual void forget(Replicas const& datum) = 0;
+
+protected:
+  ~MemoryObserver() = default;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Tasks that a device is given before those that they follow have ended there.
+
+#include <hetsched/gpu.hpp>
+#include <hetsched/hetsched.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace hs = hetsched;
+
+namespace {
+
+using Vector = hs::VectorView<double>;
+using ConstVector = hs::VectorView<double const>;
+
+/// x := value
+struct Fill : hs::Task<2>::Signature<double, hs::W<Vector>> {};
+
+/// y := x + y
+struct Accumulate : hs::Task<2>::Signature<hs::R<Vector>, hs::RW<Vector>> {};
+
+/// z := x + 2 y
+struct Combine : hs::Task<3>::Signature<hs::R<Vector>, hs::R<Vector>, hs::W<Vector>> {};
+
+void fill(double value, Vector x) {
+  for (auto& element : x) {
+    element = value;
+  }
+}
+
+void accumulate(ConstVector x, Vector y) {
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y[i] += x[i];
+  }
+}
+
+void combine(ConstVector x, ConstVector y, Vector z) {
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    z[i] = x[i] + 2 * y[i];
+  }
+}
+
+} // namespace
+
+template <>
+struct hetsched::TaskBodyCPU<Fill> {
+  void operator()(double value, Vector x) const { fill(value, x); }
+};
+
+template <>
+struct hetsched::TaskBodyGPU<Fill> {
+  void operator()(hs::GpuStream& stream, double value, Vector x) const {
+    REQUIRE(stream.run_emulated([=] { fill(value, x); }));
+  }
+};
+
+template <>
+struct hetsched::TaskBodyCPU<Accumulate> {
+  void operator()(ConstVector x, Vector y) const { accumulate(x, y); }
+};
+
+template <>
+struct hetsched::TaskBodyGPU<Accumulate> {
+  void operator()(hs::GpuStream& stream, ConstVector x, Vector y) const {
+    REQUIRE(stream.run_emulated([=] { accumulate(x, y); }));
+  }
+};
+
+template <>
+struct hetsched::TaskBodyCPU<Combine> {
+  void operator()(ConstVector x, ConstVector y, Vector z) const { combine(x, y, z); }
+};
+
+template <>
+struct hetsched::TaskBodyGPU<Combine> {
+  void operator()(hs::GpuStream& stream, ConstVector x, ConstVector y, Vector z) const {
+    REQUIRE(stream.run_emulated([=] { combine(x, y, z); }));
+  }
+};
+
+namespace {
+
+constexpr std::size_t n = 128;
+
+/// A runtime in which nothing runs before `go`: worker 0 works in sync only, and a task of its own
+/// comes before all others, which take `start`.
+struct Held {
+  explicit Held(std::string const& devices)
+      : rt([&] {
+          hs::Config config;
+          config.cpus = 1;
+          config.bind = hs::Bind::none;
+          config.devices = devices;
+          return config;
+        }()),
+        first(n, 0), start(rt.data(first)) {
+    rt.spawn(hs::SetArch(hs::ArchHost))([](Vector x) { fill(1, x); }, hs::write(start));
+  }
+
+  hs::Runtime<> rt;
+  std::vector<double> first;
+  hs::Handle<Vector> start;
+};
+
+} // namespace
+
+TEST_SUITE_BEGIN("devices");
+
+TEST_CASE("early: a chain goes to the device ahead of its results" * doctest::timeout(60)) {
+  constexpr int length = 20;
+  Held held("emu:1?kernel=3ms");
+  std::vector<double> sum(n, 0);
+  auto h = held.rt.data(sum);
+  for (int k = 0; k < length; ++k) {
+    held.rt.spawn<Accumulate>(hs::SetArch(hs::ArchCUDA))(held.start, h);
+  }
+  held.rt.sync();
+  CHECK(sum[0] == length);
+  CHECK(sum[n - 1] == length);
+  CHECK(held.rt.stats().early >= length / 2);
+  CHECK(held.rt.stats().executed == length + 1);
+}
+
+TEST_CASE("early: what joins several streams waits for all of them" * doctest::timeout(60)) {
+  constexpr std::size_t width = 6;
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    Held held("emu:2?kernel=1ms");
+    std::vector<std::vector<double>> data(width, std::vector<double>(n, 0));
+    std::vector<hs::Handle<Vector>> h;
+    for (auto& x : data) {
+      h.push_back(held.rt.data(x));
+    }
+    std::vector<double> expected(width, 0);
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t k = 0; k < width; ++k) {
+        held.rt.spawn<Accumulate>()(held.start, h[k]);
+        expected[k] += 1;
+      }
+      for (std::size_t k = 0; k + 2 < width; ++k) {
+        held.rt.spawn<Combine>()(h[k], h[k + 1], h[k + 2]);
+        expected[k + 2] = expected[k] + 2 * expected[k + 1];
+      }
+    }
+    held.rt.sync();
+    for (std::size_t k = 0; k < width; ++k) {
+      CHECK(data[k][0] == expected[k]);
+      CHECK(data[k][n - 1] == expected[k]);
+    }
+  }
+}
+
+TEST_CASE("early: a task that fails on the device takes back those behind it" *
+          doctest::timeout(60)) {
+  // y := start (the kernel that fails), z := y + 2 start, w := y + 2 z, with no only copy on the
+  // device: everything can be done again.
+  for (int const failing : {1, 2, 3}) {
+    Held held("emu:1?kernel=2ms&fail=kernel@" + std::to_string(failing));
+    std::vector<double> y(n, 0);
+    std::vector<double> z(n, 0);
+    std::vector<double> w(n, 0);
+    auto hy = held.rt.data(y);
+    auto hz = held.rt.data(z);
+    auto hw = held.rt.data(w);
+    held.rt.spawn<Combine>(hs::SetArch(hs::ArchCUDA))(held.start, held.start, hy);
+    held.rt.spawn<Combine>()(hy, held.start, hz);
+    held.rt.spawn<Combine>()(hy, hz, hw);
+    held.rt.spawn<Accumulate>()(hz, hw);
+    std::string error;
+    try {
+      held.rt.sync();
+    } catch (hs::Error const& told) {
+      error = told.what();
+    }
+    CAPTURE(failing);
+    if (failing == 1) { // that task had no body for the host
+      CHECK(error.find("Combine") != std::string::npos);
+    }
+    if (error.empty()) {
+      CHECK(y[0] == 3);
+      CHECK(z[0] == 5);
+      CHECK(w[0] == 3 + 2 * 5 + 5);
+    }
+    error.clear();
+    held.rt.spawn<Fill>()(7.0, hy); // the runtime, and every datum, can be used again
+    held.rt.spawn<Fill>()(8.0, hz);
+    held.rt.spawn<Fill>()(9.0, hw);
+    held.rt.sync();
+    CHECK(y[0] + z[n - 1] + w[0] == 24);
+  }
+}
+
+TEST_CASE("early: what fails and can run on the host loses nothing" * doctest::timeout(60)) {
+  for (std::string const fault : {"fail=kernel@1", "fail=kernel@2", "lost=kernel@1"}) {
+    Held held("emu:1?kernel=2ms&" + fault);
+    std::vector<double> y(n, 0);
+    std::vector<double> z(n, 0);
+    auto hy = held.rt.data(y);
+    auto hz = held.rt.data(z);
+    held.rt.spawn<Fill>()(2.0, hy);
+    held.rt.spawn<Combine>()(hy, held.start, hz);
+    held.rt.sync();
+    CAPTURE(fault);
+    CHECK(y[0] == 2);
+    CHECK(z[n - 1] == 4);
+  }
+}
