@@ -109,6 +109,39 @@ potrf_work(hs_stream* stream, hs_type type, char uplo, int n, int lda, std::size
   });
 }
 
+/// What a call needs besides the caller's data, for as long as the stream has not come to its end.
+class Scratch {
+public:
+  Scratch(Stream& on, std::size_t bytes) : on_(on) {
+    if (bytes != 0) {
+      Current const current(*on.device);
+      status_ =
+          current.status() != hs_ok
+              ? current.status()
+              : check(on.device, cudaMallocAsync(&memory_, bytes, on.native), "cudaMallocAsync");
+    }
+  }
+
+  Scratch(Scratch const&) = delete;
+  Scratch& operator=(Scratch const&) = delete;
+
+  ~Scratch() {
+    if (memory_ != nullptr) {
+      Current const current(*on_.device);
+      (void)cudaFreeAsync(memory_, on_.native);
+    }
+  }
+
+  [[nodiscard]] hs_status status() const noexcept { return status_; }
+
+  [[nodiscard]] std::byte* memory() const noexcept { return static_cast<std::byte*>(memory_); }
+
+private:
+  Stream& on_;
+  void* memory_ = nullptr;
+  hs_status status_ = hs_ok;
+};
+
 hs_status potrf(hs_stream* stream,
                 hs_type type,
                 char uplo,
@@ -121,6 +154,22 @@ hs_status potrf(hs_stream* stream,
   if (auto const status = check_uplo("potrf", uplo); status != hs_ok) {
     return status;
   }
+  if (work == nullptr) {
+    if (auto const status = potrf_work(stream, type, uplo, n, lda, &work_elements);
+        status != hs_ok) {
+      return status;
+    }
+  }
+  constexpr std::size_t info_bytes = 256;
+  auto const size = type == hs_float ? sizeof(float) : sizeof(double);
+  Scratch const scratch(as_stream(stream),
+                        (info == nullptr ? info_bytes : 0) +
+                            (work == nullptr ? work_elements * size : 0));
+  if (scratch.status() != hs_ok) {
+    return scratch.status();
+  }
+  work = work == nullptr ? scratch.memory() + (info == nullptr ? info_bytes : 0) : work;
+  info = info == nullptr ? reinterpret_cast<int*>(scratch.memory()) : info;
   return give(stream, type, "cusolverDn potrf", [=]<class T>(auto* handle, T) {
     auto* const buffer = static_cast<T*>(work);
     return Solver<T>::potrf(

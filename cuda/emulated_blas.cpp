@@ -213,11 +213,18 @@ hs_status potrf_work(hs_stream* stream, hs_type type, char uplo, int n, int lda,
 hs_status potrf(hs_stream* stream, hs_type type, char uplo, int n, void* a, int lda, void* work,
                 std::size_t work_elements, int* info) {
   auto arguments = arguments_of(stream, "potrf", type)
-      .letter("uplo", uplo, "LU").size("n", n).matrix("a", a, n, n, lda)
-      .array("info", info, 1, sizeof(int));
-  arguments.array("work", work, std::max(work_elements, work_of(n)), arguments.bytes());
+      .letter("uplo", uplo, "LU").size("n", n).matrix("a", a, n, n, lda);
+  if (info != nullptr) {
+    arguments.array("info", info, 1, sizeof(int));
+  }
+  if (work != nullptr) {
+    arguments.array("work", work, std::max(work_elements, work_of(n)), arguments.bytes());
+  }
   return give(stream, arguments, [=]<class T>(T t) {
-    *info = Kernels<T>::potrf(uplo, n, as(t, a), lda);
+    auto const result = Kernels<T>::potrf(uplo, n, as(t, a), lda);
+    if (info != nullptr) {
+      *info = result;
+    }
   });
 }
 

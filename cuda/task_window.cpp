@@ -33,8 +33,11 @@ bool TaskWindow::poll(DeviceEvents& events) {
     std::lock_guard const guard(set_.mutex_);
     moved = set_.settle_copies();
     collect_ended();
-    admit_next();
-    find_ready();
+    // Followers of what failed still write where they were to: nobody else comes there meanwhile.
+    if (std::none_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.undone; })) {
+      admit_next();
+      find_ready();
+    }
     set_.start_copies();
   }
   for (auto* slot : ready_) {

@@ -30,10 +30,19 @@ int main(int argc, char** argv) {
                   linear_algebra_help,
                   true};
   program.devices = true;
+  std::string potrf = "host";
+  program.add_options = [&](CLI::App& app) {
+    add_choice(app,
+               "--potrf",
+               {"host", "any"},
+               potrf,
+               "where diagonal tiles are factorised: host (default), or any, GPUs too");
+  };
   return run_program(argc, argv, program, [&](Options const& options) {
+    auto const where = potrf == "any" ? hs::linalg::PotrfOn::any : hs::linalg::PotrfOn::host;
     return solve(program, options, [&](auto& rt, MatrixXd& l, auto const& restore) {
       hs::linalg::TiledMatrix const tiles(rt, l, options.tile);
-      auto const graph = rt.capture([&] { hs::linalg::cholesky(rt, tiles); });
+      auto const graph = rt.capture([&] { hs::linalg::cholesky(rt, tiles, where); });
       return measure(rt, graph, options.repeat, restore);
     });
   });

@@ -153,7 +153,8 @@ typedef struct hs_driver {
   /* Elements that `work` of the next two needs at least. */
   hs_status (*potrf_work)(hs_stream* stream, hs_type type, char uplo, int n, int lda,
                           size_t* elements);
-  /* *info, on the device, as LAPACK's. */
+  /* *info, on the device, as LAPACK's. Null `work`, then of no elements, or null `info`: the driver
+     sees to memory of its own. A pivot that is not positive stays in place or is NaN. */
   hs_status (*potrf)(hs_stream* stream, hs_type type, char uplo, int n, void* a, int lda,
                      void* work, size_t work_elements, int* info);
   hs_status (*getrf_work)(hs_stream* stream, hs_type type, int m, int n, int lda,

@@ -299,6 +299,29 @@ void trsm(GpuStream& stream,
                                     detail::ld(b)));
 }
 
+/// A := its Cholesky factor L (uplo 'L', the lower triangle) or U. A pivot that is not positive
+/// stays in place or becomes NaN; what follows it is not specified. Throws Error(device_failed)
+/// where the driver has no LAPACK.
+template <class T>
+void potrf(GpuStream& stream, char uplo, TileView<T> a) {
+  HETSCHED_ASSERT(a.rows() == a.cols(), "shapes");
+  if (detail::is_empty(a)) {
+    return;
+  }
+  if (stream.driver().potrf == nullptr) {
+    throw Error(ErrorCode::device_failed, stream.driver().name, "has no potrf");
+  }
+  stream.check(stream.driver().potrf(stream.stream(),
+                                     detail::type_of<T>,
+                                     uplo,
+                                     detail::size(a.rows()),
+                                     a.data(),
+                                     detail::ld(a),
+                                     nullptr,
+                                     0,
+                                     nullptr));
+}
+
 /// B := A, for matrices of one shape that do not overlap.
 template <class T>
 void copy(GpuStream& stream, std::type_identity_t<TileView<T const>> a, TileView<T> b) {

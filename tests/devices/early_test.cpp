@@ -111,7 +111,7 @@ TEST_SUITE_BEGIN("devices");
 
 TEST_CASE("early: a chain goes to the device ahead of its results" * doctest::timeout(60)) {
   constexpr int length = 20;
-  Held held("emu:1?kernel=3ms");
+  Held held("emu:1@64KB?kernel=3ms");
   std::vector<double> sum(n, 0);
   auto h = held.rt.data(sum);
   for (int k = 0; k < length; ++k) {
@@ -127,7 +127,7 @@ TEST_CASE("early: a chain goes to the device ahead of its results" * doctest::ti
 TEST_CASE("early: what joins several streams waits for all of them" * doctest::timeout(60)) {
   constexpr std::size_t width = 6;
   for (int repeat = 0; repeat < 10; ++repeat) {
-    Held held("emu:2?kernel=1ms");
+    Held held("emu:2@64KB?kernel=1ms");
     std::vector<std::vector<double>> data(width, std::vector<double>(n, 0));
     std::vector<hs::Handle<Vector>> h;
     for (auto& x : data) {
@@ -157,7 +157,7 @@ TEST_CASE("early: a task that fails on the device takes back those behind it" *
   // y := start (the kernel that fails), z := y + 2 start, w := y + 2 z, with no only copy on the
   // device: everything can be done again.
   for (int const failing : {1, 2, 3}) {
-    Held held("emu:1?kernel=2ms&fail=kernel@" + std::to_string(failing));
+    Held held("emu:1@64KB?kernel=2ms&fail=kernel@" + std::to_string(failing));
     std::vector<double> y(n, 0);
     std::vector<double> z(n, 0);
     std::vector<double> w(n, 0);
@@ -194,7 +194,7 @@ TEST_CASE("early: a task that fails on the device takes back those behind it" *
 
 TEST_CASE("early: what fails and can run on the host loses nothing" * doctest::timeout(60)) {
   for (std::string const fault : {"fail=kernel@1", "fail=kernel@2", "lost=kernel@1"}) {
-    Held held("emu:1?kernel=2ms&" + fault);
+    Held held("emu:1@64KB?kernel=2ms&" + fault);
     std::vector<double> y(n, 0);
     std::vector<double> z(n, 0);
     auto hy = held.rt.data(y);

@@ -33,16 +33,22 @@ Matrix<T> positive_definite(Eigen::Index n) {
   return m * m.transpose() + T(n + 1) * Matrix<T>::Identity(n, n);
 }
 
+using hs::linalg::PotrfOn;
+
 template <class Rt, class T>
-void factorise(Rt& rt, Matrix<T>& a, std::size_t tile) {
+void factorise(Rt& rt, Matrix<T>& a, std::size_t tile, PotrfOn where = PotrfOn::host) {
   TiledMatrix const tiles(rt, a, tile);
-  hs::linalg::cholesky(rt, tiles);
+  hs::linalg::cholesky(rt, tiles, where);
   rt.sync();
 }
 
 /// Factorises a matrix whose upper triangle is NaN: it is neither read nor written.
 template <class T, class Rt>
-void check(Rt& rt, Eigen::Index n, std::size_t tile, bool same_bits = true) {
+void check(Rt& rt,
+           Eigen::Index n,
+           std::size_t tile,
+           bool same_bits = true,
+           PotrfOn where = PotrfOn::host) {
   CAPTURE(n);
   CAPTURE(tile);
   Matrix<T> const a = positive_definite<T>(n);
@@ -52,7 +58,7 @@ void check(Rt& rt, Eigen::Index n, std::size_t tile, bool same_bits = true) {
   }
 
   Matrix<T> l = marked;
-  factorise(rt, l, tile);
+  factorise(rt, l, tile, where);
 
   Matrix<T> const lower = l.template triangularView<Eigen::Lower>();
   CHECK(l.array().isNaN().count() == n * (n - 1) / 2);
@@ -61,7 +67,7 @@ void check(Rt& rt, Eigen::Index n, std::size_t tile, bool same_bits = true) {
 
   auto const first = lower;
   l = marked;
-  factorise(rt, l, tile);
+  factorise(rt, l, tile, where);
   Matrix<T> const second = l.template triangularView<Eigen::Lower>();
   CHECK((!same_bits || (first.array() == second.array()).all())); // whatever the order of tasks
 }
@@ -193,7 +199,8 @@ TEST_CASE("cholesky: on devices with little memory" * doctest::timeout(60)) {
       auto const tile = 8 + sizes(30);
       hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 5, tile * tile * sizeof(double)));
       check<float>(rt, index(sizes(200)), tile, false);
-      check<double>(rt, index(sizes(200)), tile, false);
+      auto const where = run % 2 == 0 ? PotrfOn::host : PotrfOn::any;
+      check<double>(rt, index(sizes(200)), tile, false, where);
       traffic.count(rt);
     }
   }
@@ -205,9 +212,28 @@ TEST_CASE("cholesky: on devices, too, it says where a matrix is not positive def
   Matrix<double> a = positive_definite<double>(130);
   a(70, 70) = -1;
   hs::Runtime<devices_test::Scheduler> rt(devices_test::on_devices(2, 8, 50 * 50 * sizeof(double)));
-  CHECK_THROWS_WITH_AS(factorise(rt, a, 50),
-                       "hetsched: cholesky: not positive definite at column 70 (tile 1, 1)",
+  for (auto const where : {PotrfOn::host, PotrfOn::any}) {
+    auto broken = a;
+    CHECK_THROWS_WITH_AS(factorise(rt, broken, 50, where),
+                         "hetsched: cholesky: not positive definite at column 70 (tile 1, 1)",
+                         hs::Error);
+  }
+}
+
+TEST_CASE("cholesky: a captured graph with checks of its own can run again") {
+  Matrix<double> const good = positive_definite<double>(100);
+  Matrix<double> a = good;
+  a(33, 33) = -1;
+  hs::Runtime<> rt({.cpus = 1});
+  TiledMatrix const tiles(rt, a, 20);
+  auto const graph = rt.capture([&] { hs::linalg::cholesky(rt, tiles, PotrfOn::any); });
+  CHECK_THROWS_WITH_AS(rt.run(graph),
+                       "hetsched: cholesky: not positive definite at column 33 (tile 1, 1)",
                        hs::Error);
+  a = good;
+  rt.run(graph);
+  Matrix<double> const lower = a.triangularView<Eigen::Lower>();
+  CHECK((lower * lower.transpose() - good).norm() <= 1e-12 * good.norm());
 }
 
 TEST_SUITE_END();

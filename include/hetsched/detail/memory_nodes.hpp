@@ -243,8 +243,7 @@ public:
     if (datum.valid_at(to)) {
       return Arrival::here;
     }
-    auto& place = datum.at(to);
-    if (place.arriving != nullptr) {
+    if (datum.at(to).arriving != nullptr || (to != host_node && datum.writers != 0)) {
       return Arrival::coming;
     }
     if (datum.failed_copies > most_failed_copies || datum.lost) {

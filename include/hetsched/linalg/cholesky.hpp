@@ -14,9 +14,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace hetsched {
 
@@ -26,6 +30,28 @@ namespace linalg {
 template <class T>
 struct Potrf : Task<3>::Signature<RW<TileView<T>>, V<std::size_t>, V<std::size_t>> {
   static constexpr std::string_view name = "potrf";
+};
+
+/// A(k, k) := its Cholesky factor, on a GPU or the host; whether there is one is for CheckFactor.
+template <class T>
+struct PotrfUnchecked : Task<1>::Signature<RW<TileView<T>>> {
+  static constexpr std::string_view name = "potrf";
+};
+
+namespace detail {
+
+class FactorChecks;
+
+} // namespace detail
+
+/// Notes whether L(k, k) is a Cholesky factor, given k and the first column of the tile. The last
+/// of these tasks fails if one is not.
+template <class T>
+struct CheckFactor : Task<4>::Signature<R<TileView<T>>,
+                                        V<std::size_t>,
+                                        V<std::size_t>,
+                                        V<std::shared_ptr<detail::FactorChecks>>> {
+  static constexpr std::string_view name = "check";
 };
 
 /// A(i, k) := A(i, k) L(k, k)^-T.
@@ -57,7 +83,52 @@ namespace detail {
   throw Error(ErrorCode::numerical, "cholesky", message);
 }
 
+/// What was found in the diagonal tiles of one factorisation. Behind the first breakdown there are
+/// others, found in any order: only when all have been looked at is it known which is the first.
+class FactorChecks {
+public:
+  explicit FactorChecks(std::size_t tiles) : seen_(tiles, false) {}
+
+  /// Throws Error(numerical) at the last of all tiles. A captured graph that runs again begins
+  /// anew.
+  void add(std::size_t tile, std::size_t first, std::optional<kernels::Breakdown> found) {
+    std::lock_guard const guard(mutex_);
+    if (seen_[tile]) {
+      seen_.assign(seen_.size(), false);
+      count_ = 0;
+      first_.reset();
+    }
+    seen_[tile] = true;
+    ++count_;
+    if (found && (!first_ || tile < first_->tile)) {
+      first_ = {*found, tile, first};
+    }
+    if (count_ == seen_.size() && first_) {
+      report(first_->where, first_->tile, first_->first);
+    }
+  }
+
+private:
+  struct Found {
+    kernels::Breakdown where;
+    std::size_t tile;
+    std::size_t first;
+  };
+
+  std::mutex mutex_;
+  std::vector<bool> seen_;
+  std::size_t count_ = 0;
+  std::optional<Found> first_;
+};
+
 } // namespace detail
+
+/// Where the diagonal tiles are factorised.
+enum class PotrfOn : std::uint8_t {
+  host, // as in Lima et al. 2015, sec. 5.2
+  any,  // on GPUs, too
+};
+
 } // namespace linalg
 
 template <class T>
@@ -66,6 +137,30 @@ struct TaskBodyCPU<linalg::Potrf<T>> {
     if (auto const where = linalg::kernels::potrf(a)) {
       linalg::detail::report(*where, tile, first);
     }
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::PotrfUnchecked<T>> {
+  void operator()(TileView<T> a) const {
+    if (auto const where = linalg::kernels::potrf(a)) {
+      a(where->column, where->column) = static_cast<T>(where->pivot); // for CheckFactor
+    }
+  }
+};
+
+template <class T>
+struct TaskBodyGPU<linalg::PotrfUnchecked<T>> {
+  void operator()(GpuStream& stream, TileView<T> a) const { gpu::potrf(stream, 'L', a); }
+};
+
+template <class T>
+struct TaskBodyCPU<linalg::CheckFactor<T>> {
+  void operator()(TileView<T const> l,
+                  std::size_t tile,
+                  std::size_t first,
+                  std::shared_ptr<linalg::detail::FactorChecks> const& checks) const {
+    checks->add(tile, first, linalg::kernels::find_breakdown(l));
   }
 };
 
@@ -121,7 +216,9 @@ namespace linalg {
 /// Throws Error(bad_data) at once, with nothing spawned, if A is not square. May be captured.
 ///
 /// Tasks of types trsm, syrk and gemm run on GPUs, too. potrf does not: it says which pivot is not
-/// positive, and a body on a GPU would have to wait to learn that.
+/// positive, and a body on a GPU would have to wait to learn that. With PotrfOn::any it does, and
+/// N more tasks, of type check, look at the factors in host memory: a breakdown is told only when
+/// the last of them has run, and a GPU's library may call it NaN.
 ///
 /// Priorities are bottom levels with unit times: a task that writes tile (i, j) in step k of N has
 /// 3N - 2 - i - j - k tasks on the longest path from itself, included, to the end.
@@ -132,7 +229,7 @@ namespace linalg {
 /// sec. 1.4.1, algorithm 1; bottom levels as in Kumar 2017, sec. 2.2.2, but counted in tasks,
 /// because measured times are not known at the spawn.
 template <class Rt, class T>
-void cholesky(Rt& rt, TiledMatrix<T> const& a) {
+void cholesky(Rt& rt, TiledMatrix<T> const& a, PotrfOn where = PotrfOn::host) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: cholesky works in place on float or double");
   if (a.rows() != a.cols()) {
@@ -146,8 +243,14 @@ void cholesky(Rt& rt, TiledMatrix<T> const& a) {
   auto const level = [count](std::size_t i, std::size_t j, std::size_t k) {
     return priority(static_cast<std::int32_t>(3 * count - 2 - i - j - k));
   };
+  auto const checks = std::make_shared<detail::FactorChecks>(count);
   for (std::size_t k = 0; k < count; ++k) {
-    rt.template spawn<Potrf<T>>(level(k, k, k))(a(k, k), k, k * a.tile_size());
+    if (where == PotrfOn::host) {
+      rt.template spawn<Potrf<T>>(level(k, k, k))(a(k, k), k, k * a.tile_size());
+    } else {
+      rt.template spawn<PotrfUnchecked<T>>(level(k, k, k))(a(k, k));
+      rt.template spawn<CheckFactor<T>>()(a(k, k), k, k * a.tile_size(), checks);
+    }
     for (std::size_t i = k + 1; i < count; ++i) {
       rt.template spawn<Trsm<T>>(level(i, k, k))(a(k, k), a(i, k));
     }

@@ -261,6 +261,27 @@ void trsm(TileView<T const> l, TileView<T> b) {
 #endif
 }
 
+namespace detail {
+
+template <std::floating_point T>
+[[nodiscard]] bool is_broken(T pivot) {
+  return !(pivot > T(0)) || !std::isfinite(pivot);
+}
+
+} // namespace detail
+
+/// The first element on the diagonal of a factor, of its first `count` columns, that cannot be one.
+template <std::floating_point T>
+[[nodiscard]] std::optional<Breakdown>
+find_breakdown(TileView<T const> l, std::size_t count = static_cast<std::size_t>(-1)) {
+  for (std::size_t j = 0; j < std::min(count, l.cols()); ++j) {
+    if (detail::is_broken(l(j, j))) {
+      return Breakdown{j, static_cast<double>(l(j, j))};
+    }
+  }
+  return std::nullopt;
+}
+
 /// A := L with L L^T = A on the lower triangle, for A n x n. n^3 / 3 flops.
 ///
 /// Neither Eigen nor OpenBLAS notices NaN or infinity, so each pivot is looked at here. A NaN
@@ -273,17 +294,14 @@ template <std::floating_point T>
   if (n == 0) {
     return std::nullopt;
   }
-  auto const broken = [](T pivot) { return !(pivot > T(0)) || !std::isfinite(pivot); };
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;
   auto const info =
       detail::Blas<T>::potrf(LAPACK_COL_MAJOR, 'L', blas_int(n), a.data(), blas_int(a.ld()));
   HETSCHED_ASSERT(info >= 0, "potrf: illegal argument");
   auto const checked = info > 0 ? static_cast<std::size_t>(info) : n;
-  for (std::size_t j = 0; j < checked; ++j) {
-    if (broken(a(j, j))) { // a pivot that stopped potrf stays in place
-      return Breakdown{j, static_cast<double>(a(j, j))};
-    }
+  if (auto const where = find_breakdown(TileView<T const>(a), checked)) {
+    return where; // a pivot that stopped potrf stays in place
   }
   return info > 0 ? std::optional(Breakdown{checked - 1, 0}) : std::nullopt;
 #else
@@ -296,7 +314,7 @@ template <std::floating_point T>
     auto block = m.block(begin, begin, width, width);
     for (Eigen::Index j = 0; j < width; ++j) {
       T const pivot = block(j, j) - block.row(j).head(j).squaredNorm();
-      if (broken(pivot)) {
+      if (detail::is_broken(pivot)) {
         return Breakdown{first + static_cast<std::size_t>(j), static_cast<double>(pivot)};
       }
       auto const below = width - j - 1;
