@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs hetsched, moves the installed tree elsewhere, and builds and runs the README's first
-# program against it in three ways: pkg-config, CMake, and as a Meson subproject. Ends with the line
-# `N passed, N failed`.
+# program against it in three ways: pkg-config, CMake, and as a Meson subproject; by the first two
+# with devices, too. Ends with the line `N passed, N failed`.
 # Usage: scripts/install_test.sh
 set -uo pipefail
 
@@ -61,6 +61,36 @@ with_pkg_config() {
   ./program
 }
 
+# The same program, which now says that it wants devices, and has one.
+devices_program() {
+  { echo '#include <hetsched/gpu.hpp>' && cat "$work/main.cpp"; } >main.cpp
+  export HETSCHED_DEVICES=emu:1@1MB
+}
+
+devices_with_pkg_config() {
+  local flags path
+  devices_program
+  path=$(find "$work/prefix" -type d -name pkgconfig | paste -s -d :)
+  flags=$(PKG_CONFIG_PATH=$path pkg-config --cflags --libs hetsched-devices)
+  # shellcheck disable=SC2086  # several flags
+  ${CXX:-g++} -std=c++20 main.cpp $flags -o program
+  ./program
+}
+
+devices_with_cmake() {
+  devices_program
+  cat >CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.16)
+project(outside CXX)
+find_package(hetsched 0.1 REQUIRED COMPONENTS devices)
+add_executable(program main.cpp)
+target_link_libraries(program PRIVATE hetsched::hetsched hetsched::devices)
+EOF
+  cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
+  cmake --build build
+  ./build/program
+}
+
 with_cmake() {
   cp "$work/main.cpp" .
   cat >CMakeLists.txt <<'EOF'
@@ -92,6 +122,8 @@ check "install to a prefix and move it" install_and_move
 if ((failed == 0)); then
   check "use through pkg-config" with_pkg_config
   check "use through CMake" with_cmake
+  check "use with devices through pkg-config" devices_with_pkg_config
+  check "use with devices through CMake" devices_with_cmake
   check "use as a Meson subproject" as_meson_subproject
 fi
 echo "$passed passed, $failed failed"
