@@ -5,8 +5,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -217,6 +219,102 @@ TEST_CASE("bounds: never above a measured run, each task as short as its type's 
   CHECK(hs::area_bound(graph, hs::mean_durations(graph, stats.types), 2) <= stats.elapsed);
   std::vector<Duration> const shortest(graph.size(), stats.types[0].shortest);
   CHECK(hs::makespan_bound(graph, shortest, 2) <= stats.elapsed);
+}
+
+namespace {
+
+/// The shortest time in which the classes can do all tasks, dependencies ignored: tries every
+/// worker for each task.
+Duration best_assignment(hs::ClassTimes const& times) {
+  std::vector<std::size_t> class_of;
+  for (std::size_t c = 0; c < times.workers.size(); ++c) {
+    class_of.insert(class_of.end(), static_cast<std::size_t>(times.workers[c]), c);
+  }
+  std::vector<std::int64_t> loads(class_of.size(), 0);
+  auto best = std::numeric_limits<std::int64_t>::max();
+  auto const place = [&](auto const& self, std::size_t v) -> void {
+    if (v == times.tasks()) {
+      best = std::min(best, *std::max_element(loads.begin(), loads.end()));
+      return;
+    }
+    for (std::size_t w = 0; w < loads.size(); ++w) {
+      if (auto const time = times.on(v, class_of[w]); time != hs::ClassTimes::never) {
+        loads[w] += time.ns;
+        self(self, v + 1);
+        loads[w] -= time.ns;
+      }
+    }
+  };
+  place(place, 0);
+  return {best};
+}
+
+/// The dual of the area bound's linear program, at its best: with prices x and 1 - x for the time
+/// of the classes, each task costs at least the cheaper of the two. The best x is 0, 1, or makes
+/// some task equally dear on both.
+double dual_of_area(hs::ClassTimes const& times) {
+  auto const cpus = static_cast<double>(times.workers[0]);
+  auto const gpus = static_cast<double>(times.workers[1]);
+  auto const value = [&](double x) {
+    double sum = 0;
+    for (std::size_t v = 0; v < times.tasks(); ++v) {
+      auto const on_cpu = x / cpus * static_cast<double>(times.on(v, 0).ns);
+      auto const on_gpu = (1 - x) / gpus * static_cast<double>(times.on(v, 1).ns);
+      sum += times.on(v, 0) == hs::ClassTimes::never   ? on_gpu
+             : times.on(v, 1) == hs::ClassTimes::never ? on_cpu
+                                                       : std::min(on_cpu, on_gpu);
+    }
+    return sum;
+  };
+  double best = std::max(value(0), value(1));
+  for (std::size_t v = 0; v < times.tasks(); ++v) {
+    auto const p = static_cast<double>(times.on(v, 0).ns) / cpus;
+    auto const q = static_cast<double>(times.on(v, 1).ns) / gpus;
+    if (p > 0 && q > 0) {
+      best = std::max(best, value(q / (p + q)));
+    }
+  }
+  return best;
+}
+
+} // namespace
+
+TEST_CASE("bounds: the area bound of two classes is that of the linear program") {
+  std::mt19937 random(3);
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    hs::ClassTimes times;
+    times.workers = {1 + static_cast<int>(random() % 2), 1};
+    auto const tasks = 1 + random() % 7;
+    for (std::size_t v = 0; v < tasks; ++v) {
+      auto const where = random() % 6; // one in six on the host only, one on GPUs only
+      auto const time = [&](std::uint32_t other) {
+        return where == other ? hs::ClassTimes::never
+                              : Duration{1 + static_cast<std::int64_t>(random() % 1000)};
+      };
+      times.times.push_back(time(0));
+      times.times.push_back(time(1));
+    }
+    auto const area = hs::area_bound(times);
+    REQUIRE(area.has_value());
+    CHECK(*area <= best_assignment(times));
+    CHECK(area->ns == doctest::Approx(std::ceil(dual_of_area(times) - 1e-6)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("bounds: classes without workers, one class, and three") {
+  hs::ClassTimes times;
+  times.workers = {2, 0};
+  times.times = {Duration{10}, Duration{1}, Duration{5}, Duration{1}};
+  CHECK(hs::area_bound(times) == Duration{8});
+  CHECK(hs::shortest_times(times) == std::vector<Duration>{{10}, {5}});
+  times.workers = {0, 1};
+  CHECK(hs::area_bound(times) == Duration{2});
+  times.times[1] = hs::ClassTimes::never;
+  CHECK_THROWS_WITH_AS((void)hs::area_bound(times),
+                       "hetsched: task 0: can run on no worker of this machine",
+                       hs::Error);
+  times = {{1, 1, 1}, {Duration{1}, Duration{1}, Duration{1}}};
+  CHECK(!hs::area_bound(times).has_value());
 }
 
 TEST_SUITE_END();

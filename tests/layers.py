@@ -18,7 +18,7 @@ LAYERS = [
     (0, ["fwd.hpp", "types.hpp", "time.hpp", "access.hpp", "error.hpp", "version.hpp",
          "device_code.hpp"]),
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
-    (1, ["platform.hpp", "task.hpp", "task_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
+    (1, ["platform.hpp", "platform_model.hpp", "task.hpp", "task_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
     (1, ["gpu_stream.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),
@@ -40,6 +40,7 @@ HOMES = [
     (re.compile(r"boost/.*"), ["detail/mailbox.hpp", "policies/queues/mailbox.hpp"]),
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/"]),
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),
+    (re.compile(r"nlohmann/.*"), ["platform_json.hpp"]),
 ]
 
 # A scheduler has no concurrency of its own and reads no clock: queues and the context have both.

@@ -333,6 +333,41 @@ def test_gpu_linalg(program):
     refuses(program, "--case", "--case", "sort")
 
 
+def test_bounds(program):
+    platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
+    haswell = ["--platform", str(platforms / "haswell_k40.json")]
+    rows = json_lines(program, *haswell)
+    check([row["tiles"] for row in rows] == [4, 8, 12, 16, 20, 24, 32], str(rows))
+    for row in rows:
+        n = row["tiles"]
+        check(row["tasks"] == n * (n + 1) * (n + 2) // 6, f"bounds: {row}")
+        # N potrf, N - 1 trsm and N - 1 syrk follow one another, each as fast as the machine can.
+        path = n * 0.0061721 + (n - 1) * (0.0029477 + 0.0010411)
+        check(abs(row["critical_path_s"] - path) < 1e-9 * path, f"bounds: {row}, not {path}")
+        check((row["cpus"], row["gpus"]) == (20, 4), f"bounds: {row}")
+        best = max(row["area_bound_s"], row["critical_path_s"])
+        gflops = (n * 960) ** 3 / 3 / best * 1e-9
+        check(abs(row["gflops_at_most"] - gflops) < 1e-6 * gflops, f"bounds: {row}")
+    (row,) = json_lines(program, *haswell, "--tiles", "1", "--gpus", "0")
+    check((row["cpus"], row["critical_path_s"]) == (24, 0.010616), f"bounds: {row}")
+    check(row["area_bound_s"] == 0.000442334, f"bounds: {row}")  # 1/24, rounded up to a nanosecond
+    for name in platforms.glob("*.json"):
+        precision = "single" if name.stem == "idgraf" else "double"
+        rows = json_lines(program, "--platform", str(name), "--precision", precision)
+        check(len(rows) == 7, f"bounds: {name}")
+    refuses(program, "platform")
+    refuses(program, "/nowhere", "--platform", "/nowhere")
+    refuses(program, "--tiles", *haswell, "--tiles", "0")
+    refuses(program, "--gpus", *haswell, "--gpus", "5")
+    refuses(program, "--cpus", *haswell, "--cpus", "21")
+    refuses(program, "tiles of 100", *haswell, "--tile", "100")
+    refuses(program, "library mkl", *haswell, "--library", "mkl")
+    with tempfile.TemporaryDirectory() as folder:
+        cut = Path(folder) / "cut.json"
+        cut.write_bytes((platforms / "mirage.json").read_bytes()[:-500])
+        refuses(program, "cut.json", "--platform", str(cut))
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -341,6 +376,7 @@ def test_task_memory(program):
 def main():
     tests = {
         "axpy": test_axpy,
+        "bounds": test_bounds,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Lower bounds on the makespan of a captured graph on equal workers.
+// Lower bounds on the makespan of a captured graph: on equal workers, and on classes of workers.
 
 #include <hetsched/error.hpp>
+#include <hetsched/platform_model.hpp>
 #include <hetsched/stats.hpp>
 #include <hetsched/task_graph.hpp>
 #include <hetsched/time.hpp>
@@ -10,8 +11,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hetsched {
@@ -109,6 +112,171 @@ area_bound(TaskGraph const& graph, std::span<Duration const> durations, int work
     work += duration;
   }
   return {work.ns / workers + (work.ns % workers == 0 ? 0 : 1)};
+}
+
+// ---- classes of workers, which take different times for a task ----
+
+/// How long each task of a graph takes on each class of worker. As above: one worker per task, one
+/// task per worker at a time, and nothing else costs anything.
+struct ClassTimes {
+  static constexpr Duration never{-1}; // the class cannot run the task
+
+  std::vector<int> workers;    // of each class
+  std::vector<Duration> times; // of task v on class c at v * workers.size() + c
+
+  [[nodiscard]] std::size_t tasks() const noexcept {
+    return workers.empty() ? 0 : times.size() / workers.size();
+  }
+
+  [[nodiscard]] Duration on(std::size_t task, std::size_t worker_class) const noexcept {
+    return times[task * workers.size() + worker_class];
+  }
+};
+
+/// The times of a graph's tasks on a machine: task types are kernels by name. What tasks may run on
+/// (Node::archs) is not looked at: on that machine a kernel runs where the platform has a time for
+/// it. Throws Error(bad_input) naming a task type that the machine has no time for.
+[[nodiscard]] inline ClassTimes class_times(TaskGraph const& graph,
+                                            Platform const& platform,
+                                            std::string_view algorithm,
+                                            Precision precision,
+                                            std::size_t tile,
+                                            std::string_view library) {
+  ClassTimes result;
+  for (auto const& its : platform.classes) {
+    result.workers.push_back(its.workers);
+  }
+  result.times.reserve(graph.size() * result.workers.size());
+  for (auto const& node : graph.nodes()) {
+    auto const* const kernel = platform.find(node.type, algorithm, precision, tile, library);
+    if (kernel == nullptr) {
+      throw Error(ErrorCode::bad_input,
+                  "platform '" + platform.name + "'",
+                  "has no time for '" + std::string(node.type) + "' of " + std::string(algorithm) +
+                      " on tiles of " + std::to_string(tile));
+    }
+    for (auto const& time : kernel->times) {
+      result.times.push_back(time ? time->mean : ClassTimes::never);
+    }
+  }
+  return result;
+}
+
+namespace detail {
+
+/// The sum of what must run on each of two classes, and the tasks that may run on both.
+struct Choices {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+  std::vector<std::size_t> free;
+};
+
+/// Throws Error(bad_call) naming a task that no class with workers can run.
+[[nodiscard]] inline Choices sort_out(ClassTimes const& times, std::size_t a, std::size_t b) {
+  Choices choices;
+  for (std::size_t v = 0; v < times.tasks(); ++v) {
+    bool const on_a = times.workers[a] > 0 && times.on(v, a) != ClassTimes::never;
+    bool const on_b = times.workers[b] > 0 && times.on(v, b) != ClassTimes::never;
+    if (on_a && on_b) {
+      choices.free.push_back(v);
+    } else if (on_a) {
+      choices.first += times.on(v, a).ns;
+    } else if (on_b) {
+      choices.second += times.on(v, b).ns;
+    } else {
+      throw Error(
+          ErrorCode::bad_call, "task " + std::to_string(v), "can run on no worker of this machine");
+    }
+  }
+  return choices;
+}
+
+__extension__ using Wide = __int128;
+
+/// Rounded up: makespans are whole.
+[[nodiscard]] constexpr Duration divide_up(Wide a, Wide b) noexcept {
+  return {static_cast<std::int64_t>((a + b - 1) / b)};
+}
+
+/// The area bound on classes a and b: with tasks by falling acceleration factor, time on a over
+/// time on b, those before some task go to b, those behind it to a, and that one is shared so that
+/// both classes end at once (Kumar 2017, lemmas 5.1 and 5.2).
+[[nodiscard]] inline Duration area_of_two(ClassTimes const& times, std::size_t a, std::size_t b) {
+  auto choices = sort_out(times, a, b);
+  Wide const on_a = times.workers[a];
+  Wide const on_b = times.workers[b];
+  std::sort(choices.free.begin(), choices.free.end(), [&](std::size_t v, std::size_t w) {
+    auto const left = Wide{times.on(v, a).ns} * times.on(w, b).ns;
+    auto const right = Wide{times.on(w, a).ns} * times.on(v, b).ns;
+    return left != right ? left > right : v < w;
+  });
+  Wide work_a = choices.first;
+  Wide work_b = choices.second;
+  for (auto const v : choices.free) {
+    work_a += times.on(v, a).ns;
+  }
+  for (auto const v : choices.free) {
+    Wide const p = times.on(v, a).ns;
+    Wide const q = times.on(v, b).ns;
+    if (work_b * on_a >= work_a * on_b) { // b has its share already
+      break;
+    }
+    if ((work_b + q) * on_a >= (work_a - p) * on_b) {
+      return divide_up(work_b * p + work_a * q, q * on_a + p * on_b);
+    }
+    work_a -= p;
+    work_b += q;
+  }
+  return std::max(divide_up(work_a, on_a), divide_up(work_b, on_b));
+}
+
+} // namespace detail
+
+/// The time of each task on the fastest class that has workers, for critical_path and
+/// bottom_levels. Throws as area_bound does.
+[[nodiscard]] inline std::vector<Duration> shortest_times(ClassTimes const& times) {
+  std::vector<Duration> shortest;
+  shortest.reserve(times.tasks());
+  for (std::size_t v = 0; v < times.tasks(); ++v) {
+    auto best = ClassTimes::never;
+    for (std::size_t c = 0; c < times.workers.size(); ++c) {
+      auto const time = times.on(v, c);
+      if (times.workers[c] > 0 && time != ClassTimes::never &&
+          (best == ClassTimes::never || time < best)) {
+        best = time;
+      }
+    }
+    if (best == ClassTimes::never) {
+      throw Error(
+          ErrorCode::bad_call, "task " + std::to_string(v), "can run on no worker of this machine");
+    }
+    shortest.push_back(best);
+  }
+  return shortest;
+}
+
+/// The work shared out among the classes as evenly as the times allow, in parts of tasks, with all
+/// dependencies ignored (Kumar 2017, sec. 2.3.1), rounded up to a whole nanosecond. Nothing for
+/// more than two classes with workers: that is a linear program. Throws Error(bad_call) naming a
+/// task that no worker can run. Cost: O(tasks log tasks).
+[[nodiscard]] inline std::optional<Duration> area_bound(ClassTimes const& times) {
+  std::vector<std::size_t> classes;
+  for (std::size_t c = 0; c < times.workers.size(); ++c) {
+    if (times.workers[c] > 0) {
+      classes.push_back(c);
+    }
+  }
+  if (classes.empty() || classes.size() > 2) {
+    return std::nullopt;
+  }
+  if (classes.size() == 2) {
+    return detail::area_of_two(times, classes[0], classes[1]);
+  }
+  detail::Wide work = 0;
+  for (auto const time : shortest_times(times)) {
+    work += time.ns;
+  }
+  return detail::divide_up(work, times.workers[classes[0]]);
 }
 
 /// The larger of area bound and critical path.

@@ -23,7 +23,7 @@ struct Duration {
   }
 
   /// For reports only.
-  [[nodiscard]] constexpr double seconds() const noexcept { return static_cast<double>(ns) * 1e-9; }
+  [[nodiscard]] constexpr double seconds() const noexcept { return static_cast<double>(ns) / 1e9; }
 };
 
 /// A point in time: nanoseconds since the runtime began; never negative.

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A machine as numbers: what a simulation or a bound needs to know of it.
+
+#include <hetsched/time.hpp>
+#include <hetsched/types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+/// Arithmetic that a kernel was timed in.
+enum class Precision : std::uint8_t { single_precision, double_precision };
+
+/// Workers by class, memory nodes, links and kernel times of one machine. Plain data; read_platform
+/// (platform_json.hpp) makes one from a file and has checked it.
+struct Platform {
+  /// A measured or derived time.
+  struct KernelTime {
+    Duration mean;
+    std::optional<Duration> spread;       // standard deviation; nothing: not known
+    std::optional<std::uint64_t> samples; // nothing: not known; 0: derived
+  };
+
+  /// Workers that run a kernel equally fast.
+  struct WorkerClass {
+    std::string name; // "cpu", "cuda"
+    Arch arch;
+    int workers = 0;   // as many as a runtime uses: a GPU takes a core for itself
+    std::string model; // of the hardware; empty: not known
+  };
+
+  struct Node {
+    std::string name;
+    std::size_t capacity_bytes = 0; // 0: not bounded
+  };
+
+  /// From one node to another, nothing else being under way.
+  struct Route {
+    double bytes_per_s = 0; // 0: none, or from a node to itself
+    Duration latency;
+    std::vector<std::size_t>
+        links; // that are crossed, by number; one that counts twice is there twice
+  };
+
+  /// What several routes share.
+  struct Link {
+    std::string name;
+    double bytes_per_s = 0;
+  };
+
+  /// One kernel on tiles of one size.
+  struct Kernel {
+    std::string name; // "potrf"
+    Precision precision = Precision::double_precision;
+    std::size_t tile = 0; // n of n x n elements
+    std::string library;
+    std::vector<std::string> algorithms;          // that it is a part of: "cholesky"
+    std::size_t data_bytes = 0;                   // all operands together
+    std::optional<double> flops;                  // of one call
+    bool measured = true;                         // else derived from another
+    std::vector<std::optional<KernelTime>> times; // of each class; nothing: it has no such kernel
+    std::vector<std::pair<int, Duration>> on_groups; // of that many cores that work as one
+
+    /// On a class of worker.
+    [[nodiscard]] std::optional<KernelTime> on(std::size_t worker_class) const {
+      return times[worker_class];
+    }
+  };
+
+  std::string name;
+  std::string description;
+  int cores = 0; // of the machine, those that drive GPUs included
+  std::vector<WorkerClass> classes;
+  std::vector<Node> nodes;   // number 0 is host memory; then one for each GPU
+  std::vector<Route> routes; // from node i to node j at i * nodes.size() + j
+  std::vector<Link> links;   // empty: sharing is not known
+  std::vector<Kernel> kernels;
+
+  [[nodiscard]] Route const& route(NodeId from, NodeId to) const {
+    return routes[static_cast<std::size_t>(from.value) * nodes.size() +
+                  static_cast<std::size_t>(to.value)];
+  }
+
+  /// How long the transfer takes with nothing else under way: latency + bytes / bandwidth (Lima et
+  /// al. 2015, sec. 4.2, eq. 1, without contention), rounded to whole nanoseconds; 0 within a node.
+  [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {
+    if (from == to) {
+      return {};
+    }
+    auto const& its = route(from, to);
+    auto const ns = static_cast<double>(bytes) / its.bytes_per_s * 1e9;
+    return its.latency + Duration{static_cast<std::int64_t>(ns + 0.5)};
+  }
+
+  /// Null if there is none. A kernel may be in a file once for each algorithm, because libraries
+  /// implement it more than once.
+  [[nodiscard]] Kernel const* find(std::string_view kernel,
+                                   std::string_view algorithm,
+                                   Precision precision,
+                                   std::size_t tile,
+                                   std::string_view library) const {
+    for (auto const& candidate : kernels) {
+      auto const& its = candidate.algorithms;
+      if (candidate.name == kernel && candidate.precision == precision && candidate.tile == tile &&
+          candidate.library == library &&
+          std::find(its.begin(), its.end(), algorithm) != its.end()) {
+        return &candidate;
+      }
+    }
+    return nullptr;
+  }
+
+  /// The libraries that have a time, on some class, for every one of an algorithm's kernels; in the
+  /// order of the file.
+  [[nodiscard]] std::vector<std::string> libraries(std::vector<std::string> const& names,
+                                                   std::string_view algorithm,
+                                                   Precision precision,
+                                                   std::size_t tile) const {
+    std::vector<std::string> found;
+    for (auto const& candidate : kernels) {
+      auto const& library = candidate.library;
+      bool const complete = std::all_of(names.begin(), names.end(), [&](std::string const& its) {
+        return find(its, algorithm, precision, tile, library) != nullptr;
+      });
+      if (complete && std::find(found.begin(), found.end(), library) == found.end()) {
+        found.push_back(library);
+      }
+    }
+    return found;
+  }
+};
+
+} // namespace hetsched
