@@ -8,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -33,8 +34,8 @@ class NoKeeper final : public hs::detail::ReplicaKeeper {
 /// Two devices with three kilobytes each, and data of one.
 class Machine {
 public:
-  explicit Machine(std::size_t capacity = 3 * kilo)
-      : nodes(hs::detail::cache_kind<hs::policies::Lru>, std::array{capacity, capacity}) {}
+  explicit Machine(std::size_t capacity = 3 * kilo, hs::detail::TransferCosts costs = {})
+      : nodes(hs::detail::cache_kind<hs::policies::Lru>, std::array{capacity, capacity}, costs) {}
 
   ~Machine() {
     finish(true);
@@ -242,4 +243,52 @@ TEST_CASE("MemoryNodes: a transfer that fails is tried again, but not for ever")
   CHECK(attempts > 1);
   CHECK(attempts < 10);
   CHECK(a.valid == 0b001);
+}
+
+TEST_CASE("MemoryNodes: a task may begin behind one that writes what it reads") {
+  Machine machine;
+  auto& a = machine.datum();
+  std::vector<Need> const writer{writing(a)};
+  std::vector<Need> const follower{updating(a)};
+  REQUIRE(machine.nodes.admit(one, nullptr, writer, true) == Admission::admitted);
+  REQUIRE(machine.nodes.ready(one, writer) == Arrival::here);
+  machine.nodes.begin(one, writer);
+  REQUIRE(machine.nodes.admit(one, nullptr, follower, false) == Admission::admitted);
+  REQUIRE(machine.nodes.ready(one, follower) == Arrival::here);
+  machine.nodes.begin(one, follower);
+  machine.nodes.prefetch(a, one); // nothing may come to where they write
+  CHECK(machine.finish(true) == 0);
+  machine.nodes.end(one, writer, true);
+  CHECK(a.valid == 0b010);
+  machine.nodes.end(one, follower, true);
+
+  CHECK(a.valid == 0b010);
+  CHECK(a.writers == 0);
+  CHECK(machine.nodes.counters(one).bytes_from_host == 0);
+}
+
+TEST_CASE("MemoryNodes: a copy comes from where it takes least time, then from who sends least") {
+  hs::detail::TransferCosts const slow_peers{
+      nullptr, [](void const*, std::size_t, hs::NodeId from, hs::NodeId) {
+        return hs::Duration{from == host ? 1 : 2};
+      }};
+  hs::detail::TransferCosts const slow_host{
+      nullptr, [](void const*, std::size_t, hs::NodeId from, hs::NodeId) {
+        return hs::Duration{from == host ? 2 : 1};
+      }};
+  for (auto const& [costs, peers] : {std::pair(slow_peers, 0),
+                                     std::pair(slow_host, 2),
+                                     std::pair(hs::detail::TransferCosts{}, 1)}) {
+    Machine machine(3 * kilo, costs);
+    machine.nodes.connect(one, two);
+    auto& a = machine.datum();
+    auto& b = machine.datum();
+    machine.run(one, {reading(a), reading(b)});
+    std::vector<Need> const needs{reading(a), reading(b)};
+    REQUIRE(machine.nodes.admit(two, nullptr, needs, true) == Admission::admitted);
+    REQUIRE(machine.nodes.ready(two, needs) == Arrival::coming);
+    machine.finish(true);
+    CHECK(machine.nodes.counters(two).bytes_from_peers == static_cast<std::size_t>(peers) * kilo);
+    machine.nodes.leave(two, needs);
+  }
 }
