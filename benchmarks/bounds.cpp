@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Lower bounds on the time that a tile Cholesky factorisation takes on a machine that a file
-// describes (docs/platforms.md), transfers left aside: no schedule is shorter than the area bound,
-// nor than the critical path.
+// Lower bounds on the time that a tile Cholesky factorisation, or the graph in a file, takes on a
+// machine that a file describes (docs/platforms.md), transfers left aside: no schedule is shorter
+// than the area bound, nor than the critical path.
 //
-// The graph is the one that linalg::cholesky spawns, captured; the bounds only look at its tasks'
-// types and order, so its tiles are of one element here.
+// Cholesky's graph is the one that linalg::cholesky spawns, captured; the bounds only look at its
+// tasks' types and order, so its tiles are of one element here.
 
 #include <hetsched/bounds.hpp>
+#include <hetsched/graph_json.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/platform_json.hpp>
@@ -16,8 +17,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -26,6 +30,9 @@ namespace {
 
 struct Options {
   std::string platform;
+  std::string dag = "cholesky";
+  std::string algorithm = "cholesky";
+  std::string save;
   std::vector<std::size_t> tiles{4, 8, 12, 16, 20, 24, 32};
   std::string precision = "double";
   std::size_t tile = 960;
@@ -35,7 +42,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr char const* algorithm = "cholesky";
+constexpr char const* own_graph = "cholesky";
 
 hs::Precision precision_of(Options const& options) {
   return options.precision == "single" ? hs::Precision::single_precision
@@ -69,18 +76,23 @@ hs::Platform read(Options const& options) {
   return platform;
 }
 
-/// The one asked for, or the first that has all kernels. Throws Error(bad_input).
-std::string library_of(hs::Platform const& platform, Options const& options) {
+/// The one asked for, or the first that has all of the graph's kernels. Throws Error(bad_input).
+std::string
+library_of(hs::Platform const& platform, hs::TaskGraph const& graph, Options const& options) {
+  std::set<std::string> kernels;
+  for (auto const& node : graph.nodes()) {
+    kernels.emplace(node.type);
+  }
   auto const found = platform.libraries(
-      {"potrf", "trsm", "syrk", "gemm"}, algorithm, precision_of(options), options.tile);
+      {kernels.begin(), kernels.end()}, options.algorithm, precision_of(options), options.tile);
   if (options.library.empty() && !found.empty()) {
     return found.front();
   }
   if (std::find(found.begin(), found.end(), options.library) == found.end()) {
     throw hs::Error(hs::ErrorCode::bad_input,
                     options.platform,
-                    "has no times for cholesky in " + options.precision + " on tiles of " +
-                        std::to_string(options.tile) +
+                    "has no times for " + options.algorithm + " in " + options.precision +
+                        " on tiles of " + std::to_string(options.tile) +
                         (options.library.empty() ? "" : " from library " + options.library));
   }
   return options.library;
@@ -93,33 +105,36 @@ hs::TaskGraph graph_of(std::size_t tiles) {
   return rt.capture([&] { hs::linalg::cholesky(rt, a); }).tasks();
 }
 
-void print(Options const& options, hs::Platform const& platform, std::string const& library) {
+/// Every graph, with its size: tiles, or nothing. Only one at a time is kept.
+template <class Visit>
+void each_graph(Options const& options, Visit&& visit) {
+  if (options.dag == own_graph) {
+    for (auto const tiles : options.tiles) {
+      visit(graph_of(tiles), std::optional(tiles));
+    }
+  } else {
+    visit(hs::read_graph(options.dag).graph, std::optional<std::size_t>());
+  }
+}
+
+void print(Options const& options, hs::Platform const& platform) {
   auto const cpus = platform.classes[0].workers;
   auto const gpus = platform.classes[1].workers;
-  if (!options.json) {
-    std::printf("cholesky on %s: %d cores and %d GPUs, %s, tiles of %zu, kernels of %s\n"
-                "tiles   tasks      area bound s   critical path s   GFlop/s at most\n",
-                platform.name.c_str(),
-                cpus,
-                gpus,
-                options.precision.c_str(),
-                options.tile,
-                library.c_str());
-  }
-  for (auto const tiles : options.tiles) {
-    auto const graph = graph_of(tiles);
-    auto const times =
-        hs::class_times(graph, platform, algorithm, precision_of(options), options.tile, library);
+  bool first = true;
+  each_graph(options, [&](hs::TaskGraph const& graph, std::optional<std::size_t> tiles) {
+    auto const library = library_of(platform, graph, options);
+    auto const times = hs::class_times(
+        graph, platform, options.algorithm, precision_of(options), options.tile, library);
     auto const area = hs::area_bound(times);
     auto const path = hs::critical_path(graph, hs::shortest_times(times));
     auto const best = std::max(area.value_or(path), path);
-    auto const n = static_cast<double>(tiles * options.tile);
-    auto const gflops = n * n * n / 3 / static_cast<double>(best.ns);
+    auto const n = static_cast<double>(tiles.value_or(0) * options.tile);
+    auto const gflops = n == 0 ? 0 : n * n * n / 3 / static_cast<double>(best.ns);
     if (options.json) {
       nlohmann::ordered_json line;
       line["platform"] = platform.name;
-      line["dag"] = algorithm;
-      line["tiles"] = tiles;
+      line["dag"] = options.dag;
+      line["tiles"] = tiles ? nlohmann::ordered_json(*tiles) : nullptr;
       line["precision"] = options.precision;
       line["tile"] = options.tile;
       line["library"] = library;
@@ -128,16 +143,45 @@ void print(Options const& options, hs::Platform const& platform, std::string con
       line["tasks"] = graph.size();
       line["area_bound_s"] = area ? nlohmann::ordered_json(area->seconds()) : nullptr;
       line["critical_path_s"] = path.seconds();
-      line["gflops_at_most"] = gflops;
+      line["gflops_at_most"] = tiles ? nlohmann::ordered_json(gflops) : nullptr;
       std::printf("%s\n", line.dump().c_str());
     } else {
-      std::printf("%5zu %7zu %17.9f %17.9f %17.1f\n",
-                  tiles,
+      if (std::exchange(first, false)) {
+        std::printf("%s on %s: %d cores and %d GPUs, %s, tiles of %zu\n"
+                    "tiles   tasks      area bound s   critical path s   GFlop/s at most  "
+                    "kernels of\n",
+                    options.dag.c_str(),
+                    platform.name.c_str(),
+                    cpus,
+                    gpus,
+                    options.precision.c_str(),
+                    options.tile);
+      }
+      std::printf("%5s %7zu %17.9f %17.9f %17.1f  %s\n",
+                  tiles ? std::to_string(*tiles).c_str() : "-",
                   graph.size(),
                   area ? area->seconds() : 0.0,
                   path.seconds(),
-                  gflops);
+                  gflops,
+                  library.c_str());
     }
+  });
+}
+
+/// Throws Error(bad_input).
+void save(Options const& options) {
+  if (options.tiles.size() != 1 || options.dag != own_graph) {
+    throw hs::Error(hs::ErrorCode::bad_input, "--save", "takes one Cholesky graph: --tiles N");
+  }
+  auto const graph = graph_of(options.tiles.front());
+  auto const element = options.precision == "single" ? sizeof(float) : sizeof(double);
+  std::vector<std::size_t> const bytes(graph.data_bytes().size(),
+                                       options.tile * options.tile * element);
+  std::vector<hs::TaskGraph::Node> const nodes(graph.nodes().begin(), graph.nodes().end());
+  auto const text = hs::graph_text(hs::TaskGraph(nodes, bytes));
+  std::ofstream file(options.save, std::ios::binary);
+  if (!(file << text).flush()) {
+    throw hs::Error(hs::ErrorCode::bad_input, options.save, "cannot be written");
   }
 }
 
@@ -145,9 +189,11 @@ void print(Options const& options, hs::Platform const& platform, std::string con
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Prints lower bounds on the time of a tile Cholesky factorisation on a described "
-               "machine.");
+  CLI::App app("Prints lower bounds on the time of a task graph on a described machine.");
   app.add_option("--platform", options.platform, "file that describes the machine")->required();
+  app.add_option("--dag", options.dag, "cholesky (default), or a file that has the graph");
+  app.add_option("--algorithm", options.algorithm, "whose kernels a file's tasks are, by type");
+  app.add_option("--save", options.save, "file to write the graph to; nothing is printed");
   app.add_option("--tiles", options.tiles, "tiles in a row of the matrix, such as 8,16,32")
       ->delimiter(',')
       ->check(CLI::Range(1, 200));
@@ -164,7 +210,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     auto const platform = read(options);
-    print(options, platform, library_of(platform, options));
+    if (options.save.empty()) {
+      print(options, platform);
+    } else {
+      save(options);
+    }
     return 0;
   } catch (CLI::CallForHelp const& help) {
     return app.exit(help);

@@ -348,6 +348,21 @@ def test_bounds(program):
         best = max(row["area_bound_s"], row["critical_path_s"])
         gflops = (n * 960) ** 3 / 3 / best * 1e-9
         check(abs(row["gflops_at_most"] - gflops) < 1e-6 * gflops, f"bounds: {row}")
+    with tempfile.TemporaryDirectory() as folder:
+        saved = str(Path(folder) / "graph.json")
+        status, out, err = run(program, *haswell, "--tiles", "8", "--save", saved)
+        check((status, out, err) == (0, "", ""), f"bounds --save: {status} {out} {err}")
+        (row,) = json_lines(program, *haswell, "--dag", saved)
+        (same,) = [other for other in rows if other["tiles"] == 8]
+        for key in ["tasks", "area_bound_s", "critical_path_s", "library"]:
+            check(row[key] == same[key], f"bounds --dag: {key} {row[key]}, not {same[key]}")
+        check(row["tiles"] is None and row["gflops_at_most"] is None, f"bounds --dag: {row}")
+        refuses(program, "for lu", *haswell, "--dag", saved, "--algorithm", "lu")
+        Path(saved).write_text(Path(saved).read_text().replace("trsm", "sort"))
+        refuses(program, "for cholesky", *haswell, "--dag", saved)
+        refuses(program, "--tiles N", *haswell, "--save", str(Path(folder) / "other.json"))
+        check(not (Path(folder) / "other.json").exists(), "bounds --save wrote a file")
+        refuses(program, "/nowhere/x", *haswell, "--tiles", "2", "--save", "/nowhere/x")
     (row,) = json_lines(program, *haswell, "--tiles", "1", "--gpus", "0")
     check((row["cpus"], row["critical_path_s"]) == (24, 0.010616), f"bounds: {row}")
     check(row["area_bound_s"] == 0.000442334, f"bounds: {row}")  # 1/24, rounded up to a nanosecond
@@ -355,6 +370,7 @@ def test_bounds(program):
         precision = "single" if name.stem == "idgraf" else "double"
         rows = json_lines(program, "--platform", str(name), "--precision", precision)
         check(len(rows) == 7, f"bounds: {name}")
+    refuses(program, "/nowhere", *haswell, "--dag", "/nowhere")
     refuses(program, "platform")
     refuses(program, "/nowhere", "--platform", "/nowhere")
     refuses(program, "--tiles", *haswell, "--tiles", "0")

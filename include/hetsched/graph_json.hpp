@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Task graphs in files; docs/platforms.md has the format. Needs nlohmann-json.
+
+#include <hetsched/access.hpp>
+#include <hetsched/detail/json_file.hpp>
+#include <hetsched/error.hpp>
+#include <hetsched/task_graph.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+/// A graph with the names that its nodes' types view. Can be moved.
+struct NamedGraph {
+  NamedGraph() = default;
+  NamedGraph(NamedGraph const&) = delete;
+  NamedGraph& operator=(NamedGraph const&) = delete;
+  NamedGraph(NamedGraph&&) = default;
+  NamedGraph& operator=(NamedGraph&&) = default;
+
+  std::list<std::string> names;
+  TaskGraph graph;
+};
+
+namespace detail {
+
+/// What is not given by value.
+inline constexpr std::array data_modes{AccessMode::read,
+                                       AccessMode::write,
+                                       AccessMode::read_write,
+                                       AccessMode::reduce,
+                                       AccessMode::commute};
+
+/// Makes a graph of a file's value.
+class GraphReader {
+public:
+  explicit GraphReader(JsonValue const& root) : root_(root) {}
+
+  [[nodiscard]] NamedGraph read() {
+    root_.only({"format", "description", "data", "tasks"});
+    if (root_["format"].text() != "graph-1") {
+      root_["format"].refuse("is not \"graph-1\"");
+    }
+    if (auto const data = root_.find("data")) {
+      for (auto const& bytes : data->elements()) {
+        bytes_.push_back(bytes.integer(0, std::uint64_t{1} << 50U));
+      }
+    }
+    declared_ = bytes_.size();
+    for (auto const& task : root_["tasks"].elements()) {
+      read_task(task);
+    }
+    result_.graph = TaskGraph(std::move(nodes_), std::move(bytes_));
+    return std::move(result_);
+  }
+
+private:
+  /// The one copy of a name.
+  [[nodiscard]] std::string_view name_of(std::string const& text) {
+    auto const found = names_.find(text);
+    if (found != names_.end()) {
+      return found->second;
+    }
+    return names_.emplace(text, result_.names.emplace_back(text)).first->second;
+  }
+
+  void read_task(JsonValue const& value) {
+    value.only({"type", "label", "priority", "accesses", "after"});
+    TaskGraph::Node node;
+    node.type = name_of(value["type"].text());
+    node.archs = ArchMask{0xff};
+    if (auto const label = value.find("label")) {
+      node.label = label->text();
+    }
+    if (auto const priority = value.find("priority")) {
+      node.priority = static_cast<std::int32_t>(priority->signed_integer(INT32_MIN, INT32_MAX));
+    }
+    nodes_.push_back(std::move(node));
+    results_.push_back(none);
+    if (auto const accesses = value.find("accesses")) {
+      for (auto const& access : accesses->elements()) {
+        read_access(access);
+      }
+    }
+    if (auto const after = value.find("after")) {
+      for (auto const& task : after->elements()) {
+        read_edge(task);
+      }
+    }
+  }
+
+  void read_access(JsonValue const& value) {
+    auto const parts = value.elements();
+    if (parts.size() != 2 && parts.size() != 3) {
+      value.refuse("is not [datum, mode] or [datum, \"CW\", operator]");
+    }
+    if (declared_ == 0) {
+      value.refuse("names a datum, and there are none");
+    }
+    GraphAccess access;
+    access.data = static_cast<std::uint32_t>(parts[0].integer(0, declared_ - 1));
+    auto const mode = parts[1].text();
+    auto const known = std::find_if(data_modes.begin(), data_modes.end(), [&](AccessMode its) {
+      return to_string(its) == mode;
+    });
+    if (known == data_modes.end()) {
+      parts[1].refuse("is none of R, W, RW, CW, Commute");
+    }
+    access.mode = *known;
+    if ((access.mode == AccessMode::reduce) != (parts.size() == 3)) {
+      value.refuse("CW, and nothing else, needs the name of its operator");
+    }
+    if (parts.size() == 3) {
+      access.reduction = name_of(parts[2].text()).data();
+    }
+    if (!use(access.data)) {
+      value.refuse("names a datum that this task has already");
+    }
+    nodes_.back().accesses.push_back(access);
+  }
+
+  /// The newest task uses the datum. False if it did before.
+  [[nodiscard]] bool use(std::uint32_t datum) {
+    users_.resize(bytes_.size(), 0);
+    return std::exchange(users_[datum], nodes_.size()) != nodes_.size();
+  }
+
+  /// An edge from an earlier task, through a datum of no bytes that only those behind it read.
+  void read_edge(JsonValue const& value) {
+    auto const self = nodes_.size() - 1;
+    if (self == 0) {
+      value.refuse("the first task comes after no other");
+    }
+    auto const before = value.integer(0, self - 1);
+    if (results_[before] == none) {
+      results_[before] = static_cast<std::uint32_t>(bytes_.size());
+      bytes_.push_back(0);
+      nodes_[before].accesses.push_back({results_[before], AccessMode::write, nullptr});
+    }
+    if (!use(results_[before])) {
+      value.refuse("is there already");
+    }
+    nodes_[self].accesses.push_back({results_[before], AccessMode::read, nullptr});
+  }
+
+  static constexpr auto none = static_cast<std::uint32_t>(-1);
+
+  JsonValue root_;
+  NamedGraph result_;
+  std::map<std::string, std::string_view, std::less<>> names_;
+  std::vector<TaskGraph::Node> nodes_;
+  std::vector<std::uint32_t> results_; // of each task: the datum for those that come after it
+  std::vector<std::size_t> bytes_;
+  std::size_t declared_ = 0;       // of those, in the file
+  std::vector<std::size_t> users_; // of each datum: the newest task, by number from 1
+};
+
+} // namespace detail
+
+/// The graph that `text` describes. `file`: what errors call it. Throws Error(bad_input).
+[[nodiscard]] inline NamedGraph parse_graph(std::string const& text, std::string const& file) {
+  auto const json = detail::parse_json(text, file);
+  return detail::GraphReader(detail::JsonValue(json, file, "")).read();
+}
+
+/// The same of a file.
+[[nodiscard]] inline NamedGraph read_graph(std::string const& path) {
+  return parse_graph(detail::read_text_file(path), path);
+}
+
+/// What read_graph reads: types, labels, priorities and accesses of all tasks. Operators of CW
+/// accesses are told apart, not named; what a task may run on (Node::archs) is left out.
+[[nodiscard]] inline std::string graph_text(TaskGraph const& graph) {
+  std::map<void const*, std::string>
+      operators; // looked up only: the order of pointers shows nowhere
+  std::string text = "{\"format\": \"graph-1\",\n\"data\": ";
+  auto sizes = nlohmann::json::array();
+  for (auto const bytes : graph.data_bytes()) {
+    sizes.push_back(bytes);
+  }
+  text += sizes.dump() + ",\n\"tasks\": [";
+  char const* separator = "\n";
+  for (auto const& node : graph.nodes()) {
+    nlohmann::ordered_json task;
+    task["type"] = node.type;
+    if (!node.label.empty()) {
+      task["label"] = node.label;
+    }
+    if (node.priority != 0) {
+      task["priority"] = node.priority;
+    }
+    auto accesses = nlohmann::ordered_json::array();
+    for (auto const& access : node.accesses) {
+      auto entry = nlohmann::ordered_json::array({access.data, to_string(access.mode)});
+      if (access.mode == AccessMode::reduce) {
+        auto const name = "op" + std::to_string(operators.size());
+        entry.push_back(operators.emplace(access.reduction, name).first->second);
+      }
+      accesses.push_back(std::move(entry));
+    }
+    task["accesses"] = std::move(accesses);
+    text += separator + task.dump();
+    separator = ",\n";
+  }
+  return text + "\n]}\n";
+}
+
+} // namespace hetsched
