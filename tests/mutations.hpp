@@ -17,6 +17,19 @@ inline std::string replaced(std::string text, std::string const& what, std::stri
   return text.replace(at, what.size(), by);
 }
 
+/// What `read` says of a text that it calls FILE.
+template <class Read>
+std::string error_of(Read&& read, std::string const& text) {
+  try {
+    (void)read(text, "FILE");
+  } catch (hetsched::Error const& error) {
+    CHECK(error.code() == hetsched::ErrorCode::bad_input);
+    CHECK(error.culprit() == "FILE");
+    return error.what();
+  }
+  return "no error";
+}
+
 /// Gives `read` 100,000 mutations of a file's text (2000 in builds with few tests), the same each
 /// time; how many it took. Others must end in Error(bad_input) of one line.
 template <class Read>
