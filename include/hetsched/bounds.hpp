@@ -164,6 +164,11 @@ struct ClassTimes {
 
 namespace detail {
 
+[[noreturn]] inline void refuse_task(std::size_t task) {
+  throw Error(
+      ErrorCode::bad_call, "task " + std::to_string(task), "can run on no worker of this machine");
+}
+
 /// The sum of what must run on each of two classes, and the tasks that may run on both.
 struct Choices {
   std::int64_t first = 0;
@@ -171,12 +176,12 @@ struct Choices {
   std::vector<std::size_t> free;
 };
 
-/// Throws Error(bad_call) naming a task that no class with workers can run.
+/// Both classes have workers. Throws Error(bad_call) naming a task that neither can run.
 [[nodiscard]] inline Choices sort_out(ClassTimes const& times, std::size_t a, std::size_t b) {
   Choices choices;
   for (std::size_t v = 0; v < times.tasks(); ++v) {
-    bool const on_a = times.workers[a] > 0 && times.on(v, a) != ClassTimes::never;
-    bool const on_b = times.workers[b] > 0 && times.on(v, b) != ClassTimes::never;
+    bool const on_a = times.on(v, a) != ClassTimes::never;
+    bool const on_b = times.on(v, b) != ClassTimes::never;
     if (on_a && on_b) {
       choices.free.push_back(v);
     } else if (on_a) {
@@ -184,8 +189,7 @@ struct Choices {
     } else if (on_b) {
       choices.second += times.on(v, b).ns;
     } else {
-      throw Error(
-          ErrorCode::bad_call, "task " + std::to_string(v), "can run on no worker of this machine");
+      refuse_task(v);
     }
   }
   return choices;
@@ -247,8 +251,7 @@ __extension__ using Wide = __int128;
       }
     }
     if (best == ClassTimes::never) {
-      throw Error(
-          ErrorCode::bad_call, "task " + std::to_string(v), "can run on no worker of this machine");
+      detail::refuse_task(v);
     }
     shortest.push_back(best);
   }

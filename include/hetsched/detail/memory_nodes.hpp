@@ -253,7 +253,7 @@ public:
       start(datum, from, to, false);
       return Arrival::coming;
     }
-    return std::max(request(datum, host_node), Arrival::coming);
+    return to == host_node ? Arrival::failed : std::max(request(datum, host_node), Arrival::coming);
   }
 
   /// The next transfer to perform, or null. Its places do not move until it is reported.
