@@ -372,6 +372,21 @@ void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
   }
 }
 
+void DeviceSet::send_ahead(TaskRecord& task, NodeId at) {
+  std::lock_guard const guard(mutex_);
+  if (device(at).lost) {
+    return;
+  }
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    // What commutes may be in another's hands now, and a private copy is not chosen yet.
+    if (!access.duplicate &&
+        (access.mode == AccessMode::read || access.mode == AccessMode::read_write)) {
+      nodes_->prefetch(datum_of(access), at);
+    }
+  }
+  start_copies();
+}
+
 void DeviceSet::evict(ReplicaSlot& slot, NodeId at) {
   if (auto* const datum = slot.load(std::memory_order_acquire)) {
     Lock lock(mutex_);

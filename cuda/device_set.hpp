@@ -107,11 +107,11 @@ struct WindowSlot {
 class TaskWindow final : public DeviceWindow {
 public:
   TaskWindow(DeviceSet& set, OpenDevice& device, int length)
-      : set_(set), device_(device), length_(length) {}
+      : set_(set), device_(device), length_(static_cast<std::size_t>(length)) {}
 
-  [[nodiscard]] bool has_room() const noexcept override {
-    return slots_.size() < static_cast<std::size_t>(length_);
-  }
+  [[nodiscard]] std::size_t length() const noexcept override { return length_; }
+
+  [[nodiscard]] bool has_room() const noexcept override { return slots_.size() < length_; }
 
   [[nodiscard]] bool empty() const noexcept override { return slots_.empty(); }
 
@@ -144,7 +144,7 @@ private:
 
   DeviceSet& set_;
   OpenDevice& device_;
-  int const length_;
+  std::size_t const length_;
   Slots slots_; // in the order of commitment; one that is launched may end before others
   std::vector<Ended> ended_;
   std::vector<WindowSlot*> ready_;
@@ -178,6 +178,7 @@ public:
   void acquire_on_host(TaskRecord& task, bool begun) override;
   [[nodiscard]] Shortage shortage(std::span<DataRecord* const> data) const noexcept override;
   void prefetch(TaskRecord& hint, NodeId at) override;
+  void send_ahead(TaskRecord& task, NodeId at) override;
   void evict(ReplicaSlot& slot, NodeId at) override;
   void unpin(ReplicaSlot& slot, NodeId at) override;
   void take_all_home(Domain const& domain) override;

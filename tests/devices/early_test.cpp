@@ -3,10 +3,13 @@
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/random.hpp>
 
 #include <doctest/doctest.h>
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace hs = hetsched;
@@ -122,6 +125,34 @@ TEST_CASE("early: a chain goes to the device ahead of its results" * doctest::ti
   CHECK(sum[n - 1] == length);
   CHECK(held.rt.stats().early >= length / 2);
   CHECK(held.rt.stats().executed == length + 1);
+}
+
+TEST_CASE("peek: data of tasks beyond the window are on their way before it has room" *
+          doctest::timeout(60)) {
+  constexpr std::size_t tasks = 20;
+  auto const hits = [](auto rt_of) {
+    hs::Config config;
+    config.cpus = 1;
+    config.bind = hs::Bind::none;
+    config.devices = "emu:1@256KB?kernel=2ms";
+    config.window = 1;
+    typename decltype(rt_of)::type rt(config);
+    std::vector<std::vector<double>> from(tasks, std::vector<double>(n, 1));
+    auto to = from;
+    std::vector<hs::Handle<Vector>> h;
+    for (std::size_t k = 0; k < tasks; ++k) {
+      h.push_back(rt.data(from[k]));
+      h.push_back(rt.data(to[k]));
+      rt.template spawn<Accumulate>(hs::SetArch(hs::ArchCUDA))(h[2 * k], h[2 * k + 1]);
+    }
+    rt.sync();
+    for (auto const& y : to) {
+      CHECK(y[n - 1] == 2);
+    }
+    return rt.stats().devices[0].hits;
+  };
+  CHECK(hits(std::type_identity<hs::Runtime<hs::policies::Random<>>>()) >= tasks / 2);
+  CHECK(hits(std::type_identity<hs::Runtime<hs::policies::Eager<>>>()) == 0);
 }
 
 TEST_CASE("early: what joins several streams waits for all of them" * doctest::timeout(60)) {

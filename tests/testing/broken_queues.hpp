@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -155,6 +156,22 @@ struct NewestOfEquals : List {
     }
     return best == tasks.size() ? hs::no_task : take(best);
   }
+};
+
+/// Right in what it pops.
+struct PeeksAtTheNewest : List {
+  std::size_t peek(std::span<hs::TaskId> next) {
+    std::lock_guard const guard(mutex);
+    if (next.empty() || tasks.empty()) {
+      return 0;
+    }
+    next[0] = tasks.back().task;
+    return 1;
+  }
+};
+
+struct PeeksTooFar : List {
+  std::size_t peek(std::span<hs::TaskId> next) { return next.size() + 1; }
 };
 
 struct AsksAboutTheLast : List {

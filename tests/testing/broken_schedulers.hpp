@@ -4,11 +4,14 @@
 
 #include "own_schedulers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 
 namespace broken {
@@ -64,6 +67,37 @@ struct GivesUpAtTheFirst : OldestFirst {
   hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
     return !ready.empty() && ctx.can_run(ready.front(), worker) ? OldestFirst::pop(ctx, worker)
                                                                 : hs::no_task;
+  }
+};
+
+struct PeeksAtWhatHasGone : OldestFirst {
+  hs::TaskId last;
+
+  hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
+    auto const task = OldestFirst::pop(ctx, worker);
+    last = task ? task : last;
+    return task;
+  }
+
+  std::size_t
+  peek(hs::placement_context auto const&, hs::WorkerId, std::span<hs::TaskId> next) const {
+    next[0] = last;
+    return last ? 1 : 0;
+  }
+};
+
+struct PeeksTwiceAtOne : OldestFirst {
+  std::size_t
+  peek(hs::placement_context auto const&, hs::WorkerId, std::span<hs::TaskId> next) const {
+    std::fill(next.begin(), next.end(), ready.empty() ? hs::no_task : ready.front());
+    return ready.empty() ? 0 : next.size();
+  }
+};
+
+struct PeeksTooFar : OldestFirst {
+  std::size_t
+  peek(hs::placement_context auto const&, hs::WorkerId, std::span<hs::TaskId> next) const {
+    return next.size() + 1;
   }
 };
 

@@ -58,6 +58,12 @@ TEST_CASE("check_scheduler: catches a pop that a refused task blocks") {
   CHECK(check_briefly<broken::GivesUpAtTheFirst>().broke(Rule::hidden));
 }
 
+TEST_CASE("check_scheduler: catches a peek at other than waiting tasks") {
+  CHECK(check_briefly<broken::PeeksAtWhatHasGone>().broke(Rule::peeked));
+  CHECK(check_briefly<broken::PeeksTwiceAtOne>().broke(Rule::peeked));
+  CHECK(check_briefly<broken::PeeksTooFar>().broke(Rule::peeked));
+}
+
 TEST_CASE("check_scheduler: catches missed wake-ups") {
   CHECK(check_briefly<broken::WakesNobody>().broke(Rule::missed_wake));
   CHECK(check_briefly<broken::WakesAny>().broke(Rule::missed_wake));

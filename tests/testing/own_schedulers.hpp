@@ -118,6 +118,14 @@ public:
     return hs::no_task;
   }
 
+  std::size_t
+  peek(hs::placement_context auto const&, hs::WorkerId worker, std::span<hs::TaskId> next) {
+    auto const& ready = slots_[worker.index()].list.ready;
+    auto const count = std::min(ready.size(), next.size());
+    std::copy_n(ready.begin(), count, next.begin());
+    return count;
+  }
+
   void prologue(hs::context auto const& ctx, hs::TaskId task, hs::WorkerId worker) {
     expect(ctx.can_run(task, worker) && ctx.running(worker) == task);
     slots_[worker.index()].running.push_back(task);

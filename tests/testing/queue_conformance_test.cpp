@@ -106,6 +106,11 @@ TEST_CASE("check_queue: catches priorities not honoured") {
   CHECK(only(check_briefly<broken::NewestOfEquals>(), QueueRule::priority));
 }
 
+TEST_CASE("check_queue: catches a peek at other than what pop answers") {
+  CHECK(only(check_briefly<broken::PeeksAtTheNewest>(), QueueRule::peeked));
+  CHECK(only(check_briefly<broken::PeeksTooFar>(), QueueRule::peeked));
+}
+
 TEST_CASE("check_queue: catches questions about tasks that have left") {
   CHECK(only(check_briefly<broken::AsksAboutTheLast>(), QueueRule::asked));
 }

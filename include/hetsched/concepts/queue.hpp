@@ -5,7 +5,9 @@
 #include <hetsched/types.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace hetsched {
 
@@ -43,6 +45,13 @@ concept owned_queue = task_queue<Q> && requires(Q& queue) {
 /// A queue that yields higher priorities first, first come first served among equals.
 template <class Q>
 concept priority_queue = task_queue<Q> && Q::ordered_by_priority;
+
+/// A queue that can tell what pop will answer, if it may: `peek(next)` writes the first tasks in
+/// its order, at most next.size(), and answers how many. O(next.size()^2).
+template <class Q>
+concept peekable_queue = task_queue<Q> && requires(Q& queue, std::span<TaskId> next) {
+  { queue.peek(next) } -> std::same_as<std::size_t>;
+};
 
 /// Whether a refused task may hide those behind it.
 template <class Q>

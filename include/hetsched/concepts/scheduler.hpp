@@ -6,6 +6,7 @@
 #include <hetsched/types.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <span>
 
 namespace hetsched {
@@ -42,6 +43,10 @@ class TaskGraph;
 ///     less than the theft pauses for 32 times as long, at most 10 us, before it steals again.
 ///   void prologue(ctx, task, worker), epilogue(ctx, task, worker, Duration) optional
 ///     Around a body; the duration is 0 unless the model or Config::timing asks for clocks.
+///   std::size_t peek(ctx, worker, std::span<TaskId> next)                  optional
+///     The worker, a device's, has taken on as much as it may: writes what pop would answer it
+///     next, first things first, and answers how many. Their data are sent ahead where there is
+///     room. Of a concurrent scheduler only tasks that nobody but this worker can take.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
 ///     Before a captured graph runs; no task is live.
 /// A scheduler without `steal` that keeps a task for one worker may see nested programs block each
@@ -78,6 +83,11 @@ concept has_epilogue =
     };
 
 template <class S, class Ctx>
+concept has_peek = requires(S& s, Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+  { s.peek(ctx, worker, next) } -> std::same_as<std::size_t>;
+};
+
+template <class S, class Ctx>
 concept has_prepare = requires(S& s, Ctx const& ctx, TaskGraph const& graph) {
   { s.prepare(ctx, graph) } -> std::same_as<void>;
 };
@@ -92,6 +102,7 @@ enum Hook : unsigned {
   hook_prologue = 16,
   hook_epilogue = 32,
   hook_prepare = 64,
+  hook_peek = 128,
 };
 
 template <class S, class Ctx>
@@ -99,7 +110,8 @@ template <class S, class Ctx>
   return (scheduler_for<S, Ctx> ? hook_push | hook_pop : 0U) |
          (has_push_activated<S, Ctx> ? hook_push_activated : 0U) |
          (has_steal<S, Ctx> ? hook_steal : 0U) | (has_prologue<S, Ctx> ? hook_prologue : 0U) |
-         (has_epilogue<S, Ctx> ? hook_epilogue : 0U) | (has_prepare<S, Ctx> ? hook_prepare : 0U);
+         (has_epilogue<S, Ctx> ? hook_epilogue : 0U) | (has_prepare<S, Ctx> ? hook_prepare : 0U) |
+         (has_peek<S, Ctx> ? hook_peek : 0U);
 }
 
 } // namespace hetsched

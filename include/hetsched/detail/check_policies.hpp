@@ -56,6 +56,14 @@ concept misdeclared_prepare =
      requires(S& s, Ctx const& ctx) { s.prepare(ctx); } ||
      requires(S& s, TaskGraph const& graph) { s.prepare(graph); });
 
+template <class S, class Ctx>
+concept misdeclared_peek =
+    !has_peek<S, Ctx> && (requires { &S::peek; } ||
+                          requires(S& s, Ctx const& ctx, std::span<TaskId> next) {
+                            s.peek(ctx, WorkerId{}, next);
+                          } || requires(S& s, Ctx const& ctx) { s.peek(ctx, WorkerId{}); } ||
+                          requires(S& s, Ctx const& ctx) { s.peek(ctx, WorkerId{}, 1); });
+
 /// One sentence a rung; false after the first broken one.
 template <class Scheduler, class Ctx>
 struct CheckScheduler {
@@ -109,13 +117,18 @@ struct CheckScheduler {
                 "hetsched: Scheduler's epilogue must be `void epilogue(Ctx const&, TaskId, "
                 "WorkerId, Duration)`; see concepts/scheduler.hpp");
 
+  static constexpr bool peeks = !misdeclared_peek<Scheduler, Ctx>;
+  static_assert(peeks,
+                "hetsched: Scheduler's peek must be `std::size_t peek(Ctx const&, WorkerId, "
+                "std::span<TaskId>)`; see concepts/scheduler.hpp");
+
   static constexpr bool prepares = !misdeclared_prepare<Scheduler, Ctx>;
   static_assert(prepares,
                 "hetsched: Scheduler's prepare must be `void prepare(Ctx const&, TaskGraph "
                 "const&)`; see concepts/scheduler.hpp");
 
   static constexpr bool ok = declares && constructible && pushes && pops && answers && steals &&
-                             activates && begins && ends && prepares;
+                             activates && begins && ends && peeks && prepares;
 };
 
 template <class C>

@@ -47,6 +47,9 @@ protected:
 /// own worker only.
 class DeviceWindow {
 public:
+  /// How many tasks it takes.
+  [[nodiscard]] virtual std::size_t length() const noexcept = 0;
+
   /// Whether it takes another task now.
   [[nodiscard]] virtual bool has_room() const noexcept = 0;
 
@@ -96,6 +99,9 @@ public:
 
   /// Brings the datum of a hint to a device if there is room; it may leave at any time.
   virtual void prefetch(TaskRecord& hint, NodeId at) = 0;
+
+  /// The same for all that a ready task reads. It is no task of the device's, but stays ready.
+  virtual void send_ahead(TaskRecord& task, NodeId at) = 0;
 
   /// The datum leaves a device, to host memory if it is valid nowhere else, unless a task there
   /// uses it.

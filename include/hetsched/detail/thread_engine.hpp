@@ -373,6 +373,7 @@ private:
   void work_on_device(ThreadWorker& worker);
   void commit(ThreadWorker& worker, DeviceWindow& window, TaskId id);
   bool take_mail(ThreadWorker& worker, DeviceWindow& window);
+  void send_ahead(ThreadWorker& worker, DeviceWindow const& window);
   bool run_elsewhere(ThreadWorker& worker, TaskRecord& task);
   void note_successors(ThreadWorker& worker, TaskRecord& writer);
   static void forget_successors(ThreadWorker& worker, TaskRecord const& writer) noexcept;

@@ -7,7 +7,10 @@
 #include <hetsched/detail/thread_engine_wait.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <ctime>
+#include <span>
 #include <utility>
 
 namespace hetsched::detail {
@@ -136,6 +139,9 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
       }
       commit(worker, window, task);
       moved = true;
+      if (!window.has_room()) {
+        send_ahead(worker, window);
+      }
     }
     if (moved) {
       last_event = clock();
@@ -149,6 +155,26 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
     } else {
       sched_yield();
     }
+  }
+}
+
+/// What the worker would take next, had its window room: its data begin to move. The scheduler says
+/// only what nobody else can take before the hook and this are over.
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::send_ahead(ThreadWorker& worker, DeviceWindow const& window) {
+  if constexpr (has_peek<S, Context>) {
+    constexpr std::size_t most = 16;
+    std::array<TaskId, most> next;
+    Context const ctx(*this);
+    locked([&] {
+      auto const room = std::span(next).first(std::min(most, window.length()));
+      auto const count = scheduler_.peek(ctx, worker.info.id, room);
+      HETSCHED_ASSERT(count <= room.size(),
+                      "scheduler's peek answered more than there was room for");
+      for (auto const id : room.first(count)) {
+        devices_->send_ahead(*TaskRecord::from(id), worker.info.node);
+      }
+    });
   }
 }
 

@@ -34,6 +34,7 @@ enum class Rule : std::uint8_t {
   missed_wake,  // a task waits while those that its Wake designates sleep or find nothing
   wrong_wake,   // a Wake that names no worker, or one that cannot run the task
   priority,     // less than what priority_scope promises
+  peeked,       // peek answers what does not wait, or a task twice, or too many
   stale_view,   // ctx.task() of a task whose epilogue has returned, or that never was
   determinism,  // one thread, the same seed, another sequence of answers
   threw,        // a hook threw an exception
@@ -57,6 +58,8 @@ enum class Rule : std::uint8_t {
     return "a Wake names a worker that can run the task";
   case Rule::priority:
     return "priorities are honoured as priority_scope says";
+  case Rule::peeked:
+    return "peek answers tasks that wait, each once";
   case Rule::stale_view:
     return "a task's view is asked for only until its epilogue";
   case Rule::determinism:

@@ -37,7 +37,17 @@ public:
 
   [[nodiscard]] bool gives_up() const noexcept override { return gives_up_at_refusal<Q>; }
 
+  [[nodiscard]] bool can_peek() const noexcept override { return peekable_queue<Q>; }
+
   void push(TaskId task, std::int32_t priority) override { queue_.push(task, priority); }
+
+  std::size_t peek(std::span<TaskId> next) override {
+    if constexpr (peekable_queue<Q>) {
+      return queue_.peek(next);
+    } else {
+      return 0;
+    }
+  }
 
   TaskId pop(Asker accept) override { return queue_.pop(std::move(accept)); }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/testing/archetypes.hpp>
@@ -21,6 +22,7 @@ using hs::testing::ScriptedContext;
 
 template hs::Wake Random<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Random<>::pop(PlacementArchetype const&, hs::WorkerId);
+template std::size_t Random<>::peek(PlacementArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 
 namespace {
 
@@ -39,8 +41,11 @@ std::vector<hs::WorkerId> targets(std::uint64_t seed) {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
-TEST_CASE("Random: has push and pop, runs concurrently") {
-  static_assert(hs::hooks_of<Random<>, PlacementArchetype>() == (hs::hook_push | hs::hook_pop));
+TEST_CASE("Random: has push, pop and, if its queues have, peek; runs concurrently") {
+  static_assert(hs::hooks_of<Random<>, PlacementArchetype>() ==
+                (hs::hook_push | hs::hook_pop | hs::hook_peek));
+  static_assert(hs::hooks_of<Random<hs::policies::Mailbox>, PlacementArchetype>() ==
+                (hs::hook_push | hs::hook_pop));
   static_assert(Random<>::threading == hs::Threading::concurrent);
 }
 

@@ -5,9 +5,11 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/detail/array.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <span>
 
 namespace hetsched::policies {
 
@@ -40,6 +42,18 @@ public:
   template <class Accept>
   [[nodiscard]] TaskId steal(Accept&& accept) {
     return empty() ? no_task : Order == DequeOrder::fifo ? newest(accept) : oldest(accept);
+  }
+
+  [[nodiscard]] std::size_t peek(std::span<TaskId> next) {
+    if (empty()) {
+      return 0;
+    }
+    std::lock_guard const guard(mutex_);
+    auto const count = std::min(next.size(), tasks_.size() - first_);
+    for (std::size_t i = 0; i < count; ++i) {
+      next[i] = tasks_[Order == DequeOrder::fifo ? first_ + i : tasks_.size() - 1 - i];
+    }
+    return count;
   }
 
 private:
@@ -96,5 +110,6 @@ using Fifo = LockedDeque<DequeOrder::fifo>;
 using Lifo = LockedDeque<DequeOrder::lifo>;
 
 static_assert(owned_queue<Fifo> && owned_queue<Lifo>);
+static_assert(peekable_queue<Fifo> && peekable_queue<Lifo>);
 
 } // namespace hetsched::policies

@@ -5,8 +5,10 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/detail/array.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
+#include <span>
 
 namespace hetsched::policies {
 
@@ -39,6 +41,28 @@ public:
     }
     auto const best = best_beyond_first(accept);
     return best == 0 ? no_task : take(best);
+  }
+
+  [[nodiscard]] std::size_t peek(std::span<TaskId> next) {
+    std::lock_guard const guard(mutex_);
+    reached_.clear();
+    if (!heap_.empty()) {
+      reached_.push_back(0);
+    }
+    std::size_t count = 0;
+    while (count < next.size() && !reached_.empty()) {
+      std::size_t best = 0;
+      for (std::size_t k = 1; k < reached_.size(); ++k) {
+        best = before(heap_[reached_[k]], heap_[reached_[best]]) ? k : best;
+      }
+      auto const i = reached_[best];
+      reached_.erase(best, best + 1);
+      next[count++] = heap_[i].task;
+      for (auto child = 2 * i + 1; child < std::min(2 * i + 3, heap_.size()); ++child) {
+        reached_.push_back(child);
+      }
+    }
+    return count;
   }
 
 private:
@@ -101,9 +125,10 @@ private:
 
   std::mutex mutex_;
   detail::Array<Entry> heap_;
+  detail::Array<std::size_t> reached_; // by a peek: what comes after those it has answered
   std::uint64_t pushed_ = 0;
 };
 
-static_assert(priority_queue<PriorityHeap>);
+static_assert(priority_queue<PriorityHeap> && peekable_queue<PriorityHeap>);
 
 } // namespace hetsched::policies

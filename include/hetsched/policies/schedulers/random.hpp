@@ -57,6 +57,13 @@ public:
     return slots_[worker.index()].queue.pop([&](TaskId task) { return ctx.can_run(task, worker); });
   }
 
+  /// Nobody else takes from a worker's queue.
+  template <placement_context Ctx>
+    requires peekable_queue<Queue>
+  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
+    return slots_[worker.index()].queue.peek(next);
+  }
+
 private:
   struct alignas(64) Slot {
     Queue queue;

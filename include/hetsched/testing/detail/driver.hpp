@@ -7,6 +7,8 @@
 #include <hetsched/testing/detail/subject.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +94,9 @@ public:
 
   /// pop, and steal if that gave none. Only judged answers count as a task.
   TaskId poll(WorkerId worker) {
+    if (threads_ == Threads::one && (subject_->hooks() & hook_peek) != 0) {
+      look(worker);
+    }
     auto begin = stamp();
     auto task = call([&] { return subject_->pop(context_, worker); }, no_task);
     bool stolen = false;
@@ -236,6 +241,28 @@ private:
     return 1 + (priority_scope() == PriorityScope::none
                     ? clock_.fetch_add(1, std::memory_order_relaxed)
                     : clock_.fetch_add(1, std::memory_order_seq_cst));
+  }
+
+  /// What the worker would get next.
+  void look(WorkerId worker) {
+    std::array<TaskId, 3> next;
+    auto const count = call([&] { return subject_->peek(context_, worker, next); }, std::size_t{0});
+    auto const hook = "peek for " + describe(worker) + " answered ";
+    if (count > next.size()) {
+      report(Rule::peeked, worker, hook + "more tasks than it was asked for");
+      spoiled_.store(true);
+      return;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      auto const number = context_.number(next[k]);
+      if (!number || !entries_[*number].pushed.load()) {
+        report(Rule::peeked, worker, hook + "an id that was not pushed");
+      } else if (entries_[*number].taken.load()) {
+        report(Rule::peeked, worker, hook + describe(next[k]) + ", which had been taken");
+      } else if (std::find(next.begin(), next.begin() + k, next[k]) != next.begin() + k) {
+        report(Rule::peeked, worker, hook + describe(next[k]) + " twice");
+      }
+    }
   }
 
   void note(std::uint64_t who, std::uint64_t what) {

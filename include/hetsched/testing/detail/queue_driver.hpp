@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,7 @@ enum class QueueRule : std::uint8_t {
   hidden,   // no_task, though an accepted task is there
   priority, // not the first in the order that ordered_by_priority promises
   asked,    // `accept` asked about a task that is not in the queue
+  peeked,   // peek answers something else than the next pops that accept everything
   missed,   // a poll that begins after a push returned does not see the task
   threw,    // an operation threw an exception
 };
@@ -49,6 +51,8 @@ enum class QueueRule : std::uint8_t {
     return "higher priorities come first, and the first come among equals";
   case QueueRule::asked:
     return "accept is asked about tasks in the queue";
+  case QueueRule::peeked:
+    return "peek answers what pop will";
   case QueueRule::missed:
     return "a poll sees what was pushed before it";
   case QueueRule::threw:
@@ -87,7 +91,10 @@ public:
   [[nodiscard]] virtual bool ordered() const noexcept = 0;
   [[nodiscard]] virtual bool gives_up() const noexcept = 0;
 
+  [[nodiscard]] virtual bool can_peek() const noexcept = 0;
+
   virtual void push(TaskId task, std::int32_t priority) = 0;
+  virtual std::size_t peek(std::span<TaskId> next) = 0;
   virtual TaskId pop(Asker accept) = 0;
   virtual TaskId steal(Asker accept) = 0;
 };
@@ -144,11 +151,17 @@ public:
     auto& task = tasks_[number];
     task.written = number;
     task.pushed.store(true, std::memory_order_relaxed);
+    if (!threads_) {
+      foreseen_.clear();
+    }
     call([&] { return subject_->push(id_of(number), task.priority), 0; }, 0);
   }
 
   /// `accepted`: a bit for each class. The number of the task, if the answer was right.
   std::optional<std::size_t> poll(End end, unsigned accepted) {
+    if (end == End::pop && accepted == all && !threads_) {
+      look();
+    }
     Asker const accept(*this, accepted);
     auto const answer = call(
         [&] { return end == End::pop ? subject_->pop(accept) : subject_->steal(accept); }, no_task);
@@ -264,6 +277,36 @@ private:
     }
   }
 
+  /// Asks for the next tasks, one more than before: pops that take everything are to answer them.
+  void look() {
+    if (!subject_ || !subject_->can_peek() || !foreseen_.empty()) {
+      return;
+    }
+    std::vector<TaskId> next(++looked_ % 5);
+    auto const count = call([&] { return subject_->peek(next); }, std::size_t{0});
+    if (count > next.size()) {
+      report(QueueRule::peeked, "peek answered more tasks than it was asked for");
+      return;
+    }
+    next.resize(count);
+    foreseen_.assign(next.begin(), next.end());
+  }
+
+  /// One thread: what came was foreseen, unless something else happened to the queue since.
+  void judge_peek(TaskId answer) {
+    if (foreseen_.empty()) {
+      return;
+    }
+    if (foreseen_.front() != answer) {
+      auto const number = number_of(foreseen_.front());
+      report(QueueRule::peeked,
+             "peek foresaw " + (number ? describe(*number) : "an id that was not pushed") +
+                 ", but pop answered " + describe(*number_of(answer)));
+    } else {
+      foreseen_.pop_front();
+    }
+  }
+
   std::optional<std::size_t> judge(TaskId answer, End end, unsigned accepted) {
     auto const hook = std::string(end == End::pop ? "pop" : "steal") + " answered ";
     auto const number = number_of(answer);
@@ -280,6 +323,11 @@ private:
              hook + describe(*number) + ", but what its pusher wrote before is not visible");
     } else if (end == End::pop && !threads_ && subject_->ordered()) {
       judge_order(*number, accepted);
+    }
+    if (end == End::pop && accepted == all && !spoiled()) {
+      judge_peek(answer);
+    } else {
+      foreseen_.clear();
     }
     return spoiled() ? std::nullopt : number;
   }
@@ -315,6 +363,8 @@ private:
   std::unique_ptr<QueueSubject> subject_;
   std::deque<QueuedTask> tasks_; // tasks stay where they are
   std::vector<std::size_t> unseen_;
+  std::deque<TaskId> foreseen_; // by the last peek
+  std::size_t looked_ = 0;
   std::size_t first_inside_ = 0;
   bool threads_ = false;
   std::atomic<bool> spoiled_{false};

@@ -29,6 +29,7 @@ public:
   push_activated(ScriptedContext const& ctx, std::span<TaskId const> tasks, WorkerId from) = 0;
   virtual TaskId pop(ScriptedContext const& ctx, WorkerId worker) = 0;
   virtual TaskId steal(ScriptedContext const& ctx, WorkerId thief) = 0;
+  virtual std::size_t peek(ScriptedContext const& ctx, WorkerId worker, std::span<TaskId> next) = 0;
   virtual void prologue(ScriptedContext const& ctx, TaskId task, WorkerId worker) = 0;
   virtual void epilogue(ScriptedContext const& ctx, TaskId task, WorkerId worker) = 0;
   virtual void prepare(ScriptedContext const& ctx, TaskGraph const& graph) = 0;
@@ -74,6 +75,14 @@ public:
       return scheduler_.steal(ctx, thief);
     } else {
       return no_task;
+    }
+  }
+
+  std::size_t peek(ScriptedContext const& ctx, WorkerId worker, std::span<TaskId> next) override {
+    if constexpr (has_peek<S, ScriptedContext>) {
+      return scheduler_.peek(ctx, worker, next);
+    } else {
+      return 0;
     }
   }
 
