@@ -144,6 +144,28 @@ void release(hs_device* device, void* memory) {
   (void)check(&of, cudaFree(memory), "cudaFree");
 }
 
+hs_status adopt(hs_device* device, void* memory, std::size_t) {
+  auto& of = as_device(device);
+  Current const current(of);
+  if (current.status() != hs_ok) {
+    return current.status();
+  }
+  cudaPointerAttributes what{};
+  auto const status =
+      check(&of, cudaPointerGetAttributes(&what, memory), "cudaPointerGetAttributes");
+  if (status != hs_ok) {
+    return status;
+  }
+  bool const on_a_device = what.type == cudaMemoryTypeDevice || what.type == cudaMemoryTypeManaged;
+  return on_a_device && what.device == of.ordinal
+             ? hs_ok
+             : fail(hs_failed,
+                    "adopt: this is no memory of CUDA device " + std::to_string(of.ordinal));
+}
+
+void disown(hs_device*, void*) {
+}
+
 hs_status allocate_pinned(hs_device* device, std::size_t bytes, void** memory) {
   *memory = nullptr;
   auto& of = as_device(device);
@@ -271,6 +293,8 @@ void set_device_calls(hs_driver& driver) {
   driver.reaches = reaches;
   driver.allocate = allocate;
   driver.release = release;
+  driver.adopt = adopt;
+  driver.disown = disown;
   driver.allocate_pinned = allocate_pinned;
   driver.release_pinned = release_pinned;
   driver.pin = pin;

@@ -109,13 +109,20 @@ void event_destroy(hs_event* event) {
   (void)check(owner->device, cudaEventDestroy(owner->native), "cudaEventDestroy");
 }
 
-hs_status event_record(hs_event* event, hs_stream* stream) {
-  auto& on = as_stream(stream);
-  Current const current(*on.device);
+hs_status record(Event& event, cudaStream_t stream) {
+  Current const current(*event.device);
   if (current.status() != hs_ok) {
     return current.status();
   }
-  return check(on.device, cudaEventRecord(as_event(event).native, on.native), "cudaEventRecord");
+  return check(event.device, cudaEventRecord(event.native, stream), "cudaEventRecord");
+}
+
+hs_status event_record(hs_event* event, hs_stream* stream) {
+  return record(as_event(event), as_stream(stream).native);
+}
+
+hs_status event_record_native(hs_event* event, void* stream) {
+  return record(as_event(event), static_cast<cudaStream_t>(stream));
 }
 
 hs_status event_query(hs_event* event) {
@@ -248,6 +255,7 @@ void set_stream_calls(hs_driver& driver) {
   driver.event_create = event_create;
   driver.event_destroy = event_destroy;
   driver.event_record = event_record;
+  driver.event_record_native = event_record_native;
   driver.event_query = event_query;
   driver.event_synchronize = event_synchronize;
   driver.event_elapsed = event_elapsed;

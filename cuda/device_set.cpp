@@ -83,6 +83,9 @@ DeviceSet::~DeviceSet() {
   for (auto const& [memory, region] : pinned_) {
     unpin(memory, region);
   }
+  for (auto const& stream : streams_) {
+    device(stream.node).give_back(stream.mark);
+  }
 }
 
 void DeviceSet::unpin(void* memory, PinnedRegion const& region) noexcept {
@@ -96,13 +99,19 @@ Replicas& DeviceSet::datum_of(Access const& access) {
   if (auto* const known = slot.load(std::memory_order_acquire)) {
     return *known;
   }
-  auto const& record = *access.queue->data;
-  bool const contributes = access.mode == AccessMode::reduce;
+  auto& record = *access.queue->data;
+  return access.mode == AccessMode::reduce
+             ? make_known(record, slot, access.buffer, record.shape.rows)
+             : make_known(record, slot, access.queue->base, access.queue->ld);
+}
+
+/// Lists a region, or a private copy of one, that is in host memory with a leading dimension.
+Replicas& DeviceSet::make_known(DataRecord& record, ReplicaSlot& slot, void* host, std::size_t ld) {
   auto datum = std::make_unique<Replicas>(*this, nodes_->node_count());
-  datum->host = static_cast<std::byte*>(contributes ? access.buffer : access.queue->base);
+  datum->host = static_cast<std::byte*>(host);
   datum->width = record.shape.rows * record.element_bytes;
   datum->columns = record.shape.cols;
-  datum->pitch = (contributes ? record.shape.rows : access.queue->ld) * record.element_bytes;
+  datum->pitch = ld * record.element_bytes;
   if (datum->width == datum->pitch || datum->columns == 1) { // one run of bytes
     datum->width *= datum->columns;
     datum->columns = 1;
@@ -264,24 +273,74 @@ void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
   }
 }
 
-// ---- the host ----
+// ---- memory of the program's ----
 
-void DeviceSet::take_home(std::span<Replicas* const> data, bool taken) {
-  Lock lock(mutex_);
-  bring_home(lock, data, taken);
+void DeviceSet::adopt(DataRecord& record, NodeId at, void* memory) {
+  auto const bytes = record.bytes();
+  auto& on = device(at);
+  auto const refuse = [&](std::string const& why) {
+    throw Error(ErrorCode::bad_data, record.describe(), why);
+  };
+  std::lock_guard const guard(mutex_);
+  auto const next = adopted_.lower_bound({at, memory});
+  auto const ends_behind = [&](auto const& other, void const* begin) {
+    return other.first.first == at && static_cast<std::byte*>(other.first.second) + other.second >
+                                          static_cast<std::byte const*>(begin);
+  };
+  auto* const end = static_cast<std::byte*>(memory) + bytes;
+  if ((next != adopted_.end() && next->first.first == at && next->first.second < end) ||
+      (next != adopted_.begin() && ends_behind(*std::prev(next), memory))) {
+    refuse("overlaps memory on " + on.name + " that is registered");
+  }
+  if (on.driver.adopt(on.device, memory, bytes) != hs_ok) {
+    refuse(on.driver.last_error());
+  }
+  adopted_[{at, memory}] = bytes;
+  auto& datum = make_known(record, record.replicas, record.home.base, record.home.ld);
+  nodes_->adopt(datum, at, on.offset(memory));
 }
 
-void DeviceSet::bring_home(Lock& lock, std::span<Replicas* const> data, bool taken) {
+std::uint32_t DeviceSet::mark_stream(NodeId at, void* native) {
+  std::lock_guard const guard(mutex_);
+  auto known = std::find_if(streams_.begin(), streams_.end(), [&](ProgramStream const& stream) {
+    return stream.node == at && stream.native == native;
+  });
+  auto& on = device(at);
+  if (known == streams_.end()) {
+    auto* const mark = on.take_event();
+    if (mark == nullptr) {
+      throw Error(ErrorCode::device_failed, on.name, on.driver.last_error());
+    }
+    streams_.push_back({at, native, mark});
+    known = std::prev(streams_.end());
+  }
+  if (on.driver.event_record_native(known->mark, native) != hs_ok) {
+    throw Error(ErrorCode::device_failed, on.name, on.driver.last_error());
+  }
+  return static_cast<std::uint32_t>(known - streams_.begin());
+}
+
+void DeviceSet::take(std::span<Replicas* const> data, Whither whither, bool taken) {
+  Lock lock(mutex_);
+  bring(lock, data, whither, taken);
+}
+
+void DeviceSet::bring(Lock& lock, std::span<Replicas* const> data, Whither whither, bool taken) {
+  auto const goal = [&](Replicas const& datum) {
+    return whither == Whither::home ? datum.home : host_node;
+  };
   for (auto* datum : data) { // all transfers first: they overlap
     ++datum->holders;
-    nodes_->host_reads(*datum);
-    (void)nodes_->request(*datum, host_node);
+    datum->in_parts = whither == Whither::parts || (datum->in_parts && whither != Whither::whole);
+    nodes_->program_reads(*datum, goal(*datum));
+    (void)nodes_->request(*datum, goal(*datum));
   }
   start_copies();
   bool lost = false;
   for (auto* datum : data) {
+    auto const to = goal(*datum);
     while (!datum->forgotten) {
-      auto const arrival = nodes_->request(*datum, host_node);
+      auto const arrival = nodes_->request(*datum, to);
       start_copies();
       if (arrival == MemoryNodes::Arrival::failed || datum->lost) {
         lost = true;
@@ -293,8 +352,8 @@ void DeviceSet::bring_home(Lock& lock, std::span<Replicas* const> data, bool tak
       wait_for_copy(lock, *datum);
     }
     if (taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
-        datum->copies_moving == 0) {
-      nodes_->host_takes(*datum);
+        datum->copies_moving == 0 && datum->valid_at(to)) {
+      nodes_->program_takes(*datum, to);
     }
     if (--datum->holders == 0 && datum->forgotten) {
       delete datum;
@@ -303,7 +362,7 @@ void DeviceSet::bring_home(Lock& lock, std::span<Replicas* const> data, bool tak
   if (lost) {
     throw Error(ErrorCode::device_failed,
                 "data",
-                "the only valid copy was on a device that failed" +
+                "the only valid copy, or the program's memory for it, was on a device that failed" +
                     (last_copy_error_.empty() ? "" : ": " + last_copy_error_));
   }
 }
@@ -322,12 +381,12 @@ void DeviceSet::acquire_on_host(TaskRecord& task, bool begun) {
       lock.lock();
     }
     if (begun || reads(access.mode)) {
-      bring_home(lock, std::span(&datum, 1), writes(access.mode));
+      bring(lock, std::span(&datum, 1), Whither::host, writes(access.mode));
     } else {
       while (datum->copies_moving != 0) {
         wait_for_copy(lock, *datum);
       }
-      nodes_->host_takes(*datum);
+      nodes_->program_takes(*datum, host_node);
     }
   }
 }
@@ -337,11 +396,12 @@ void DeviceSet::take_all_home(Domain const& domain) {
   std::vector<Replicas*> data;
   for (auto* datum = nodes_->first(); datum != nullptr; datum = datum->next) {
     auto const* const record = static_cast<DataRecord const*>(datum->identity);
-    if (record != nullptr && record->home.domain == &domain && datum->writers == 0) {
+    if (record != nullptr && record->home.domain == &domain && datum->writers == 0 &&
+        !datum->in_parts) {
       data.push_back(datum);
     }
   }
-  bring_home(lock, data, true);
+  bring(lock, data, Whither::home, true);
 }
 
 void DeviceSet::forget(Replicas* data) noexcept {
@@ -350,6 +410,12 @@ void DeviceSet::forget(Replicas* data) noexcept {
     wait_for_copy(lock, *data);
   }
   data->slot->store(nullptr, std::memory_order_release);
+  if (data->home != host_node) {
+    auto& on = device(data->home);
+    auto* const memory = on.address(nodes_->offset(*data, data->home));
+    on.driver.disown(on.device, memory);
+    adopted_.erase({data->home, memory});
+  }
   nodes_->remove(*data);
   if (auto const pinned = pinned_.find(data->host);
       pinned != pinned_.end() && pinned->second.record == data->identity) {
@@ -390,7 +456,7 @@ void DeviceSet::send_ahead(TaskRecord& task, NodeId at) {
 void DeviceSet::evict(ReplicaSlot& slot, NodeId at) {
   if (auto* const datum = slot.load(std::memory_order_acquire)) {
     Lock lock(mutex_);
-    bring_home(lock, std::span(&datum, 1), false);
+    bring(lock, std::span(&datum, 1), Whither::host, false);
     nodes_->evict(*datum, at);
   }
 }
@@ -405,11 +471,21 @@ void DeviceSet::unpin(ReplicaSlot& slot, NodeId at) {
 // ---- looking at it ----
 
 Devices::Shortage DeviceSet::shortage(std::span<DataRecord* const> data) const noexcept {
-  std::size_t bytes = 0;
+  std::size_t all = 0;
+  std::vector<Replicas const*> at_home; // in their own places on some device
   for (auto it = data.begin(); it != data.end(); ++it) {
-    bytes += std::find(data.begin(), it, *it) == it ? Arena::rounded((*it)->bytes()) : 0;
+    if (std::find(data.begin(), it, *it) == it) {
+      all += Arena::rounded((*it)->bytes());
+      if ((*it)->buffer.get() != nullptr) { // device_data: known as long as there are handles
+        at_home.push_back((*it)->replicas.load(std::memory_order_acquire));
+      }
+    }
   }
   for (auto const& device : devices_) {
+    auto bytes = all;
+    for (auto const* datum : at_home) {
+      bytes -= datum != nullptr && datum->home == device->node ? Arena::rounded(datum->bytes()) : 0;
+    }
     if (bytes > device->capacity) {
       return {bytes - device->capacity, device->name};
     }

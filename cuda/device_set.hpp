@@ -12,12 +12,15 @@
 #include "overlap.hpp"
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hetsched::detail {
@@ -50,7 +53,12 @@ public:
   void give_back(hs_event* event) { events_.push_back(event); }
 
   [[nodiscard]] std::byte* address(std::size_t offset) const noexcept {
-    return static_cast<std::byte*>(memory_) + offset;
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory_) + offset);
+  }
+
+  /// The inverse, of memory anywhere in the device: the sum wraps around.
+  [[nodiscard]] std::size_t offset(void const* memory) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(memory_);
   }
 
   hs_driver const& driver;
@@ -157,6 +165,13 @@ struct PinnedRegion {
   bool ours; // else the program had pinned some of it, or it cannot be pinned
 };
 
+/// A stream of the program's own, and how far it had got when it was followed last.
+struct ProgramStream {
+  NodeId node;
+  void* native;
+  hs_event* mark;
+};
+
 class DeviceSet final : public Devices {
 public:
   DeviceSet(std::vector<DeviceChoice> const& choices,
@@ -177,6 +192,8 @@ public:
   void note_end(TaskRecord& task) noexcept override;
   void acquire_on_host(TaskRecord& task, bool begun) override;
   [[nodiscard]] Shortage shortage(std::span<DataRecord* const> data) const noexcept override;
+  void adopt(DataRecord& record, NodeId at, void* memory) override;
+  [[nodiscard]] std::uint32_t mark_stream(NodeId at, void* native) override;
   void prefetch(TaskRecord& hint, NodeId at) override;
   void send_ahead(TaskRecord& task, NodeId at) override;
   void evict(ReplicaSlot& slot, NodeId at) override;
@@ -185,7 +202,7 @@ public:
   [[nodiscard]] std::size_t unused(NodeId at) const override;
   void add_to(Stats& stats) const override;
 
-  void take_home(std::span<Replicas* const> data, bool taken) override;
+  void take(std::span<Replicas* const> data, Whither whither, bool taken) override;
   void forget(Replicas* data) noexcept override;
 
 private:
@@ -194,6 +211,7 @@ private:
 
   /// The datum of an access, made known if it is not.
   [[nodiscard]] Replicas& datum_of(Access const& access);
+  Replicas& make_known(DataRecord& record, ReplicaSlot& slot, void* host, std::size_t ld);
 
   // With the lock held:
   void start_copies();
@@ -202,13 +220,14 @@ private:
   void settle(Moving& moving, hs_status status);
   void settle_unmarked(Moving& moving, hs_status status);
   void wait_for_copy(Lock& lock, Replicas const& datum);
-  void bring_home(Lock& lock, std::span<Replicas* const> data, bool taken);
+  void bring(Lock& lock, std::span<Replicas* const> data, Whither whither, bool taken);
   void give_up(OpenDevice& device);
 
   [[nodiscard]] OpenDevice& device(NodeId at) noexcept {
     return *devices_[static_cast<std::size_t>(at.value) - 1];
   }
 
+  void follow(TaskRecord& hint, hs_stream* stream);
   void pin_region(DataRecord& record);
   void unpin(void* memory, PinnedRegion const& region) noexcept;
 
@@ -219,7 +238,9 @@ private:
   std::optional<MemoryTrace> trace_;
   std::optional<MemoryNodes> nodes_;
   std::vector<std::unique_ptr<Moving>> moving_;
-  std::map<void*, PinnedRegion> pinned_; // by where they begin
+  std::map<void*, PinnedRegion> pinned_;                    // by where they begin
+  std::map<std::pair<NodeId, void*>, std::size_t> adopted_; // where the program's memory begins
+  std::vector<ProgramStream> streams_;
   std::string last_copy_error_;
   std::uint64_t spawned_ = 0; // counted for caches that want next uses
 };

@@ -174,16 +174,33 @@ hs_status Device::memory(std::size_t* unused, std::size_t* total) const {
   return hs_ok;
 }
 
+hs_status Device::adopt(void* memory, std::size_t bytes) {
+  if (auto const status = check_lost("adopt"); status != hs_ok) {
+    return status;
+  }
+  std::lock_guard const lock(memory_mutex_);
+  adopted_.insert_or_assign(address(memory), bytes);
+  return hs_ok;
+}
+
+void Device::disown(void* memory) {
+  std::lock_guard const lock(memory_mutex_);
+  adopted_.erase(address(memory));
+}
+
 bool Device::owns(void const* memory, std::size_t bytes) const {
   auto const begin = address(memory);
+  auto const is_in = [&](std::map<std::uintptr_t, std::size_t> const& ranges) {
+    auto range = ranges.upper_bound(begin);
+    if (range == ranges.begin()) {
+      return false;
+    }
+    --range;
+    auto const offset = begin - range->first;
+    return offset <= range->second && bytes <= range->second - offset;
+  };
   std::lock_guard const lock(memory_mutex_);
-  auto block = blocks_.upper_bound(begin);
-  if (block == blocks_.begin()) {
-    return false;
-  }
-  --block;
-  auto const offset = begin - block->first;
-  return offset <= block->second && bytes <= block->second - offset;
+  return is_in(blocks_) || is_in(adopted_);
 }
 
 hs_status Device::add(Stream& stream) {

@@ -56,8 +56,11 @@ public:
 
   [[nodiscard]] hs_status allocate(std::size_t bytes, void** memory);
   void release(void* memory);
+  /// Memory that is not counted as the device's, until `disown`.
+  [[nodiscard]] hs_status adopt(void* memory, std::size_t bytes);
+  void disown(void* memory);
   [[nodiscard]] hs_status memory(std::size_t* unused, std::size_t* total) const;
-  /// Whether all these bytes are in one allocation.
+  /// Whether all these bytes are in one allocation, or adopted together.
   [[nodiscard]] bool owns(void const* memory, std::size_t bytes) const;
 
   /// hs_lost if the device is; else the stream hears when it gets lost.
@@ -74,7 +77,8 @@ private:
   std::array<std::atomic<std::uint64_t>, kind_names.size()> counts_{};
 
   std::mutex mutable memory_mutex_;
-  std::map<std::uintptr_t, std::size_t> blocks_; // begin -> bytes
+  std::map<std::uintptr_t, std::size_t> blocks_;  // begin -> bytes
+  std::map<std::uintptr_t, std::size_t> adopted_; // the same
   std::size_t used_ = 0;
 
   std::mutex streams_mutex_;

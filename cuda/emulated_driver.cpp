@@ -65,6 +65,14 @@ void release(hs_device* device, void* memory) {
   as_device(device).release(memory);
 }
 
+hs_status adopt(hs_device* device, void* memory, std::size_t bytes) {
+  return as_device(device).adopt(memory, bytes);
+}
+
+void disown(hs_device* device, void* memory) {
+  as_device(device).disown(memory);
+}
+
 hs_status allocate_pinned(hs_device* device, std::size_t bytes, void** memory) {
   *memory = nullptr;
   if (auto const status = as_device(device).begin("allocate_pinned", Kind::pin);
@@ -127,6 +135,8 @@ void set_device_calls(hs_driver& driver) {
   driver.reaches = reaches;
   driver.allocate = allocate;
   driver.release = release;
+  driver.adopt = adopt;
+  driver.disown = disown;
   driver.allocate_pinned = allocate_pinned;
   driver.release_pinned = release_pinned;
   driver.pin = pin;

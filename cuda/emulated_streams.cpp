@@ -100,6 +100,18 @@ hs_status event_record(hs_event* event, hs_stream* stream) {
   return status;
 }
 
+hs_status event_record_native(hs_event* event, void* stream) {
+  auto& recorded = as_event(event);
+  if (auto const status = recorded.device.begin("event_record_native", Kind::event);
+      status != hs_ok) {
+    return status;
+  }
+  auto record = as_stream(static_cast<hs_stream*>(stream)).record();
+  std::lock_guard const lock(recorded.mutex);
+  recorded.record = std::move(record);
+  return hs_ok;
+}
+
 hs_status event_query(hs_event* event) {
   auto const record = as_event(event).latest();
   return record == nullptr ? hs_ok : record->query();
@@ -264,6 +276,7 @@ void set_stream_calls(hs_driver& driver) {
   driver.event_create = event_create;
   driver.event_destroy = event_destroy;
   driver.event_record = event_record;
+  driver.event_record_native = event_record_native;
   driver.event_query = event_query;
   driver.event_synchronize = event_synchronize;
   driver.event_elapsed = event_elapsed;

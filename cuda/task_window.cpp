@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/detail/hints.hpp>
+
 #include "device_set.hpp"
 
 #include <algorithm>
@@ -227,6 +229,9 @@ hs_stream* TaskWindow::follow(WindowSlot const& slot) {
 void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   auto* const stream = follow(slot);
   slot.stream = stream;
+  if (slot.task->type_of().kind == TaskKind::follow) {
+    set_.follow(*slot.task, stream);
+  }
   {
     std::lock_guard const guard(set_.mutex_);
     slot.begin = device_.mark(stream);
@@ -248,6 +253,16 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   }
 }
 
+/// The stream goes on when the program's own, as a hint says, has got where it was marked.
+void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
+  std::lock_guard const guard(mutex_);
+  auto const& leader = streams_[Hinted::of(hint).stream];
+  auto const& driver = device(leader.node).driver;
+  if (driver.stream_wait(stream, leader.mark) != hs_ok) {
+    driver.event_synchronize(leader.mark); // rare, so it is waited for here
+  }
+}
+
 /// Pins the memory of a region, or of what it is a part of, so that copies need no buffer on their
 /// way. Without it they are slower, and that is all. The lock is held.
 void DeviceSet::pin_region(DataRecord& record) {
@@ -256,7 +271,8 @@ void DeviceSet::pin_region(DataRecord& record) {
     whole = whole->whole;
   }
   auto const& shape = whole->shape;
-  if (whole->elements() == 0 || pinned_.contains(whole->home.base)) {
+  if (whole->elements() == 0 || whole->buffer.get() != nullptr ||
+      pinned_.contains(whole->home.base)) {
     return;
   }
   // The region's own Replicas remember that it is pinned, until it is forgotten.

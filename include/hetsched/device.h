@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define HETSCHED_DEVICE_INTERFACE 1 /* changes with the layout of what follows */
+#define HETSCHED_DEVICE_INTERFACE 2 /* changes with the layout of what follows */
 
 typedef struct hs_device hs_device;
 typedef struct hs_stream hs_stream; /* operations in it run in the order they were given */
@@ -75,6 +75,10 @@ typedef struct hs_driver {
 
   hs_status (*allocate)(hs_device* device, size_t bytes, void** memory);
   void (*release)(hs_device* device, void* memory);
+  /* Memory on the device that the program has, and that will be used until `disown`; hs_failed if it
+   * is not on this device. The emulation takes any host memory. */
+  hs_status (*adopt)(hs_device* device, void* memory, size_t bytes);
+  void (*disown)(hs_device* device, void* memory);
   /* Host memory that copies need not pass through a buffer for. */
   hs_status (*allocate_pinned)(hs_device* device, size_t bytes, void** memory);
   void (*release_pinned)(hs_device* device, void* memory);
@@ -98,6 +102,9 @@ typedef struct hs_driver {
   hs_status (*event_create)(hs_device* device, hs_event** event);
   void (*event_destroy)(hs_event* event);
   hs_status (*event_record)(hs_event* event, hs_stream* stream);
+  /* The same in a stream of the program's own: a cudaStream_t; for the emulation an hs_stream of any
+   * of its devices. */
+  hs_status (*event_record_native)(hs_event* event, void* stream);
   /* hs_ok: reached; hs_not_ready; else why an operation before it failed. An event never recorded
    * counts as reached. */
   hs_status (*event_query)(hs_event* event);

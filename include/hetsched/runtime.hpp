@@ -106,6 +106,43 @@ public:
     return make_handle<TileView<T>>(first, {rows, cols, ld});
   }
 
+  /// Registers memory that the program has on a device (`cudaMalloc`; for emulated devices any host
+  /// memory) and that holds a value: `count` elements, or rows x cols densely packed. `sync()`,
+  /// `sync(handle)` and the end of the last handle bring the value back there, of a partitioned
+  /// region after the join; tasks elsewhere work on copies. Its place is not counted as memory for
+  /// data. What the program's own streams do to it is for `follow` to say. Throws Error: bad_call
+  /// (no such device), bad_data (null, not on that device, or an overlap).
+  template <class T>
+  [[nodiscard]] Handle<VectorView<T>> device_data(NodeId node, T* first, std::size_t count) {
+    return make_device_handle<VectorView<T>>(node, first, {count, 1, count == 0 ? 1 : count});
+  }
+
+  template <class T>
+  [[nodiscard]] Handle<TileView<T>>
+  device_data(NodeId node, T* first, std::size_t rows, std::size_t cols) {
+    return make_device_handle<TileView<T>>(node, first, {rows, cols, rows});
+  }
+
+  /// Later tasks on the datum, of `device_data`, wait for what a stream of the program's own on its
+  /// device holds now: a cudaStream_t, or for emulated devices an hs_stream of
+  /// hetsched_emulated_driver(). Returns at once. The other way round, what the program gives its
+  /// streams after `sync(handle)` comes after all tasks. Throws Error: bad_call (the datum's home
+  /// is no device), device_failed, and what a spawn that writes the datum throws.
+  template <class D>
+  void follow(Handle<D> const& handle, void* stream) {
+    check_usable("follow");
+    auto& record = record_of(handle);
+    auto const* const replicas = record.replicas.load(std::memory_order_acquire);
+    if (replicas == nullptr || replicas->home == host_node || record.read_only) {
+      throw Error(ErrorCode::bad_call,
+                  "follow",
+                  record.describe() + " is no device_data that may be written");
+    }
+    auto const node = replicas->home;
+    detail::spawn_hint(
+        *core_, detail::follow_type, record, {node, core_->devices()->mark_stream(node, stream)});
+  }
+
   /// Cuts a vector or tile into blocks; see Partition. Costs O(parts).
   template <class D>
   [[nodiscard]] Partition<D> partition(Handle<D> const& whole, Blocks blocks) {
@@ -234,7 +271,7 @@ public:
       }
       return;
     }
-    detail::spawn_hint(*core_, detail::prefetch_type, record_of(handle), node);
+    detail::spawn_hint(*core_, detail::prefetch_type, record_of(handle), {node});
   }
 
   /// Brings a copy to a device and keeps its place there until as many `unpin`s. What is pinned is
@@ -242,7 +279,7 @@ public:
   template <class D>
   void pin(Handle<D> const& handle, NodeId node) {
     if (is_device("pin", node)) {
-      detail::spawn_hint(*core_, detail::pin_type, record_of(handle), node);
+      detail::spawn_hint(*core_, detail::pin_type, record_of(handle), {node});
     }
   }
 
@@ -413,6 +450,28 @@ private:
   Handle<D> make_handle(T* first, detail::Shape shape) {
     check_usable("data");
     return Handle<D>(detail::register_region<D>(first, shape, core_->current_domain(), *registry_));
+  }
+
+  template <class D, class T>
+  Handle<D> make_device_handle(NodeId node, T* first, detail::Shape shape) {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "hetsched: device_data needs elements that are trivially copyable");
+    if (!is_device("device_data", node)) {
+      throw Error(ErrorCode::bad_call, "device_data", "node 0 is host memory: see data()");
+    }
+    auto const elements = shape.rows * shape.cols;
+    if (first == nullptr && elements != 0) {
+      throw Error(ErrorCode::bad_data, "device_data(nullptr)", "has no memory");
+    }
+    // Host memory for bodies on the host; the system backs it when it is first touched.
+    detail::HostBuffer buffer(elements * sizeof(T));
+    Handle<D> handle(detail::register_region<D>(
+        static_cast<T*>(buffer.get()), shape, core_->current_domain(), *registry_));
+    handle.record()->buffer = std::move(buffer);
+    if (elements != 0) {
+      core_->devices()->adopt(*handle.record(), node, const_cast<std::remove_const_t<T>*>(first));
+    }
+    return handle;
   }
 
   void await_unused(detail::DataRecord& record) {

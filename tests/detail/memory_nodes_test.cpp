@@ -26,7 +26,7 @@ constexpr hs::NodeId two{2};
 constexpr std::size_t kilo = 1024;
 
 class NoKeeper final : public hs::detail::ReplicaKeeper {
-  void take_home(std::span<Replicas* const>, bool) override {}
+  void take(std::span<Replicas* const>, hs::detail::Whither, bool) override {}
 
   void forget(Replicas*) noexcept override {}
 };

@@ -51,6 +51,9 @@ TEST_CASE("CudaDriver: does what every driver does") {
   SUBCASE("memory") {
     check_memory(cuda());
   }
+  SUBCASE("adoption") {
+    check_adoption(cuda());
+  }
   SUBCASE("pinning") {
     check_pinning(cuda());
   }

@@ -97,6 +97,27 @@ void check_memory(hs_driver const* driver) {
   driver->release(device.handle, memory);
 }
 
+void check_adoption(hs_driver const* driver) {
+  TestDevice device(driver);
+  TestDevice owner(driver); // stands for the program's own use of the device
+  TestStream stream(device);
+  TestStream own_stream(owner);
+  TestEvent event(device);
+  Array<double> memory(owner, own_stream, std::vector<double>(100, 3));
+  REQUIRE(driver->adopt(device.handle, memory.data, 100 * sizeof(double)) == hs_ok);
+  std::vector<double> read(100);
+  hs_copy const copy{
+      read.data(), 0, nullptr, memory.data, 0, device.handle, 100 * sizeof(double), 1};
+  auto* const native = driver->stream_native(own_stream.handle);
+  void* const its_own = native != nullptr ? native : own_stream.handle;
+  REQUIRE(driver->event_record_native(event.handle, its_own) == hs_ok);
+  REQUIRE(driver->stream_wait(stream.handle, event.handle) == hs_ok);
+  REQUIRE(driver->copy(stream.handle, &copy) == hs_ok);
+  REQUIRE(stream.synchronize() == hs_ok);
+  CHECK(read == std::vector<double>(100, 3));
+  driver->disown(device.handle, memory.data);
+}
+
 void check_pinning(hs_driver const* driver) {
   TestDevice const device(driver);
   std::vector<char> memory(64 << 10);

@@ -8,6 +8,7 @@ namespace devices_test {
 
 void check_description(hs_driver const* driver);
 void check_memory(hs_driver const* driver);
+void check_adoption(hs_driver const* driver);
 void check_pinning(hs_driver const* driver);
 void check_copies(hs_driver const* driver);
 void check_events(hs_driver const* driver);

@@ -32,6 +32,9 @@ TEST_CASE("EmulatedDriver: does what every driver does") {
   SUBCASE("memory") {
     check_memory(emulation());
   }
+  SUBCASE("adoption") {
+    check_adoption(emulation());
+  }
   SUBCASE("pinning") {
     check_pinning(emulation());
   }

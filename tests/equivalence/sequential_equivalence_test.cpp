@@ -386,8 +386,13 @@ bool same_as_sequential(Rt& rt, Program const& program, bool pins = false) {
         local = local || l == static_cast<int>(s);
       }
     }
-    if (!local) {
-      run.handles[s] = rt.data(memory.at(static_cast<int>(s)), slot.rows, slot.cols, slot.ld);
+    auto* const first = memory.at(static_cast<int>(s));
+    auto const node = s % (2 * rt.nodes().size()); // some of the data live on devices
+    if (!local && node != 0 && node < rt.nodes().size() && slot.ld == slot.rows) {
+      run.handles[s] =
+          rt.device_data(hs::NodeId{static_cast<std::int32_t>(node)}, first, slot.rows, slot.cols);
+    } else if (!local) {
+      run.handles[s] = rt.data(first, slot.rows, slot.cols, slot.ld);
     }
   }
   run_steps(rt, run, program.steps);

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -260,6 +261,28 @@ private:
   }
 };
 
+/// Host memory of the library's own; by default none.
+class HostBuffer {
+public:
+  HostBuffer() = default;
+
+  explicit HostBuffer(std::size_t bytes) : memory_(::operator new(bytes)) {}
+
+  HostBuffer(HostBuffer&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+
+  ~HostBuffer() { ::operator delete(memory_); }
+
+  [[nodiscard]] void* get() const noexcept { return memory_; }
+
+private:
+  void* memory_ = nullptr;
+};
+
 /// A region of memory known to a runtime. Its last handle waits for the tasks that use it; handles
 /// of a part count together as one of the whole. The record lives longer: until its parts are gone,
 /// too, and a part until it is joined.
@@ -275,6 +298,7 @@ struct DataRecord {
   ReplicaSlot replicas{nullptr};           // of the whole of it
   DataRecord* whole = nullptr;    // what this is a part of; a handle and a reference are held
   std::string name;               // empty: none given
+  HostBuffer buffer;              // its host memory, if the program has none for it
   DataRecord* previous = nullptr; // the registry's list of all records
   DataRecord* next = nullptr;
 

@@ -256,7 +256,7 @@ inline void release_handle(DataRecord* record) {
     }
   }
   try {
-    take_home(record->replicas, true);
+    take_data(record->replicas, Whither::home, true);
   } catch (Error const& lost) { // a destructor calls this: nobody to throw it to
     std::fprintf(stderr, "%s\n", lost.what());
   }

@@ -350,7 +350,7 @@ inline void merge_copies(TaskRecord& merge) {
     auto* const copy = copies;
     copies = copy->next;
     if (!merge.cancelled) {
-      take_home(copy->replicas, true);
+      take_data(copy->replicas, Whither::host, true);
       ops->combine(queue.base, shape, copy->elements());
     }
     PrivateCopy::destroy(copy);
@@ -385,7 +385,7 @@ void open_parts(Host& host, TaskRecord& holder) {
   // Below a task that only reads the whole, others may read it at the same time.
   bool const taken = !state.parts.empty() && !state.parts[0]->read_only;
   try {
-    take_home(replicas_of(*holder.accesses()[0].queue), taken);
+    take_data(replicas_of(*holder.accesses()[0].queue), Whither::parts, taken);
   } catch (Error const&) { // lost with its device: so are the parts
     poisoned = true;
   }
@@ -412,7 +412,7 @@ void open_parts(Host& host, TaskRecord& holder) {
   bool whole = true;
   if (elsewhere.size() != 0) [[unlikely]] {
     try {
-      (*elsewhere.begin())->keeper->take_home({elsewhere.begin(), elsewhere.end()}, true);
+      (*elsewhere.begin())->keeper->take({elsewhere.begin(), elsewhere.end()}, Whither::host, true);
     } catch (Error const&) {
       whole = false;
     }
@@ -428,6 +428,7 @@ template <class Host>
 void close_parts(Host& host, TaskRecord& join) {
   auto& holder = *static_cast<TaskRecord*>(static_cast<void*>(join.accesses()[0].buffer));
   holder.failed = !take_parts_home(join);
+  take_data(replicas_of(*holder.accesses()[0].queue), Whither::whole, false);
   for (auto& access : std::span(join.accesses(), join.access_count)) {
     std::lock_guard const guard(access.queue->lock);
     holder.failed = holder.failed || access.queue->poisoned();
@@ -468,6 +469,7 @@ template <class Host>
     return;
   case TaskKind::prefetch:
   case TaskKind::pin:
+  case TaskKind::follow:
     host.give_to_device(task);
     return;
   }

@@ -11,6 +11,7 @@
 #include <hetsched/platform.hpp>
 #include <hetsched/stats.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <span>
 #include <string_view>
@@ -96,6 +97,14 @@ public:
   };
 
   [[nodiscard]] virtual Shortage shortage(std::span<DataRecord* const> data) const noexcept = 0;
+
+  /// Memory that the program has on a device becomes the home of a datum just registered, whose
+  /// value it holds. Throws Error(bad_data).
+  virtual void adopt(DataRecord& record, NodeId at, void* memory) = 0;
+
+  /// Marks what one of the program's streams on a device holds now; the stream's number. Throws
+  /// Error(device_failed).
+  [[nodiscard]] virtual std::uint32_t mark_stream(NodeId at, void* native) = 0;
 
   /// Brings the datum of a hint to a device if there is room; it may leave at any time.
   virtual void prefetch(TaskRecord& hint, NodeId at) = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Hints about where data should be: tasks that only read, and that a device's worker sees to.
+// Hints about where data should be, and what the program's own streams do to them: tasks that a
+// device's worker sees to.
 
 #include <hetsched/detail/dataflow.hpp>
 #include <hetsched/detail/nesting.hpp>
@@ -15,23 +16,37 @@ inline constexpr TaskType prefetch_type =
 inline constexpr TaskType pin_type =
     laid_out({"hetsched pin", TaskKind::pin, {}, {}, nullptr, nullptr, nullptr}, false);
 
-/// The node that a hint is about.
-[[nodiscard]] inline NodeId hinted_node(TaskRecord& hint) noexcept {
-  return {static_cast<std::int32_t>(reinterpret_cast<std::intptr_t>(hint.accesses()[0].buffer))};
-}
+inline constexpr TaskType follow_type =
+    laid_out({"hetsched follow", TaskKind::follow, {}, {}, nullptr, nullptr, nullptr}, false);
 
-/// Spawns a hint: it reads the datum, in program order.
+/// What a hint is about: a node, and for `follow` one of the program's streams there. In the place
+/// of a private copy's address.
+struct Hinted {
+  NodeId node;
+  std::uint32_t stream = 0;
+
+  [[nodiscard]] static Hinted of(TaskRecord& hint) noexcept {
+    auto const carried = reinterpret_cast<std::uintptr_t>(hint.accesses()[0].buffer);
+    return {{static_cast<std::int32_t>(carried & 0xff)}, static_cast<std::uint32_t>(carried >> 8U)};
+  }
+
+  [[nodiscard]] void* carried() const noexcept {
+    auto const bits = static_cast<std::uintptr_t>(node.value) | (std::uintptr_t{stream} << 8U);
+    return reinterpret_cast<void*>(bits);
+  }
+};
+
+/// Spawns a hint: in program order it reads the datum, or, to follow a stream, writes it.
 template <class Core>
-void spawn_hint(Core& core, TaskType const& type, DataRecord& record, NodeId node) {
+void spawn_hint(Core& core, TaskType const& type, DataRecord& record, Hinted about) {
+  auto const mode = type.kind == TaskKind::follow ? AccessMode::read_write : AccessMode::read;
   typename Core::Spawner spawner(core);
   auto& host = spawner.host();
-  auto& queue =
-      find_queue(record, AccessMode::read, nullptr, core.current_task(), core.current_domain());
+  auto& queue = find_queue(record, mode, nullptr, core.current_task(), core.current_domain());
   auto& hint = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
   host.start_record(hint, type, host.spawner());
   hint.access_count = 1;
-  auto* const carried = reinterpret_cast<void*>(static_cast<std::intptr_t>(node.value));
-  new (hint.accesses()) Access{&queue, nullptr, carried, AccessMode::read, false, 0};
+  new (hint.accesses()) Access{&queue, nullptr, about.carried(), mode, false, 0};
   host.count_hint(hint);
   try {
     register_accesses(host, hint);

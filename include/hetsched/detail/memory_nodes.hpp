@@ -65,6 +65,17 @@ public:
     all_ = &datum;
   }
 
+  /// The program's own memory in a device, at `offset` from the device's, holds the datum's value
+  /// and is its place there for good.
+  void adopt(Replicas& datum, NodeId at, std::size_t offset) {
+    auto& node = this->node(at);
+    auto const block = node.new_block(offset, datum, true);
+    datum.at(at).block = block;
+    datum.home = at;
+    node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
+    program_takes(datum, at);
+  }
+
   /// The first of all data known here; Replicas::next leads on.
   [[nodiscard]] Replicas* first() const noexcept { return all_; }
 
@@ -306,24 +317,24 @@ public:
     }
   }
 
-  // ---- host memory ----
+  // ---- memory of the program's: the host's, or what it has on a device ----
 
-  /// The host is about to read the datum, which is requested.
-  void host_reads(Replicas const& datum) noexcept {
+  /// The program is about to read the datum at a node, for which it is requested.
+  void program_reads(Replicas const& datum, NodeId at) noexcept {
     if (observer_ != nullptr) {
-      observer_->admit(datum, host_node, true, false);
+      observer_->admit(datum, at, true, false);
     }
   }
 
-  /// The host is about to write the datum: no other copy stays valid. No copy is moving and no task
-  /// on a device uses it.
-  void host_takes(Replicas& datum) {
+  /// The program is about to write the datum at a node: no other copy stays valid. No copy is
+  /// moving and no task on a device uses it.
+  void program_takes(Replicas& datum, NodeId at) {
     if (observer_ != nullptr) {
-      observer_->begin(datum, host_node, false, true);
-      observer_->end(datum, host_node, true, true);
+      observer_->begin(datum, at, false, true);
+      observer_->end(datum, at, true, true);
     }
     datum.lost = false;
-    only_valid_at(datum, host_node);
+    only_valid_at(datum, at);
   }
 
   /// The datum leaves the node if nobody uses it there and another copy is valid.

@@ -20,6 +20,7 @@ public:
     std::size_t offset = 0;
     Replicas* owner = nullptr;
     int pins = 0;
+    bool outside = false; // of the arena: the program's own memory
   };
 
   NodeMemory(CacheKind const& kind, std::size_t capacity)
@@ -35,7 +36,7 @@ public:
   [[nodiscard]] bool wants_next_use() const noexcept { return cache_kind_.wants_next_use; }
 
   /// A block at `offset` for the datum, pinned once. The policy is told by `insert`.
-  BlockId new_block(std::size_t offset, Replicas& datum) {
+  BlockId new_block(std::size_t offset, Replicas& datum, bool outside = false) {
     BlockId id;
     if (unused_ids_.empty()) {
       id.value = static_cast<std::uint32_t>(blocks_.size());
@@ -44,7 +45,7 @@ public:
       id = unused_ids_.back();
       unused_ids_.pop_back();
     }
-    blocks_[id.value] = {offset, &datum, 1};
+    blocks_[id.value] = {offset, &datum, 1, outside};
     return id;
   }
 
@@ -85,7 +86,9 @@ public:
   /// A block goes that the policy was not told of.
   void free(BlockId id) {
     auto& block = blocks_[id.value];
-    arena.release(block.offset, block.owner->bytes());
+    if (!block.outside) {
+      arena.release(block.offset, block.owner->bytes());
+    }
     block.owner = nullptr;
     unused_ids_.push_back(id);
   }

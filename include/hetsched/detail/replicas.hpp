@@ -17,13 +17,22 @@ class MemoryNodes;
 struct Copy;
 struct Replicas;
 
+/// Where a datum is to be brought.
+enum class Whither : std::uint8_t {
+  host,
+  home,  // where the program has it: on a device, if it was registered there
+  parts, // to the host, where its parts hold the value from now on
+  whole  // there, where they are one again
+};
+
 /// Who moves data: the engine's devices. For code below the engines that must have a datum in host
 /// memory, or wants it forgotten.
 class ReplicaKeeper {
 public:
-  /// Waits until host memory holds the data. `taken`: the host may write them now, so that no other
-  /// copy stays. Throws Error(device_failed) if the only copy of one is lost.
-  virtual void take_home(std::span<Replicas* const> data, bool taken) = 0;
+  /// Waits until host memory holds the data, or, if they are to come home, the program's own memory
+  /// for them. `taken`: it may be written now, so that no other copy stays. Throws
+  /// Error(device_failed) if the only copy of one is lost.
+  virtual void take(std::span<Replicas* const> data, Whither whither, bool taken) = 0;
 
   /// The data go away; what they hold is not needed any more.
   virtual void forget(Replicas* data) noexcept = 0;
@@ -56,6 +65,7 @@ struct Replicas {
   std::size_t columns = 0;
   std::size_t pitch = 0;
   void const* identity = nullptr;
+  NodeId home = host_node;  // where the program has its memory
   std::uint64_t number = 0; // from 1 on, in the order in which devices first needed them
   // Guarded by the lock.
   std::int64_t reuse = 0;
@@ -64,6 +74,7 @@ struct Replicas {
   int writers = 0;           // tasks, all on one device, that have begun and will write it
   int failed_copies = 0;     // since one was done
   bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
+  bool in_parts = false;  // its parts hold the value
   bool lost = false;      // the device with the only copy failed
   int holders = 0;        // threads that wait for it with the lock released
   bool forgotten = false; // the last of them deletes it
@@ -103,10 +114,10 @@ struct Replicas {
 /// holds the datum in a mode that another excludes sees what that one left, as with its contents.
 using ReplicaSlot = std::atomic<Replicas*>;
 
-/// Waits until host memory holds the datum and, if `taken`, nothing else does.
-inline void take_home(ReplicaSlot& slot, bool taken) {
+/// As ReplicaKeeper::take, of one datum.
+inline void take_data(ReplicaSlot& slot, Whither whither, bool taken) {
   if (auto* const replicas = slot.load(std::memory_order_acquire)) [[unlikely]] {
-    replicas->keeper->take_home(std::span(&replicas, 1), taken);
+    replicas->keeper->take(std::span(&replicas, 1), whither, taken);
   }
 }
 

@@ -39,7 +39,8 @@ enum class TaskKind : std::uint8_t {
   partition, // opens the parts of a region when it is granted the region
   join,      // gives the region back when it is granted all parts
   prefetch,  // brings a datum to a device; goes to the device's worker, past the scheduler
-  pin        // the same, and keeps it there
+  pin,       // the same, and keeps it there
+  follow     // waits on a device for a stream of the program's own
 };
 
 /// Compile-time table of a task type: what a class with virtual functions would be elsewhere.

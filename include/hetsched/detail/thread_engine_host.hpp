@@ -227,7 +227,7 @@ public:
   }
 
   void give_to_device(TaskRecord& hint) {
-    auto& worker = core_.driver_of(hinted_node(hint));
+    auto& worker = core_.driver_of(Hinted::of(hint).node);
     hint.state.store(TaskState::ready, std::memory_order_relaxed);
     {
       std::lock_guard const guard(worker.inbox_lock);

@@ -272,7 +272,9 @@ std::exception_ptr ThreadCore<S, C, P>::await_data(AccessQueue& queue, TaskRecor
        }));
   std::exception_ptr error;
   try {
-    take_home(replicas_of(queue), may_write(queue, current_task()));
+    // What a task declared is its body's to use.
+    auto const whither = &queue == &queue.data->home ? Whither::home : Whither::host;
+    take_data(replicas_of(queue), whither, may_write(queue, current_task()));
   } catch (...) { // lost with its device
     error = std::current_exception();
   }
