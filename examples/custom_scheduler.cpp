@@ -11,12 +11,15 @@
 //   second
 //   first
 //   fourth
+//   six tasks on one core and one GPU: 22 ms
 
 #include <hetsched/hetsched.hpp>
+#include <hetsched/simulated_runtime.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 namespace hs = hetsched;
@@ -44,6 +47,32 @@ struct NewestFirst {
   }
 };
 
+struct Step : hs::Task<0>::Signature<> {
+  static constexpr std::string_view name = "step";
+};
+
+template <>
+struct hetsched::TaskBodyCPU<Step> {
+  void operator()() const {}
+};
+
+/// The same struct schedules a machine that is not there, in virtual time: a step takes 11 ms on
+/// its core and 4 ms on its GPU. docs/simulation.md has machines from files.
+void simulate() {
+  hs::Platform machine;
+  machine.classes = {{"cpu", hs::ArchHost, 1, ""}, {"cuda", hs::ArchCUDA, 1, ""}};
+  auto& kernel = machine.kernels.emplace_back();
+  kernel.name = "step";
+  kernel.times = {{{hs::Duration{11'000'000}, {}, {}}}, {{hs::Duration{4'000'000}, {}, {}}}};
+  kernel.algorithms = {"example"};
+  hs::SimulatedRuntime<NewestFirst> rt({.platform = machine, .algorithm = "example"});
+  for (int k = 0; k < 6; ++k) {
+    rt.spawn<Step>()();
+  }
+  rt.sync();
+  std::printf("six tasks on one core and one GPU: %.0f ms\n", rt.stats().elapsed.seconds() * 1e3);
+}
+
 int main() {
   hs::Runtime<NewestFirst> rt({.cpus = 1});
   int x = 0;
@@ -59,4 +88,6 @@ int main() {
   rt.spawn()([] { std::puts("third"); });
   rt.spawn()([](int const&) { std::puts("fourth"); }, hs::read(hx));
   rt.sync();
+
+  simulate();
 }

@@ -333,6 +333,72 @@ def test_gpu_linalg(program):
     refuses(program, "--case", "--case", "sort")
 
 
+SIMULATE_KEYS = {
+    "platform", "dag", "tiles", "precision", "tile", "library", "cpus", "gpus", "serve", "comm",
+    "noise", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
+    "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
+    "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "sched_ns_per_task",
+    "tasks_per_s",
+}  # fmt: skip
+
+
+def test_simulate(program):
+    platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
+    haswell = ["--platform", str(platforms / "haswell_k40.json")]
+    rows = json_lines(program, *haswell)
+    check(len(rows) == 7 * len(SCHEDULERS), str(rows))
+    for row in rows:
+        check(set(row) == SIMULATE_KEYS, f"simulate: keys {sorted(set(row) ^ SIMULATE_KEYS)}")
+        bound = max(row["area_bound_s"], row["critical_path_s"])
+        check(row["makespan_s"] >= bound * (1 - 1e-9), f"simulate: below a bound: {row}")
+        check(abs(row["ratio"] - row["makespan_s"] / bound) < 1e-9 * row["ratio"], str(row))
+        n = row["tiles"] * 960
+        check(abs(row["gflops"] * row["makespan_s"] * 1e9 / (n**3 / 3) - 1) < 1e-9, str(row))
+        for idle, workers in [("idle_cpu_s", 20), ("idle_gpu_s", 4)]:
+            check(0 <= row[idle] <= workers * row["makespan_s"] * (1 + 1e-9), f"simulate: {row}")
+        check(row["sched_ns_per_task"] > 0, f"simulate: {row}")
+    # One core does one task after the other.
+    (row,) = json_lines(program, *haswell, "--tiles", "4", "--cpus", "1", "--gpus", "0",
+                        "--scheduler", "eager")  # fmt: skip
+    alone = 4 * 0.010616 + 6 * (0.025704 + 0.028069) + 4 * 0.048532
+    check(abs(row["makespan_s"] - alone) < 1e-9 and row["idle_cpu_s"] == 0, f"simulate: {row}")
+    on_gpu = 4 * 0.0061721 + 6 * (0.0029477 + 0.0010411) + 4 * 0.0016851
+    check(abs(row["accel_cpu"] - alone / on_gpu) < 1e-9, f"simulate: {row}")
+    check(row["accel_gpu"] is None, f"simulate: {row}")
+    rows = json_lines(program, *haswell, "--tiles", "8", "--dag", "qr", "--scheduler", "priority",
+                      "--rank", "min", "--serve", "cpu")  # fmt: skip
+    check([(row["serve"], row["rank"]) for row in rows] == [("cpu", "min")], str(rows))
+    check(rows[0]["ratio"] >= 1, str(rows))
+    same = ["--deterministic", "--tiles", "8,12", "--noise", "0.3", "--repeat", "3", "--seed", "5"]
+    rows = json_lines(program, *haswell, *same)
+    check(rows == json_lines(program, *haswell, *same), "simulate: not deterministic")
+    check(rows[0]["sched_ns_per_task"] is None, str(rows[0]))
+    makespans = {row["makespan_s"] for row in rows if (row["scheduler"], row["tiles"]) == ("eager", 8)}
+    check(len(makespans) == 3, f"simulate: three seeds gave {makespans}")
+    (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "ws", "--speed")
+    check(row["tasks_per_s"] > 0 and row["sched_ns_per_task"] is None, f"simulate: {row}")
+    with tempfile.TemporaryDirectory() as folder:
+        graph = Path(folder) / "graph.json"
+        graph.write_text(
+            '{"format": "graph-1", "data": [8], "tasks": ['
+            '{"type": "potrf", "accesses": [[0, "RW"]]},'
+            '{"type": "gemm", "accesses": [[0, "R"]]}, {"type": "gemm", "accesses": [[0, "R"]]}]}'
+        )
+        (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
+        check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
+        check(row["tiles"] is None and row["gflops"] is None, f"simulate: {row}")
+    for bad, named in [
+        (["--scheduler", "best"], "--scheduler"),
+        (["--tiles", "0"], "--tiles"),
+        (["--noise", "1"], "--noise"),
+        (["--serve", "all"], "--serve"),
+        (["--gpus", "9"], "--gpus"),
+        (["--tile", "320"], "haswell_k40.json"),
+        (["--dag", "/nowhere"], "/nowhere"),
+    ]:
+        refuses(program, named, *haswell, *bad)
+
+
 def test_bounds(program):
     platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
@@ -393,6 +459,7 @@ def main():
     tests = {
         "axpy": test_axpy,
         "bounds": test_bounds,
+        "simulate": test_simulate,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,

@@ -30,6 +30,7 @@ class Priority;
 } // namespace policies
 
 struct ThreadEngine;
+struct VirtualEngine;
 
 /// See runtime.hpp.
 template <class Scheduler = policies::WorkStealing<>,

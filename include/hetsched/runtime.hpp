@@ -24,6 +24,13 @@ namespace hetsched {
 
 /// The engine of real threads.
 struct ThreadEngine {
+  using Config = hetsched::Config;
+  static constexpr bool computes = true; // bodies run
+
+  [[nodiscard]] static Config resolve(Config const& config) {
+    return detail::resolve_config(config);
+  }
+
   template <class Scheduler, class Cache, class PerfModel>
   using Core = typename detail::ThreadCore<Scheduler, Cache, PerfModel>;
 };
@@ -40,6 +47,8 @@ struct ThreadEngine {
 template <class Scheduler, class Cache, class PerfModel, class Engine>
 class Runtime {
 public:
+  using Config = typename Engine::Config;
+
   /// Throws Error(bad_config).
   explicit Runtime(Config const& config = {}) : Runtime(Made{}, config) {}
 
@@ -231,6 +240,11 @@ public:
   template <class D>
   void sync(Handle<D> const& handle) {
     check_usable("sync");
+    if constexpr (!Engine::computes) {
+      throw Error(ErrorCode::bad_call,
+                  "sync(handle)",
+                  "a simulated runtime computes no values to look at: simulate a recorded graph");
+    }
     auto& record = record_of(handle);
     auto& queue = detail::find_queue(
         record, AccessMode::read, nullptr, core_->current_task(), core_->current_domain());
@@ -350,6 +364,23 @@ public:
     sync();
   }
 
+  /// The same for a graph from anywhere, in a simulated runtime. What its nodes are allowed to run
+  /// on is not looked at: a class of worker runs what the platform has a time for.
+  template <class Graph>
+    requires(!Engine::computes && std::is_same_v<Graph, TaskGraph>)
+  void run(Graph const& graph) {
+    sync();
+    typename Engine::Replay replay(graph, core_->current_domain(), *registry_);
+    core_->prepare(graph);
+    try {
+      replay.spawn_all(*core_);
+    } catch (...) {
+      core_->drain();
+      throw;
+    }
+    sync();
+  }
+
   // ---- looking at it ----
 
   [[nodiscard]] Stats stats() const { return core_->stats(); }
@@ -394,7 +425,7 @@ private:
 
   template <class... Knobs>
   Runtime(Made, Config const& config, Knobs const&... knobs)
-      : core_(new Core(detail::resolve_config(config), this, knobs...)),
+      : core_(new Core(Engine::resolve(config), this, knobs...)),
         registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
           static_cast<Runtime*>(rt)->await_unused(record);
         })) {}

@@ -66,6 +66,7 @@ struct Stats {
   std::uint64_t early = 0;     // tasks given to a device before their predecessors there had ended
   Duration elapsed;            // wall (or virtual) time covered
   Duration idle;               // sum over workers
+  Duration deciding;           // real time in the scheduler's hooks, if Simulation::time_decisions
   std::vector<WorkerStats> workers;
   std::vector<TypeStats> types; // filled when Config::timing is on
   std::vector<DeviceStats> devices;

@@ -224,6 +224,18 @@ template <class Rt, class T>
   return nullptr;
 }
 
+/// Whether T's CPU body is given the runtime, with which it may spawn.
+template <class Rt, class T>
+[[nodiscard]] constexpr bool body_takes_runtime() {
+  if constexpr (has_cpu_body<T>) {
+    using Call = typename decltype(find_call<Rt, T, TaskBodyCPU<T>>())::type;
+    if constexpr (!std::is_void_v<Call>) {
+      return Call::takes_runtime;
+    }
+  }
+  return false;
+}
+
 /// The launch function of T's GPU body, or null.
 template <class T>
 [[nodiscard]] constexpr auto gpu_launcher() -> void (*)(void*, TaskRecord&) {
@@ -277,6 +289,7 @@ inline constexpr TaskType task_table =
               gpu_launcher<T>(),
               SignatureOf<T>::stores_values ? sizeof(typename SignatureOf<T>::Values) : 0,
               SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1},
-             !std::is_trivially_destructible_v<typename SignatureOf<T>::Values>);
+             !std::is_trivially_destructible_v<typename SignatureOf<T>::Values>,
+             body_takes_runtime<Rt, T>());
 
 } // namespace hetsched::detail

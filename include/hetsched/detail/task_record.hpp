@@ -60,6 +60,7 @@ struct TaskType {
   std::uint8_t size_class = 0;  // of that
   bool commutes = false;        // some parameter is Commute
   bool reduces = false;         // some parameter is CW
+  bool takes_runtime = false;   // the body on a host core may spawn
   bool leaves_none = false;     // no data to release, no values to destroy
   std::uint8_t counted = 1;     // in Stats::executed
 };
@@ -147,6 +148,29 @@ struct TaskRecord {
   std::atomic<Binding> binding{Binding::none};
   std::int32_t reuse = no_reuse; // index for caches
   char const* label = nullptr;   // inside this block; label_bytes long
+
+  /// Begins a fresh record; `its_archs`: classes of workers that may run the task.
+  [[gnu::always_inline]] void start(TaskType const& its_type,
+                                    ArchMask its_archs,
+                                    TaskRecord* its_parent,
+                                    Attributes const& attributes) noexcept {
+    type.store(&its_type, std::memory_order_relaxed);
+    parent.store(its_parent, std::memory_order_release); // see `descends`
+    depth.store(its_parent == nullptr ? 0 : its_parent->depth.load(std::memory_order_relaxed) + 1,
+                std::memory_order_relaxed);
+    archs.store(its_archs.bits, std::memory_order_relaxed);
+    state.store(TaskState::pending, std::memory_order_relaxed);
+    domain.store(nullptr, std::memory_order_relaxed);
+    pending.store(1, std::memory_order_relaxed);
+    group = attributes.group;
+    access_count = 0;
+    label_bytes = 0;
+    priority = attributes.priority;
+    graph_node = attributes.graph_node;
+    reuse = attributes.reuse;
+    failed = false;
+    cancelled = false;
+  }
 
   [[nodiscard]] Access* accesses() noexcept { return reinterpret_cast<Access*>(this + 1); }
 
@@ -237,7 +261,9 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
 
 /// Completes the table of a task type: where things are in its tasks' blocks. `destroys`: whether
 /// it has a `destroy_values`; a comparison is no constant in g++ 12 with -fsanitize=undefined.
-[[nodiscard]] constexpr TaskType laid_out(TaskType type, bool destroys) noexcept {
+[[nodiscard]] constexpr TaskType
+laid_out(TaskType type, bool destroys, bool takes_runtime = false) noexcept {
+  type.takes_runtime = takes_runtime;
   type.values_at = values_offset(type.parameters.size(), type.value_align);
   type.record_bytes = type.values_at + type.value_bytes;
   type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));
@@ -249,6 +275,10 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
   }
   return type;
 }
+
+/// Of what a thread waits with for a datum.
+inline constexpr TaskType wait_type{
+    "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr};
 
 /// Whether a task was spawned, directly or through others, from the body of `ancestor`. Safe on
 /// stale records (the walk is bounded), the answer then meaningless. acquire pairs with the release

@@ -292,6 +292,7 @@ struct BodyCall {
     }
   }
 
+  static constexpr bool takes_runtime = WithRuntime;
   static constexpr bool fits = invocable(std::make_index_sequence<S::count>{});
 
   template <std::size_t I>

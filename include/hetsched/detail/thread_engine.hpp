@@ -9,9 +9,9 @@
 #include <hetsched/detail/cache_kind.hpp>
 #include <hetsched/detail/dataflow.hpp>
 #include <hetsched/detail/devices.hpp>
+#include <hetsched/detail/engine_context.hpp>
 #include <hetsched/detail/failures.hpp>
 #include <hetsched/detail/parking.hpp>
-#include <hetsched/detail/thread_context.hpp>
 #include <hetsched/detail/thread_worker.hpp>
 #include <hetsched/detail/topology.hpp>
 #include <hetsched/stats.hpp>
@@ -19,7 +19,9 @@
 #include <array>
 #include <bit>
 #include <ctime>
+#include <limits>
 #include <mutex>
+#include <optional>
 
 namespace hetsched::detail {
 
@@ -44,7 +46,7 @@ enum class Seat : std::uint8_t { free, spawning, taken, wanted };
 template <class Scheduler, class Cache, class PerfModel>
 class ThreadCore {
 public:
-  using Context = ThreadContext<ThreadCore>;
+  using Context = EngineContext<ThreadCore>;
 
   /// `runtime` is what task bodies get as their runtime; `knobs` the scheduler's Config, or
   /// nothing.
@@ -132,7 +134,18 @@ public:
     return outside_random_.next();
   }
 
-  [[nodiscard]] PerfModel const& model() const noexcept { return model_; }
+  [[nodiscard]] std::optional<Prediction> predicted(TaskRecord const& task,
+                                                    WorkerInfo const& worker) const {
+    return model_.predict(view_of(task), worker.arch);
+  }
+
+  [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {
+    return model_.transfer(bytes, from, to);
+  }
+
+  [[nodiscard]] std::size_t free_bytes(NodeId node) const {
+    return node == host_node ? std::numeric_limits<std::size_t>::max() : devices_->unused(node);
+  }
 
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
     auto const* const task = workers_[worker.index()].running.load(std::memory_order_acquire);

@@ -63,22 +63,7 @@ public:
                                                   TaskType const& type,
                                                   TaskRecord* parent,
                                                   Attributes const& attributes = {}) noexcept {
-    task.type.store(&type, std::memory_order_relaxed);
-    task.parent.store(parent, std::memory_order_release); // see `descends`
-    task.depth.store(parent == nullptr ? 0 : parent->depth.load(std::memory_order_relaxed) + 1,
-                     std::memory_order_relaxed);
-    task.archs.store((type.archs & attributes.archs).bits, std::memory_order_relaxed);
-    task.state.store(TaskState::pending, std::memory_order_relaxed);
-    task.domain.store(nullptr, std::memory_order_relaxed);
-    task.pending.store(1, std::memory_order_relaxed);
-    task.group = attributes.group;
-    task.access_count = 0;
-    task.label_bytes = 0;
-    task.priority = attributes.priority;
-    task.graph_node = attributes.graph_node;
-    task.reuse = attributes.reuse;
-    task.failed = false;
-    task.cancelled = false;
+    task.start(type, type.archs & attributes.archs, parent, attributes);
   }
 
   [[gnu::always_inline]] void recycle(TaskRecord& task) {

@@ -249,9 +249,6 @@ void ThreadCore<S, C, P>::await_group(GroupState& group) {
 
 template <class S, class C, class P>
 std::exception_ptr ThreadCore<S, C, P>::await_data(AccessQueue& queue, TaskRecord* scope) {
-  static constexpr TaskType wait_type{
-      "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr};
-
   struct {
     TaskRecord task;
     Access access;

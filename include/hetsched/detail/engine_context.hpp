@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What policies see of the thread engine.
+// What policies see of an engine.
 
 #include <hetsched/concepts/context.hpp>
 #include <hetsched/detail/data_record.hpp>
 #include <hetsched/detail/task_record.hpp>
 
 #include <bit>
-#include <limits>
 #include <optional>
 #include <span>
 
@@ -41,11 +40,12 @@ namespace hetsched::detail {
   return view;
 }
 
-/// Made for one hook call; `now` is read once, when first asked for.
+/// Made for one hook call; `now` is read once, when first asked for. The core, an engine's, offers
+/// clock, workers, nodes, can_run, random, predicted, transfer, running, busy_until, free_bytes.
 template <class Core>
-class ThreadContext {
+class EngineContext {
 public:
-  explicit ThreadContext(Core const& core) noexcept : core_(&core) {}
+  explicit EngineContext(Core const& core) noexcept : core_(&core) {}
 
   [[nodiscard]] Instant now() const {
     if (now_.ns < 0) {
@@ -69,7 +69,7 @@ public:
   [[nodiscard]] TaskView task(TaskId task) const { return view_of(*TaskRecord::from(task)); }
 
   [[nodiscard]] std::optional<Prediction> predicted(TaskId task, WorkerId worker) const {
-    return core_->model().predict(this->task(task), workers()[worker.index()].arch);
+    return core_->predicted(*TaskRecord::from(task), workers()[worker.index()]);
   }
 
   /// The sum over what the task reads and the worker's node lacks, from host memory if that has it.
@@ -80,7 +80,7 @@ public:
       auto const valid = nodes_of(access);
       if (reads(access.mode) && (valid >> static_cast<unsigned>(to.value) & 1U) == 0) {
         NodeId const from{std::countr_zero(valid)};
-        sum += core_->model().transfer(access.queue->data->bytes(), from, to);
+        sum += core_->transfer(access.queue->data->bytes(), from, to);
       }
     });
     return sum;
@@ -103,10 +103,7 @@ public:
     return bytes;
   }
 
-  [[nodiscard]] std::size_t free_bytes(NodeId node) const {
-    return node == host_node ? std::numeric_limits<std::size_t>::max()
-                             : core_->devices()->unused(node);
-  }
+  [[nodiscard]] std::size_t free_bytes(NodeId node) const { return core_->free_bytes(node); }
 
 private:
   /// Each datum once.

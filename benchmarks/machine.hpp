@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What programs about described machines share: the machine and the graph, from the command line.
+
+#include <hetsched/graph_json.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/linalg/cholesky.hpp>
+#include <hetsched/linalg/qr.hpp>
+#include <hetsched/platform_json.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace benchmarks {
+
+namespace hs = hetsched;
+
+/// The options; `add_to` names them. Everything throws Error(bad_input).
+struct Machine {
+  std::string file;
+  std::string dag = "cholesky";
+  std::string algorithm;
+  std::vector<std::size_t> tiles{4, 8, 12, 16, 20, 24, 32};
+  std::string precision = "double";
+  std::size_t tile = 960;
+  std::string library;
+  int cpus = -1;
+  int gpus = -1;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--platform", file, "file that describes the machine")->required();
+    app.add_option("--dag", dag, "cholesky (default), qr, or a file that has the graph");
+    app.add_option(
+        "--algorithm", algorithm, "whose kernels a file's tasks are, by type (cholesky)");
+    app.add_option("--tiles", tiles, "tiles in a row of the matrix, such as 8,16,32")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 200));
+    app.add_option("--precision", precision, "single or double (default)")
+        ->check(CLI::IsMember({"single", "double"}));
+    app.add_option("--tile", tile, "size of the tiles (default 960)")
+        ->check(CLI::Range(1, 1'000'000));
+    app.add_option("--library", library, "whose kernels; by default the first with all");
+    app.add_option("--cpus", cpus, "workers on cores; by default the file's")
+        ->check(CLI::Range(0, 100'000));
+    app.add_option("--gpus", gpus, "by default the file's; each takes a core")
+        ->check(CLI::Range(0, 62));
+  }
+
+  [[nodiscard]] bool own_graph() const { return dag == "cholesky" || dag == "qr"; }
+
+  [[nodiscard]] std::string kernels_of() const {
+    return !algorithm.empty() ? algorithm : own_graph() ? dag : "cholesky";
+  }
+
+  [[nodiscard]] hs::Precision arithmetic() const {
+    return precision == "single" ? hs::Precision::single_precision
+                                 : hs::Precision::double_precision;
+  }
+
+  /// With as many workers as are asked for.
+  [[nodiscard]] hs::Platform read() const {
+    auto platform = hs::read_platform(file);
+    auto& its_cpus = platform.classes[0].workers;
+    auto& its_gpus = platform.classes[1].workers;
+    auto const refuse = [&](char const* option, int value, std::string const& why) {
+      throw hs::Error(hs::ErrorCode::bad_input, option, std::to_string(value) + " " + why);
+    };
+    if (gpus > its_gpus) {
+      refuse("--gpus", gpus, "are more than the " + std::to_string(its_gpus) + " of the machine");
+    }
+    if (gpus >= 0) { // each GPU takes a core for itself (Lima et al. 2015, sec. 5)
+      its_gpus = gpus;
+      its_cpus = std::max(its_cpus, platform.cores - its_gpus);
+    }
+    auto const most = platform.cores - its_gpus;
+    if (cpus > most) {
+      refuse(
+          "--cpus", cpus, "are more than the " + std::to_string(most) + " cores beside the GPUs");
+    }
+    its_cpus = cpus >= 0 ? cpus : its_cpus;
+    if (its_cpus + its_gpus == 0) {
+      refuse("--cpus", 0, "and no GPU: there is no worker");
+    }
+    if (dag == "qr") { // looks for NaN in a tile: next to nothing
+      auto& check = platform.kernels.emplace_back(platform.kernels.front());
+      check.name = "qr_check";
+      check.precision = arithmetic();
+      check.tile = tile;
+      check.algorithms = {kernels_of()};
+      check.measured = false;
+      check.times.assign(platform.classes.size(), hs::Platform::KernelTime{{1}, {}, {}});
+      check.on_groups.clear();
+      add_for_all_libraries(platform);
+    }
+    return platform;
+  }
+
+  /// The library asked for, or the first that has all of the graph's kernels.
+  [[nodiscard]] std::string library_of(hs::Platform const& platform,
+                                       hs::TaskGraph const& graph) const {
+    std::set<std::string> kernels;
+    for (auto const& node : graph.nodes()) {
+      kernels.emplace(node.type);
+    }
+    auto const found =
+        platform.libraries({kernels.begin(), kernels.end()}, kernels_of(), arithmetic(), tile);
+    if (library.empty() && !found.empty()) {
+      return found.front();
+    }
+    if (std::find(found.begin(), found.end(), library) == found.end()) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      file,
+                      "has no times for " + kernels_of() + " in " + precision + " on tiles of " +
+                          std::to_string(tile) +
+                          (library.empty() ? "" : " from library " + library));
+    }
+    return library;
+  }
+
+  /// The graph that the library's algorithm spawns. Only types, order and accesses matter, so tiles
+  /// are of one element here; their data have the size that they would have.
+  [[nodiscard]] hs::TaskGraph graph_of(std::size_t in_a_row) const {
+    hs::Runtime<> rt({.cpus = 1, .bind = hs::Bind::none, .devices = "none"});
+    std::vector<double> elements(in_a_row * in_a_row);
+    hs::linalg::TiledMatrix const a(rt, elements.data(), in_a_row, in_a_row, in_a_row, 1);
+    auto const graph = [&] {
+      if (dag == "qr") {
+        hs::linalg::Reflections const q(rt, a);
+        return rt.capture([&] { hs::linalg::qr(rt, a, q); }).tasks();
+      }
+      return rt.capture([&] { hs::linalg::cholesky(rt, a); }).tasks();
+    }();
+    auto const element = precision == "single" ? sizeof(float) : sizeof(double);
+    std::vector<std::size_t> bytes(graph.data_bytes().size(), tile * tile * element);
+    std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
+    return {std::move(nodes), std::move(bytes)};
+  }
+
+  /// Every graph, with its size: tiles, or nothing. Only one at a time is kept.
+  template <class Visit>
+  void each_graph(Visit&& visit) const {
+    if (own_graph()) {
+      for (auto const in_a_row : tiles) {
+        visit(graph_of(in_a_row), std::optional(in_a_row));
+      }
+    } else {
+      visit(hs::read_graph(dag).graph, std::optional<std::size_t>());
+    }
+  }
+
+  /// Of the whole factorisation: n^3 / 3 for Cholesky, 4 n^3 / 3 for QR.
+  [[nodiscard]] double flops(std::size_t in_a_row) const {
+    auto const n = static_cast<double>(in_a_row * tile);
+    return n * n * n * (dag == "qr" ? 4 : 1) / 3;
+  }
+
+private:
+  static void add_for_all_libraries(hs::Platform& platform) {
+    auto const check = platform.kernels.back();
+    std::set<std::string> others;
+    for (auto const& kernel : platform.kernels) {
+      others.insert(kernel.library);
+    }
+    others.erase(check.library);
+    for (auto const& other : others) {
+      platform.kernels.push_back(check);
+      platform.kernels.back().library = other;
+    }
+  }
+};
+
+/// main: parses, runs, and answers bad input with one line and status 2.
+template <class Run>
+int run_program(char const* name, CLI::App& app, int argc, char** argv, Run&& run) {
+  try {
+    app.parse(argc, argv);
+    run();
+    return 0;
+  } catch (CLI::CallForHelp const& help) {
+    return app.exit(help);
+  } catch (CLI::ParseError const& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 2;
+  } catch (hs::Error const& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
+}
+
+} // namespace benchmarks

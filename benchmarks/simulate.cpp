@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// Runs a task graph on a machine that a file describes, in virtual time, under one scheduler or
+// all, and says how far each run is from the lower bounds (docs/simulation.md).
+
+#include <hetsched/bounds.hpp>
+#include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/priority.hpp>
+#include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/simulated_runtime.hpp>
+
+#include "machine.hpp"
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace hs = hetsched;
+using nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  benchmarks::Machine machine;
+  std::string scheduler = "all";
+  std::string rank = "own";
+  std::string serve = "gpu";
+  std::string noise_is = "type";
+  double noise = 0;
+  std::uint64_t seed = 1;
+  int repeat = 1;
+  bool deterministic = false;
+  bool speed = false;
+  bool json = false;
+};
+
+struct Result {
+  hs::Stats stats;
+  hs::Duration equal_cpu[2]; // what the tasks that each class ran take on a core
+  hs::Duration equal_gpu[2]; // and on a GPU; nothing if one of them cannot run there
+  bool comparable[2] = {true, true};
+  double real_seconds = 0; // that the simulation took
+};
+
+/// One graph on one machine, and what bounds it.
+struct Case {
+  hs::Platform const& platform;
+  hs::TaskGraph graph;
+  std::optional<std::size_t> tiles;
+  std::string library;
+  hs::ClassTimes times;
+  std::optional<hs::Duration> area;
+  hs::Duration path;
+
+  [[nodiscard]] hs::Duration best() const { return std::max(area.value_or(path), path); }
+};
+
+/// Priorities by the longest way to the end, tasks taking the least of all workers' times, or the
+/// average; equal ways, equal priorities. `own`: the graph's; fifo: none.
+std::vector<hs::TaskGraph::Node>
+ranked(hs::TaskGraph const& graph, hs::ClassTimes const& times, std::string const& rank) {
+  std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
+  if (rank == "own") {
+    return nodes;
+  }
+  if (rank == "fifo") {
+    for (auto& node : nodes) {
+      node.priority = 0;
+    }
+    return nodes;
+  }
+  auto durations = hs::shortest_times(times);
+  if (rank == "avg") {
+    for (std::size_t v = 0; v < nodes.size(); ++v) {
+      std::int64_t sum = 0;
+      std::int64_t workers = 0;
+      for (std::size_t c = 0; c < times.workers.size(); ++c) {
+        if (times.on(v, c) != hs::ClassTimes::never) {
+          sum += times.on(v, c).ns * times.workers[c];
+          workers += times.workers[c];
+        }
+      }
+      durations[v] = {sum / workers};
+    }
+  }
+  auto const levels = hs::bottom_levels(graph, durations);
+  std::map<hs::Duration, std::int32_t> places;
+  for (auto const level : levels) {
+    places[level] = 0;
+  }
+  std::int32_t place = 0;
+  for (auto& [level, number] : places) {
+    number = place++;
+  }
+  for (std::size_t v = 0; v < nodes.size(); ++v) {
+    nodes[v].priority = places[levels[v]];
+  }
+  return nodes;
+}
+
+template <class Scheduler>
+Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
+  hs::Simulation config{.platform = its.platform,
+                        .algorithm = options.machine.kernels_of(),
+                        .precision = options.machine.arithmetic(),
+                        .tile = options.machine.tile,
+                        .library = its.library,
+                        .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu
+                                                        : hs::Simulation::Serve::gpu,
+                        .noise = options.noise,
+                        .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
+                                                               : hs::Simulation::Noise::per_type,
+                        .seed = seed,
+                        .time_decisions = !options.deterministic && !options.speed};
+  hs::SimulatedRuntime<Scheduler> rt(config);
+  Result result;
+  auto const begin = std::chrono::steady_clock::now();
+  rt.run(its.graph);
+  result.real_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.stats = rt.stats();
+  for (auto const& type : result.stats.types) {
+    auto const on = type.arch == hs::ArchHost ? 0 : 1;
+    auto const* const kernel = its.platform.find(type.name,
+                                                 options.machine.kernels_of(),
+                                                 options.machine.arithmetic(),
+                                                 options.machine.tile,
+                                                 its.library);
+    auto const count = static_cast<std::int64_t>(type.count);
+    if (kernel->on(0) && kernel->on(1)) {
+      result.equal_cpu[on] += {kernel->on(0)->mean.ns * count};
+      result.equal_gpu[on] += {kernel->on(1)->mean.ns * count};
+    } else {
+      result.comparable[on] = false;
+    }
+  }
+  return result;
+}
+
+struct Policy {
+  std::string_view name;
+  Result (*run)(Case const&, Options const&, std::uint64_t);
+};
+
+constexpr std::array policies{Policy{"ws", simulate<hs::policies::WorkStealing<>>},
+                              Policy{"eager", simulate<hs::policies::Eager<>>},
+                              Policy{"random", simulate<hs::policies::Random<>>},
+                              Policy{"priority", simulate<hs::policies::Priority<>>}};
+
+/// Of all workers of a class, while the run lasted.
+double idle_seconds(Case const& its, hs::Stats const& stats, std::size_t worker_class) {
+  std::size_t first = 0;
+  for (std::size_t c = 0; c < worker_class; ++c) {
+    first += static_cast<std::size_t>(its.platform.classes[c].workers);
+  }
+  hs::Duration idle;
+  for (int k = 0; k < its.platform.classes[worker_class].workers; ++k) {
+    idle += stats.workers[first + static_cast<std::size_t>(k)].idle;
+  }
+  return idle.seconds();
+}
+
+ordered_json seconds_of(std::optional<hs::Duration> duration) {
+  return duration ? ordered_json(duration->seconds()) : ordered_json(nullptr);
+}
+
+/// The equivalent acceleration factor of what a class ran (Kumar 2017, sec. 5.6.2): its time on
+/// cores over its time on GPUs.
+ordered_json acceleration(Result const& result, int on) {
+  return result.comparable[on] && result.equal_gpu[on].ns != 0
+             ? ordered_json(result.equal_cpu[on].seconds() / result.equal_gpu[on].seconds())
+             : ordered_json(nullptr);
+}
+
+ordered_json row_of(Case const& its,
+                    Options const& options,
+                    Policy const& policy,
+                    std::uint64_t seed,
+                    Result const& result) {
+  auto const& stats = result.stats;
+  auto const makespan = stats.elapsed;
+  ordered_json row;
+  row["platform"] = its.platform.name;
+  row["dag"] = options.machine.dag;
+  row["tiles"] = its.tiles ? ordered_json(*its.tiles) : nullptr;
+  row["precision"] = options.machine.precision;
+  row["tile"] = options.machine.tile;
+  row["library"] = its.library;
+  row["cpus"] = its.platform.classes[0].workers;
+  row["gpus"] = its.platform.classes[1].workers;
+  row["serve"] = options.serve;
+  row["comm"] = "free";
+  row["noise"] = options.noise;
+  row["tasks"] = its.graph.size();
+  row["scheduler"] = policy.name;
+  row["rank"] = options.rank;
+  row["seed"] = seed;
+  row["makespan_s"] = makespan.seconds();
+  row["gflops"] =
+      its.tiles ? ordered_json(options.machine.flops(*its.tiles) / static_cast<double>(makespan.ns))
+                : nullptr;
+  row["area_bound_s"] = seconds_of(its.area);
+  row["mixed_bound_s"] = nullptr;
+  row["critical_path_s"] = its.path.seconds();
+  row["iterative_bound_s"] = nullptr;
+  row["ratio"] = makespan.seconds() / its.best().seconds();
+  row["idle_cpu_s"] = idle_seconds(its, stats, 0);
+  row["idle_gpu_s"] = idle_seconds(its, stats, 1);
+  row["accel_cpu"] = acceleration(result, 0);
+  row["accel_gpu"] = acceleration(result, 1);
+  row["bytes"] = nullptr; // transfers are free, caches without limit
+  row["hit_ratio"] = nullptr;
+  row["aborts"] = 0;
+  auto const tasks = static_cast<double>(its.graph.size());
+  row["sched_ns_per_task"] = options.deterministic || options.speed
+                                 ? ordered_json(nullptr)
+                                 : ordered_json(static_cast<double>(stats.deciding.ns) / tasks);
+  row["tasks_per_s"] = options.speed ? ordered_json(tasks / result.real_seconds) : nullptr;
+  return row;
+}
+
+void print(Options const& options) {
+  auto const platform = options.machine.read();
+  bool heading = !options.json;
+  options.machine.each_graph([&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
+    auto const library = options.machine.library_of(platform, graph);
+    auto times = hs::class_times(graph,
+                                 platform,
+                                 options.machine.kernels_of(),
+                                 options.machine.arithmetic(),
+                                 options.machine.tile,
+                                 library);
+    std::vector<std::size_t> bytes(graph.data_bytes().begin(), graph.data_bytes().end());
+    auto nodes = ranked(graph, times, options.rank);
+    Case its{
+        platform, {std::move(nodes), std::move(bytes)}, tiles, library, std::move(times), {}, {}};
+    its.area = hs::area_bound(its.times);
+    its.path = hs::critical_path(its.graph, hs::shortest_times(its.times));
+    for (auto const& policy : policies) {
+      if (options.scheduler != "all" && options.scheduler != policy.name) {
+        continue;
+      }
+      for (int k = 0; k < options.repeat; ++k) {
+        auto const seed = options.seed + static_cast<std::uint64_t>(k);
+        auto const row = row_of(its, options, policy, seed, policy.run(its, options, seed));
+        if (options.json) {
+          std::printf("%s\n", row.dump().c_str());
+          continue;
+        }
+        if (std::exchange(heading, false)) {
+          std::printf(
+              "%s on %s: %d cores and %d GPUs, %s, tiles of %zu, %s served first, virtual "
+              "time\ntiles   tasks  scheduler   seed   makespan s    GFlop/s  ratio to bound  "
+              "idle cores s   idle GPUs s\n",
+              options.machine.dag.c_str(),
+              platform.name.c_str(),
+              platform.classes[0].workers,
+              platform.classes[1].workers,
+              options.machine.precision.c_str(),
+              options.machine.tile,
+              options.serve.c_str());
+        }
+        std::printf("%5s %7zu  %-9s %6llu %12.6f %10.1f %15.4f %13.3f %13.3f\n",
+                    tiles ? std::to_string(*tiles).c_str() : "-",
+                    its.graph.size(),
+                    std::string(policy.name).c_str(),
+                    static_cast<unsigned long long>(seed),
+                    row["makespan_s"].get<double>(),
+                    tiles ? row["gflops"].get<double>() : 0.0,
+                    row["ratio"].get<double>(),
+                    row["idle_cpu_s"].get<double>(),
+                    row["idle_gpu_s"].get<double>());
+      }
+    }
+  });
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Runs a task graph on a described machine in virtual time.");
+  options.machine.add_to(app);
+  app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all (default)")
+      ->check(CLI::IsMember({"ws", "eager", "random", "priority", "all"}));
+  app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
+      ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
+  app.add_option("--serve", options.serve, "idle workers offered work first: cpu or gpu (default)")
+      ->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_option("--noise", options.noise, "times are off by up to so much: 0 to below 1")
+      ->check(CLI::Range(0.0, 0.999));
+  app.add_option("--noise-is", options.noise_is, "one factor for each type (default) or task")
+      ->check(CLI::IsMember({"type", "task"}));
+  app.add_option("--seed", options.seed, "of schedulers and noise (default 1)");
+  app.add_option("--repeat", options.repeat, "runs, with seeds from --seed on")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_flag("--deterministic", options.deterministic, "leave out what is measured");
+  app.add_flag("--speed", options.speed, "measure how fast the simulation is, not the decisions")
+      ->excludes("--deterministic");
+  app.add_flag("--json", options.json, "one JSON object per line instead of a table");
+  return benchmarks::run_program("simulate", app, argc, argv, [&] { print(options); });
+}

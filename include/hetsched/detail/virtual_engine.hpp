@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The engine of virtual time: an event loop over a Platform, on one thread.
+
+#include <hetsched/concepts/perf_model.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/assert.hpp>
+#include <hetsched/detail/dataflow.hpp>
+#include <hetsched/detail/devices.hpp>
+#include <hetsched/detail/engine_context.hpp>
+#include <hetsched/detail/failures.hpp>
+#include <hetsched/detail/kernel_times.hpp>
+#include <hetsched/detail/random_stream.hpp>
+#include <hetsched/detail/task_pool.hpp>
+#include <hetsched/detail/worker_order.hpp>
+#include <hetsched/simulation.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Merges of reductions take no time: no platform says how long.
+inline constexpr TaskType virtual_merge_type =
+    laid_out({"hetsched merge", TaskKind::merge, {}, {}, nullptr, nullptr, nullptr}, false);
+
+/// What ThreadCore offers to Runtime, spawns and dataflow, without threads. Tasks of the library's
+/// own (merges, hints) end as soon as they hold their data.
+template <class Scheduler, class Cache, class PerfModel>
+class VirtualCore {
+public:
+  using Context = EngineContext<VirtualCore>;
+
+  template <class... Knobs>
+  VirtualCore(Simulation const& config, void*, Knobs const&... knobs)
+      : config_(config), times_(config_), infos_(infos_of(config_.platform)),
+        nodes_(nodes_of(config_.platform)), workers_(infos_.size()), idle_(infos_, config_.serve),
+        scheduler_(make_scheduler(infos_, knobs...)), pool_(depot_) {
+    RandomStream seeds(config_.seed);
+    for (std::size_t w = 0; w <= infos_.size(); ++w) {
+      random_.emplace_back(seeds.next());
+    }
+  }
+
+  VirtualCore(VirtualCore const&) = delete;
+  VirtualCore& operator=(VirtualCore const&) = delete;
+
+  ~VirtualCore() { release_domain(root_); }
+
+  // ---- for contexts ----
+
+  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return infos_; }
+
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return nodes_; }
+
+  [[nodiscard]] Instant clock() const noexcept { return now_; }
+
+  [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
+    return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(infos_[worker.index()].arch);
+  }
+
+  [[nodiscard]] std::uint64_t random(WorkerId worker) const {
+    return random_[worker ? worker.index() : infos_.size()].next();
+  }
+
+  /// What the model says, else the platform's mean.
+  [[nodiscard]] std::optional<Prediction> predicted(TaskRecord const& task,
+                                                    WorkerInfo const& worker) const {
+    if (auto const known = model_.predict(view_of(task), worker.arch)) {
+      return known;
+    }
+    auto const& time = times_.of(task.type_of()).on[worker.arch.index];
+    return time ? std::optional(Prediction{*time, {}, 0}) : std::nullopt;
+  }
+
+  [[nodiscard]] Duration transfer(std::size_t, NodeId, NodeId) const noexcept { return {}; }
+
+  [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
+    auto const* const task = workers_[worker.index()].running;
+    return task != nullptr ? task->id() : no_task;
+  }
+
+  [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
+    return workers_[worker.index()].end;
+  }
+
+  [[nodiscard]] std::size_t free_bytes(NodeId node) const noexcept {
+    auto const capacity = nodes_[static_cast<std::size_t>(node.value)].capacity_bytes;
+    return capacity == 0 ? std::numeric_limits<std::size_t>::max() : capacity;
+  }
+
+  // ---- for the runtime ----
+
+  [[nodiscard]] Devices* devices() const noexcept { return nullptr; }
+
+  [[nodiscard]] TaskRecord* current_task() const noexcept { return nullptr; }
+
+  [[nodiscard]] Domain& root_domain() noexcept { return *root_; }
+
+  [[nodiscard]] Domain& current_domain() noexcept { return *root_; }
+
+  /// A spawn finds out by the task's times.
+  [[nodiscard]] bool has_worker_of(ArchMask) const noexcept { return true; }
+
+  [[nodiscard]] bool limits_live_tasks() const noexcept { return false; }
+
+  class BareHost;
+  class Host;
+  class Spawner;
+
+  /// Who spawns: a thread that has worker 0's seat, as in a program that waits in its syncs.
+  struct Seat {
+    explicit Seat(VirtualCore const&) noexcept {}
+
+    [[nodiscard]] VirtualWorker* worker() const noexcept { return nullptr; }
+  };
+
+  using SpawnSeat = Seat;
+
+  void throttle(VirtualWorker*) noexcept {}
+
+  void drain();
+
+  void await_children(TaskRecord&) {}
+
+  void await_group(GroupState& group) {
+    run_until([&group] { return group.empty(); });
+  }
+
+  std::exception_ptr await_data(AccessQueue& queue, TaskRecord*);
+
+  void take_all_home(Domain const*, TaskRecord*) noexcept {}
+
+  void prepare(TaskGraph const& graph) {
+    if constexpr (has_prepare<Scheduler, Context>) {
+      decide([&](Context const& ctx) { return scheduler_.prepare(ctx, graph), 0; });
+    }
+  }
+
+  [[nodiscard]] FailureLog& failure_log() noexcept { return failure_log_; }
+
+  [[nodiscard]] Stats stats() const;
+  void reset_stats();
+
+  [[nodiscard]] std::string dump(DataRegistry& registry) const;
+
+private:
+  struct Event {
+    Instant at;
+    WorkerId worker;
+
+    /// The heap's top is the earliest, of the lowest worker.
+    friend bool operator<(Event const& a, Event const& b) noexcept {
+      return a.at != b.at ? a.at > b.at : a.worker > b.worker;
+    }
+  };
+
+  template <class... Knobs>
+  static Scheduler make_scheduler(std::span<WorkerInfo const> workers, Knobs const&... knobs) {
+    if constexpr (sizeof...(knobs) != 0 ||
+                  std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
+      return Scheduler(workers, knobs...);
+    } else {
+      return Scheduler();
+    }
+  }
+
+  /// Cores first, then the GPUs, each with a node of its own.
+  static std::vector<WorkerInfo> infos_of(Platform const& platform);
+  static std::vector<NodeInfo> nodes_of(Platform const& platform);
+
+  /// As whom the program's thread spawns: worker 0, in whose seat it waits, if that is a core.
+  [[nodiscard]] WorkerId spawner() const noexcept {
+    return infos_.front().arch == ArchHost ? infos_.front().id : no_worker;
+  }
+
+  /// Calls a hook of the scheduler.
+  template <class F>
+  auto decide(F&& hook);
+
+  void push(TaskId task, WorkerId from);
+  void push_activated(std::span<TaskId const> tasks, WorkerId from);
+  TaskId take(WorkerId worker);
+  void offer_work();
+  void begin(TaskId id, WorkerId worker);
+  void end(WorkerId worker);
+  void complete(TaskRecord& task, WorkerId worker);
+  void end_own_tasks();
+  static void fetch_successors(TaskRecord const& task) noexcept;
+  template <class Done>
+  void run_until(Done&& done);
+  [[noreturn]] void give_up(std::string const& why);
+
+  Simulation const config_;
+  KernelTimes times_;
+  std::vector<WorkerInfo> const infos_;
+  std::vector<NodeInfo> const nodes_;
+  std::vector<VirtualWorker> workers_;
+  mutable std::vector<RandomStream> random_; // of each worker, and of the outside
+  WorkerOrder idle_;
+  Scheduler scheduler_;
+  PerfModel model_;
+  TaskDepot depot_;
+  TaskPool pool_;
+  Domain* const root_ = new Domain;
+  FailureLog failure_log_;
+  std::vector<Event> events_;    // a heap; of each worker that runs something
+  std::vector<TaskRecord*> own_; // tasks of the library's own that hold their data
+  bool ending_own_ = false;
+  Instant now_;
+  Instant since_; // of the statistics
+  std::uint64_t spawned_ = 0;
+  std::uint64_t completed_ = 0; // since the beginning, as `begun_` and `registered_`
+  std::uint64_t registered_ = 0;
+  std::uint64_t begun_ = 0;
+  std::uint64_t waiting_ = 0; // tasks in the scheduler's hands
+  std::uint64_t merges_ = 0;
+  std::uint64_t cancelled_ = 0;
+  bool given_up_ = false; // for a scheduler's mistake: what is not complete never will be
+  Duration deciding_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// VirtualCore: spawning, the event loop, and what is told of it.
+
+#include <hetsched/detail/hints.hpp>
+#include <hetsched/detail/virtual_engine.hpp>
+
+#include <array>
+#include <cstdio>
+
+namespace hetsched::detail {
+
+/// What the spawning thread does for the engine with tasks that have no data.
+template <class S, class C, class P>
+class VirtualCore<S, C, P>::BareHost {
+public:
+  BareHost(VirtualCore& core, VirtualWorker*, TaskRecord*) noexcept : core_(core) {}
+
+  /// There is none: no body runs.
+  [[nodiscard]] static BareHost of_running_task(VirtualCore& core) noexcept {
+    return BareHost(core, nullptr, nullptr);
+  }
+
+  BareHost(BareHost const&) = delete;
+  BareHost& operator=(BareHost const&) = delete;
+
+  [[nodiscard]] VirtualWorker* worker() const noexcept { return nullptr; }
+
+  [[nodiscard]] TaskRecord* spawner() const noexcept { return nullptr; }
+
+  [[nodiscard]] TaskRecord* allocate(std::size_t size_class) {
+    return core_.pool_.allocate(size_class);
+  }
+
+  void start_record(TaskRecord& task,
+                    TaskType const& type,
+                    TaskRecord* parent,
+                    Attributes const& attributes = {}) noexcept {
+    task.start(type, attributes.archs, parent, attributes);
+  }
+
+  void recycle(TaskRecord& task) {
+    task.state.store(TaskState::free, std::memory_order_relaxed);
+    auto const generation = task.generation.load(std::memory_order_relaxed);
+    task.generation.store(static_cast<std::uint16_t>(generation + 1), std::memory_order_relaxed);
+    core_.pool_.release(&task);
+  }
+
+  void count_spawn(TaskRecord& task) noexcept {
+    if (task.group != nullptr) {
+      task.group->state.fetch_add(1, std::memory_order_relaxed);
+    }
+    ++core_.registered_;
+    core_.spawned_ += task.type_of().counted;
+  }
+
+  void count_child() noexcept {}
+
+  void uncount_spawn(TaskRecord& task) noexcept {
+    if (task.group != nullptr) {
+      task.group->state.fetch_sub(1, std::memory_order_relaxed);
+    }
+    --core_.registered_;
+    core_.spawned_ -= task.type_of().counted;
+  }
+
+  void count_hint(TaskRecord&) noexcept { ++core_.registered_; }
+
+  void uncount_hint(TaskRecord&) noexcept { --core_.registered_; }
+
+  void ready(TaskRecord& task) {
+    check(task);
+    hand_over(task, core_.spawner());
+  }
+
+protected:
+  /// Throws if nobody can run the task: its times, and what its spawn asks for.
+  void check(TaskRecord& task) {
+    auto const& type = task.type_of();
+    if (type.takes_runtime) {
+      throw Error(ErrorCode::bad_call,
+                  "task '" + std::string(type.name) + "'",
+                  "its body takes the runtime and may spawn, which a simulation does not see: "
+                  "simulate a recorded graph");
+    }
+    auto const archs =
+        core_.times_.learn(type).archs & ArchMask{task.archs.load(std::memory_order_relaxed)};
+    if (archs.bits == 0) {
+      throw Error(ErrorCode::cannot_run,
+                  "task '" + std::string(type.name) + "'",
+                  "the platform has no time for it on the class of worker that it asks for");
+    }
+    task.archs.store(archs.bits, std::memory_order_relaxed);
+  }
+
+  void hand_over(TaskRecord& task, WorkerId from) {
+    task.state.store(TaskState::ready, std::memory_order_relaxed);
+    core_.push(task.id(), from);
+  }
+
+  VirtualCore& core_;
+};
+
+/// Acts for the dataflow layer, as ThreadCore's.
+template <class S, class C, class P>
+class VirtualCore<S, C, P>::Host : public BareHost {
+public:
+  enum class Origin : bool { spawned, activated };
+
+  /// Of a spawn.
+  Host(VirtualCore& core, VirtualWorker*, TaskRecord*, Origin) noexcept
+      : BareHost(core, nullptr, nullptr), from_(core.spawner()) {}
+
+  /// Of a completion on a worker.
+  Host(VirtualCore& core, WorkerId worker) noexcept
+      : BareHost(core, nullptr, nullptr), from_(worker), activates_(true) {}
+
+  ~Host() {
+    if (count_ != 0) {
+      flush();
+    }
+  }
+
+  void ready(TaskRecord& task) {
+    if (task.type_of().kind != TaskKind::user) {
+      core_.own_.push_back(&task);
+    } else if (!activates_) {
+      this->hand_over(task, from_);
+    } else {
+      if (count_ == batch_.size()) {
+        flush();
+      }
+      task.state.store(TaskState::ready, std::memory_order_relaxed);
+      batch_[count_++] = task.id();
+    }
+  }
+
+  void note_spawn(TaskRecord& task) { this->check(task); }
+
+  void note_end(TaskRecord&) noexcept {}
+
+  void wait_granted(TaskRecord& task) {
+    task.state.store(TaskState::running, std::memory_order_relaxed);
+  }
+
+  void give_to_device(TaskRecord& hint) { core_.own_.push_back(&hint); }
+
+  TaskRecord& new_merge(AccessQueue& queue, ReductionOps const&) {
+    auto& task = *this->allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+    this->start_record(task, virtual_merge_type, nullptr);
+    task.access_count = 1;
+    new (task.accesses()) Access{&queue, nullptr, nullptr, AccessMode::read_write, false, 0};
+    ++core_.registered_;
+    ++core_.merges_;
+    return task;
+  }
+
+private:
+  using BareHost::core_;
+
+  void flush() {
+    auto const count = std::exchange(count_, 0);
+    core_.push_activated(std::span(batch_).first(count), from_);
+  }
+
+  WorkerId from_;
+  bool activates_ = false;
+  std::size_t count_ = 0;
+  std::array<TaskId, 32> batch_;
+};
+
+template <class S, class C, class P>
+class VirtualCore<S, C, P>::Spawner {
+public:
+  explicit Spawner(VirtualCore& core) : host_(core, nullptr, nullptr, Host::Origin::spawned) {}
+
+  [[nodiscard]] Host& host() noexcept { return host_; }
+
+private:
+  Host host_;
+};
+
+template <class S, class C, class P>
+std::vector<WorkerInfo> VirtualCore<S, C, P>::infos_of(Platform const& platform) {
+  std::vector<WorkerInfo> infos;
+  std::int32_t node = 0;
+  for (auto const& its : platform.classes) {
+    for (int k = 0; k < its.workers; ++k) {
+      auto const id = static_cast<std::int32_t>(infos.size());
+      infos.push_back({WorkerId{id}, its.arch, its.arch == ArchHost ? host_node : NodeId{++node}});
+    }
+  }
+  return infos;
+}
+
+template <class S, class C, class P>
+std::vector<NodeInfo> VirtualCore<S, C, P>::nodes_of(Platform const& platform) {
+  std::vector<NodeInfo> nodes{{host_node, 0}};
+  for (auto const& info : infos_of(platform)) {
+    auto const k = static_cast<std::size_t>(info.node.value);
+    if (info.node != host_node) {
+      nodes.push_back(
+          {info.node, k < platform.nodes.size() ? platform.nodes[k].capacity_bytes : 0});
+    }
+  }
+  return nodes;
+}
+
+// ---- the scheduler ----
+
+template <class S, class C, class P>
+template <class F>
+auto VirtualCore<S, C, P>::decide(F&& hook) {
+  Context const ctx(*this);
+  if (!config_.time_decisions) {
+    return hook(ctx);
+  }
+  auto const clock_ns = [] {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  };
+  auto const before = clock_ns();
+  auto answer = hook(ctx);
+  deciding_.ns += clock_ns() - before;
+  return answer;
+}
+
+/// All idle workers are offered work anyway: whom to wake does not matter.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::push(TaskId task, WorkerId from) {
+  ++waiting_;
+  (void)decide([&](Context const& ctx) { return scheduler_.push(ctx, task, from); });
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::push_activated(std::span<TaskId const> tasks, WorkerId from) {
+  if constexpr (has_push_activated<S, Context>) {
+    waiting_ += tasks.size();
+    (void)decide([&](Context const& ctx) { return scheduler_.push_activated(ctx, tasks, from); });
+  } else {
+    for (auto const task : tasks) {
+      push(task, from);
+    }
+  }
+}
+
+template <class S, class C, class P>
+TaskId VirtualCore<S, C, P>::take(WorkerId worker) {
+  auto task = decide([&](Context const& ctx) { return scheduler_.pop(ctx, worker); });
+  if constexpr (has_steal<S, Context>) {
+    if (!task) {
+      task = decide([&](Context const& ctx) { return Stolen{scheduler_.steal(ctx, worker)}.task; });
+      workers_[worker.index()].steals += task ? 1 : 0;
+    }
+  }
+  return task;
+}
+
+// ---- the loop ----
+
+/// Offers work to idle workers, in their order, until none of them finds any.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::offer_work() {
+  for (bool found = true; found && waiting_ != 0;) {
+    found = false;
+    std::size_t rank = 0;
+    while (waiting_ != 0) {
+      auto const worker = idle_.next(rank);
+      if (!worker) {
+        break;
+      }
+      if (auto const task = take(worker)) {
+        begin(task, worker);
+        found = true;
+      }
+    }
+  }
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::begin(TaskId id, WorkerId worker) {
+  auto& task = *TaskRecord::from(id);
+  if (task.id() != id || task.state.load(std::memory_order_relaxed) != TaskState::ready) {
+    give_up("gave worker " + std::to_string(worker.value) +
+            " a task twice, or one that it had not");
+  }
+  if (!can_run(task, worker)) {
+    give_up("gave worker " + std::to_string(worker.value) + " task '" +
+            std::string(task.type_of().name) + "', which that cannot run");
+  }
+  --waiting_;
+  task.state.store(TaskState::running, std::memory_order_relaxed);
+  task.worker.store(worker.value, std::memory_order_relaxed);
+  if (task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed)) {
+    ++cancelled_;
+    complete(task, worker);
+    end_own_tasks();
+    return;
+  }
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    __builtin_prefetch(access.queue, 1); // its end will look there, some events from now
+  }
+  auto& its = workers_[worker.index()];
+  its.running = &task;
+  its.begin = now_;
+  its.times = &times_.of(task.type_of());
+  its.end = now_ + times_.draw(*its.times, infos_[worker.index()].arch);
+  its.number = begun_++;
+  idle_.erase(worker);
+  if constexpr (has_prologue<S, Context>) {
+    decide([&](Context const& ctx) { return scheduler_.prologue(ctx, id, worker), 0; });
+  }
+  events_.push_back({its.end, worker});
+  std::push_heap(events_.begin(), events_.end());
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::end(WorkerId worker) {
+  auto& its = workers_[worker.index()];
+  auto& task = *its.running;
+  auto const arch = infos_[worker.index()].arch;
+  auto const time = its.end - its.begin;
+  its.times->count(arch, time);
+  ++its.executed;
+  its.busy += time;
+  if (config_.on_task) {
+    config_.on_task({task.type_of().name, task.label_text(), its.number, worker, its.begin, now_});
+  }
+  if constexpr (has_epilogue<S, Context>) {
+    decide(
+        [&](Context const& ctx) { return scheduler_.epilogue(ctx, task.id(), worker, time), 0; });
+  }
+  if constexpr (P::measures) {
+    model_.record(view_of(task), arch, time);
+  }
+  its.running = nullptr;
+  idle_.insert(worker);
+  complete(task, worker);
+  end_own_tasks();
+}
+
+/// Releases the task's data; what that makes ready goes to the scheduler.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::complete(TaskRecord& task, WorkerId worker) {
+  auto* const group = task.group;
+  if (task.access_count != 0) {
+    Host host(*this, worker);
+    release_accesses(host, task);
+  }
+  if (auto* const destroy = task.type_of().destroy_values) {
+    destroy(task.values());
+  }
+  BareHost(*this, nullptr, nullptr).recycle(task);
+  if (group != nullptr) {
+    group->state.fetch_sub(1, std::memory_order_relaxed);
+  }
+  ++completed_;
+}
+
+/// Merges and hints, which take no time. Each may grant others.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::end_own_tasks() {
+  if (ending_own_) {
+    return;
+  }
+  ending_own_ = true;
+  while (!own_.empty()) {
+    auto& task = *own_.back();
+    own_.pop_back();
+    complete(task, infos_.front().id);
+  }
+  ending_own_ = false;
+}
+
+/// The task's end is next but one: what waits for it comes to the cache meanwhile. Large graphs are
+/// in main memory, and a task is touched a few times only.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::fetch_successors(TaskRecord const& task) noexcept {
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    if (auto const next = reinterpret_cast<std::uintptr_t>(access.queue->head); next != 0) {
+      __builtin_prefetch(reinterpret_cast<void const*>(next), 1);
+      __builtin_prefetch(reinterpret_cast<void const*>(next - 64), 1); // its task's record begins
+      __builtin_prefetch(reinterpret_cast<void const*>(next - 128), 1);
+    }
+  }
+}
+
+/// Lets time pass until `done`. Throws Error(bad_call) if nothing can happen any more.
+template <class S, class C, class P>
+template <class Done>
+void VirtualCore<S, C, P>::run_until(Done&& done) {
+  end_own_tasks();
+  while (!done() && !given_up_) {
+    offer_work();
+    if (events_.empty()) {
+      if (done()) { // what was cancelled takes no time
+        break;
+      }
+      give_up("keeps " + std::to_string(waiting_) + " tasks from " + std::to_string(infos_.size()) +
+              " idle workers");
+    }
+    now_ = events_.front().at;
+    while (!events_.empty() && events_.front().at == now_) {
+      auto const worker = events_.front().worker;
+      std::pop_heap(events_.begin(), events_.end());
+      events_.pop_back();
+      if (!events_.empty()) {
+        fetch_successors(*workers_[events_.front().worker.index()].running);
+      }
+      end(worker);
+    }
+  }
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::give_up(std::string const& why) {
+  given_up_ = true;
+  throw Error(ErrorCode::bad_call, "scheduler", why);
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::drain() {
+  int merges = 0;
+  do {
+    run_until([this] { return completed_ == registered_; });
+    Spawner spawner(*this);
+    merges = given_up_ ? 0 : merge_all(spawner.host(), *root_);
+  } while (merges != 0);
+}
+
+template <class S, class C, class P>
+std::exception_ptr VirtualCore<S, C, P>::await_data(AccessQueue& queue, TaskRecord*) {
+  if (given_up_) {
+    return nullptr;
+  }
+  Spawner spawner(*this);
+  auto& host = spawner.host();
+  auto& waiter = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+  host.start_record(waiter, wait_type, nullptr);
+  waiter.access_count = 1;
+  new (waiter.accesses()) Access{&queue, nullptr, nullptr, AccessMode::read_write, false, 0};
+  register_accesses(host, waiter);
+  run_until(
+      [&waiter] { return waiter.state.load(std::memory_order_relaxed) == TaskState::running; });
+  release_accesses(host, waiter);
+  host.recycle(waiter);
+  return nullptr;
+}
+
+// ---- looking at it ----
+
+template <class S, class C, class P>
+Stats VirtualCore<S, C, P>::stats() const {
+  Stats stats;
+  stats.spawned = spawned_;
+  stats.merges = merges_;
+  stats.cancelled = cancelled_;
+  stats.elapsed = now_ - since_;
+  stats.deciding = deciding_;
+  for (auto const& its : workers_) {
+    auto const running = its.running != nullptr ? now_ - std::max(its.begin, since_) : Duration{};
+    auto const idle = stats.elapsed - its.busy - running;
+    stats.workers.push_back({its.executed, its.steals, idle});
+    stats.executed += its.executed;
+    stats.steals += its.steals;
+    stats.idle += idle;
+  }
+  for (auto const& entry : times_.entries()) {
+    for (std::size_t a = 0; a < entry.executed.size(); ++a) {
+      if (auto const& its = entry.executed[a]; its.count != 0) {
+        stats.types.push_back({entry.name,
+                               Arch{static_cast<std::uint8_t>(a)},
+                               its.count,
+                               its.total,
+                               its.shortest,
+                               its.longest});
+      }
+    }
+  }
+  return stats;
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::reset_stats() {
+  since_ = now_;
+  spawned_ = merges_ = cancelled_ = 0;
+  deciding_ = {};
+  for (auto& its : workers_) {
+    its.executed = its.steals = 0;
+    its.busy = {};
+  }
+  for (auto& entry : times_.entries()) {
+    entry.executed = {};
+  }
+}
+
+template <class S, class C, class P>
+std::string VirtualCore<S, C, P>::dump(DataRegistry&) const {
+  auto text = "virtual time " + std::to_string(now_.ns) + " ns, " +
+              std::to_string(registered_ - completed_) + " tasks not complete, " +
+              std::to_string(waiting_) + " with the scheduler\n";
+  for (auto const& info : infos_) {
+    auto const& its = workers_[info.id.index()];
+    text += "worker " + std::to_string(info.id.value) + ": " +
+            (its.running == nullptr ? std::string("idle")
+                                    : "'" + std::string(its.running->type_of().name) + "' until " +
+                                          std::to_string(its.end.ns)) +
+            "\n";
+  }
+  return text;
+}
+
+} // namespace hetsched::detail
