@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lower bounds on the time that a tile Cholesky factorisation, or the graph in a file, takes on a
 // machine that a file describes (docs/platforms.md), transfers left aside: no schedule is shorter
-// than the area bound, nor than the critical path.
+// than the area bound, nor than Cholesky's mixed bound, nor than the critical path.
 
 #include <hetsched/bounds.hpp>
 
@@ -20,6 +20,12 @@ struct Options {
   bool json = false;
 };
 
+std::string seconds_text(hs::Duration duration) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9f", duration.seconds());
+  return text;
+}
+
 void print(Options const& options, hs::Platform const& platform) {
   auto const cpus = platform.classes[0].workers;
   auto const gpus = platform.classes[1].workers;
@@ -31,7 +37,8 @@ void print(Options const& options, hs::Platform const& platform) {
         graph, platform, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
     auto const area = hs::area_bound(times);
     auto const path = hs::critical_path(graph, hs::shortest_times(times));
-    auto const best = std::max(area.value_or(path), path);
+    auto const mixed = machine.mixed_bound(platform, tiles, library);
+    auto const best = std::max({area.value_or(path), mixed.value_or(path), path});
     auto const gflops = tiles ? machine.flops(*tiles) / static_cast<double>(best.ns) : 0;
     if (options.json) {
       nlohmann::ordered_json line;
@@ -45,13 +52,15 @@ void print(Options const& options, hs::Platform const& platform) {
       line["gpus"] = gpus;
       line["tasks"] = graph.size();
       line["area_bound_s"] = area ? nlohmann::ordered_json(area->seconds()) : nullptr;
+      line["mixed_bound_s"] = mixed ? nlohmann::ordered_json(mixed->seconds()) : nullptr;
       line["critical_path_s"] = path.seconds();
       line["gflops_at_most"] = tiles ? nlohmann::ordered_json(gflops) : nullptr;
       std::printf("%s\n", line.dump().c_str());
     } else {
       if (std::exchange(first, false)) {
         std::printf("%s on %s: %d cores and %d GPUs, %s, tiles of %zu\n"
-                    "tiles   tasks      area bound s   critical path s   GFlop/s at most  "
+                    "tiles   tasks      area bound s     mixed bound s   critical path s   GFlop/s "
+                    "at most  "
                     "kernels of\n",
                     machine.dag.c_str(),
                     platform.name.c_str(),
@@ -60,10 +69,11 @@ void print(Options const& options, hs::Platform const& platform) {
                     machine.precision.c_str(),
                     machine.tile);
       }
-      std::printf("%5s %7zu %17.9f %17.9f %17.1f  %s\n",
+      std::printf("%5s %7zu %17.9f %17s %17.9f %17.1f  %s\n",
                   tiles ? std::to_string(*tiles).c_str() : "-",
                   graph.size(),
                   area ? area->seconds() : 0.0,
+                  mixed ? seconds_text(*mixed).c_str() : "-",
                   path.seconds(),
                   gflops,
                   library.c_str());

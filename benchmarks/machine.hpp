@@ -2,6 +2,7 @@
 #pragma once
 // What programs about described machines share: the machine and the graph, from the command line.
 
+#include <hetsched/cholesky_bound.hpp>
 #include <hetsched/graph_json.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
@@ -154,6 +155,29 @@ struct Machine {
     } else {
       visit(hs::read_graph(dag).graph, std::optional<std::size_t>());
     }
+  }
+
+  /// Of Cholesky only; nothing elsewhere.
+  [[nodiscard]] std::optional<hs::Duration> mixed_bound(hs::Platform const& platform,
+                                                        std::optional<std::size_t> in_a_row,
+                                                        std::string const& its_library) const {
+    if (dag != "cholesky" || !in_a_row) {
+      return std::nullopt;
+    }
+    hs::ClassTimes kernels;
+    for (auto const& its : platform.classes) {
+      kernels.workers.push_back(its.workers);
+    }
+    for (auto const* const name : {"potrf", "trsm", "syrk", "gemm"}) {
+      auto const* const kernel = platform.find(name, dag, arithmetic(), tile, its_library);
+      if (kernel == nullptr) { // one or two tiles need none
+        return std::nullopt;
+      }
+      for (auto const& time : kernel->times) {
+        kernels.times.push_back(time ? time->mean : hs::ClassTimes::never);
+      }
+    }
+    return hs::cholesky_mixed_bound(*in_a_row, kernels);
   }
 
   /// Of the whole factorisation: n^3 / 3 for Cholesky, 4 n^3 / 3 for QR.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/bounds.hpp>
+#include <hetsched/cholesky_bound.hpp>
 #include <hetsched/hetsched.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -315,6 +317,113 @@ TEST_CASE("bounds: classes without workers, one class, and three") {
                        hs::Error);
   times = {{1, 1, 1}, {Duration{1}, Duration{1}, Duration{1}}};
   CHECK(!hs::area_bound(times).has_value());
+}
+
+namespace {
+
+/// The mixed bound by floating-point search: the best share of potrf on the second class, and for
+/// each share the makespan by bisection.
+double mixed_by_search(double n, hs::ClassTimes const& kernels) {
+  std::array<double, 4> const counts{
+      n, n * (n - 1) / 2, n * (n - 1) / 2, n * (n - 1) * (n - 2) / 6};
+  auto const time = [&](std::size_t k, std::size_t c) {
+    return static_cast<double>(kernels.on(k, c).ns);
+  };
+  auto const fits = [&](double makespan, double share) {
+    double room = makespan * kernels.workers[1] - share * time(0, 1);
+    double work = (n - share) * time(0, 0);
+    std::array<std::size_t, 3> order{1, 2, 3};
+    std::sort(order.begin(), order.end(), [&](std::size_t v, std::size_t w) {
+      return time(v, 0) / time(v, 1) > time(w, 0) / time(w, 1);
+    });
+    for (auto const k : order) {
+      auto const moved = std::clamp(room / time(k, 1), 0.0, counts[k]);
+      room -= moved * time(k, 1);
+      work += (counts[k] - moved) * time(k, 0);
+    }
+    return room >= -1e-9 * makespan && work <= makespan * kernels.workers[0];
+  };
+  auto const best_with = [&](double share) {
+    double low = (n - share) * time(0, 0) + share * time(0, 1);
+    for (std::size_t k = 1; k < 3; ++k) {
+      low += (n - 1) * std::min(time(k, 0), time(k, 1));
+    }
+    if (fits(low, share)) {
+      return low;
+    }
+    double high = 2 * low;
+    while (!fits(high, share)) {
+      high *= 2;
+    }
+    for (int step = 0; step < 60; ++step) {
+      auto const middle = (low + high) / 2;
+      (fits(middle, share) ? high : low) = middle;
+    }
+    return high;
+  };
+  double left = 0;
+  double right = n;
+  for (int step = 0; step < 200; ++step) { // convex in the share
+    auto const a = left + (right - left) / 3;
+    auto const b = right - (right - left) / 3;
+    (best_with(a) < best_with(b) ? right : left) = best_with(a) < best_with(b) ? b : a;
+  }
+  return best_with((left + right) / 2);
+}
+
+} // namespace
+
+TEST_CASE("cholesky_mixed_bound: is the optimum of its linear program") {
+  std::mt19937_64 random(7);
+  auto const draw = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  int above_area = 0;
+  for (int k = 0; k < 300; ++k) {
+    hs::ClassTimes kernels;
+    kernels.workers = {static_cast<int>(draw(1, 20)), static_cast<int>(draw(1, 5))};
+    for (int t = 0; t < 8; ++t) {
+      kernels.times.push_back({draw(100'000, 10'000'000)});
+    }
+    auto const n = static_cast<std::size_t>(draw(1, 30));
+    auto const bound = hs::cholesky_mixed_bound(n, kernels).value();
+    auto const expected = mixed_by_search(static_cast<double>(n), kernels);
+    CAPTURE(n);
+    REQUIRE(std::abs(static_cast<double>(bound.ns) - expected) <= 2 + 1e-6 * expected);
+    hs::ClassTimes all{kernels.workers, {}};
+    std::array<std::size_t, 4> const counts{
+        n, n * (n - 1) / 2, n * (n - 1) / 2, n * (n - 1) * (n - 2) / 6};
+    for (std::size_t type = 0; type < 4; ++type) {
+      for (std::size_t task = 0; n != 0 && task < (n == 1 && type == 3 ? 0 : counts[type]);
+           ++task) {
+        all.times.push_back(kernels.on(type, 0));
+        all.times.push_back(kernels.on(type, 1));
+      }
+    }
+    auto const area = hs::area_bound(all).value();
+    REQUIRE(bound >= area);
+    above_area += bound > area ? 1 : 0;
+  }
+  CHECK(above_area > 50);
+}
+
+TEST_CASE("cholesky_mixed_bound: one class, kernels that one class lacks, bad calls") {
+  hs::ClassTimes kernels{{2, 0}, {}};
+  for (std::int64_t const ns : {10, 1, 20, 2, 30, 3, 40, 4}) {
+    kernels.times.push_back({ns});
+  }
+  // Three tiles: 3 potrf, 3 trsm, 3 syrk, 1 gemm: 30 + 60 + 90 + 40 on two; the chain is 30 + 100.
+  CHECK(hs::cholesky_mixed_bound(3, kernels).value() == Duration{130});
+  CHECK(hs::cholesky_mixed_bound(1, kernels).value() == Duration{10});
+  kernels.workers = {1, 0};
+  CHECK(hs::cholesky_mixed_bound(3, kernels).value() == Duration{220});
+  kernels.workers = {1, 1};
+  kernels.times[1] = hs::ClassTimes::never; // potrf on cores only
+  // The chain: 30 + 2 (2 + 3) = 40; beside it the GPU does the rest in 19.
+  CHECK(hs::cholesky_mixed_bound(3, kernels).value() == Duration{40});
+  kernels.times[0] = hs::ClassTimes::never;
+  CHECK_THROWS_AS((void)hs::cholesky_mixed_bound(3, kernels), hs::Error);
+  CHECK_THROWS_AS((void)hs::cholesky_mixed_bound(0, hs::ClassTimes{{1}, kernels.times}), hs::Error);
 }
 
 TEST_SUITE_END();
