@@ -12,7 +12,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -155,6 +157,35 @@ struct Machine {
     } else {
       visit(hs::read_graph(dag).graph, std::optional<std::size_t>());
     }
+  }
+
+  /// The machine as a related one: what a GPU can run takes it a K-th of a core's time, K being the
+  /// mean over the graph's tasks of their acceleration factors, in whole numbers as the thesis has
+  /// them (Kumar 2017, sec. 2.4.3). Returns K.
+  double make_related(hs::Platform& platform,
+                      hs::TaskGraph const& graph,
+                      std::string const& its_library) const {
+    double sum = 0;
+    std::size_t tasks = 0;
+    for (auto const& node : graph.nodes()) {
+      auto const* const kernel =
+          platform.find(node.type, kernels_of(), arithmetic(), tile, its_library);
+      if (kernel->on(0) && kernel->on(1)) {
+        sum += std::round(kernel->on(0)->mean.seconds() / kernel->on(1)->mean.seconds());
+        ++tasks;
+      }
+    }
+    if (tasks == 0) {
+      throw hs::Error(hs::ErrorCode::bad_input, "--related", "no task runs on cores and GPUs");
+    }
+    auto const factor = sum / static_cast<double>(tasks);
+    for (auto& kernel : platform.kernels) {
+      if (kernel.on(0) && kernel.on(1)) {
+        auto const ns = static_cast<double>(kernel.on(0)->mean.ns) / factor;
+        kernel.times[1]->mean = {std::max<std::int64_t>(1, std::llround(ns))};
+      }
+    }
+    return factor;
   }
 
   /// Of Cholesky only; nothing elsewhere.

@@ -35,6 +35,7 @@ struct Options {
   int repeat = 1;
   bool deterministic = false;
   bool speed = false;
+  bool related = false;
   bool json = false;
 };
 
@@ -52,6 +53,7 @@ struct Case {
   hs::TaskGraph graph;
   std::optional<std::size_t> tiles;
   std::string library;
+  std::optional<double> related; // how much faster GPUs are, if so made
   hs::ClassTimes times;
   std::optional<hs::Duration> area;
   std::optional<hs::Duration> mixed;
@@ -198,6 +200,7 @@ ordered_json row_of(Case const& its,
   row["serve"] = options.serve;
   row["comm"] = "free";
   row["noise"] = options.noise;
+  row["related"] = its.related ? ordered_json(*its.related) : nullptr;
   row["tasks"] = its.graph.size();
   row["scheduler"] = policy.name;
   row["rank"] = options.rank;
@@ -227,10 +230,15 @@ ordered_json row_of(Case const& its,
 }
 
 void print(Options const& options) {
-  auto const platform = options.machine.read();
+  auto const described = options.machine.read();
   bool heading = !options.json;
   options.machine.each_graph([&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
+    auto platform = described;
     auto const library = options.machine.library_of(platform, graph);
+    std::optional<double> related;
+    if (options.related) {
+      related = options.machine.make_related(platform, graph, library);
+    }
     auto times = hs::class_times(graph,
                                  platform,
                                  options.machine.kernels_of(),
@@ -243,6 +251,7 @@ void print(Options const& options) {
              {std::move(nodes), std::move(bytes)},
              tiles,
              library,
+             related,
              std::move(times),
              {},
              {},
@@ -301,6 +310,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
   app.add_option("--serve", options.serve, "idle workers offered work first: cpu or gpu (default)")
       ->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_flag(
+      "--related", options.related, "GPUs as many times faster as on average, at anything");
   app.add_option("--noise", options.noise, "times are off by up to so much: 0 to below 1")
       ->check(CLI::Range(0.0, 0.999));
   app.add_option("--noise-is", options.noise_is, "one factor for each type (default) or task")

@@ -335,7 +335,7 @@ def test_gpu_linalg(program):
 
 SIMULATE_KEYS = {
     "platform", "dag", "tiles", "precision", "tile", "library", "cpus", "gpus", "serve", "comm",
-    "noise", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
+    "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "sched_ns_per_task",
     "tasks_per_s",
@@ -370,6 +370,14 @@ def test_simulate(program):
                       "--rank", "min", "--serve", "cpu")  # fmt: skip
     check([(row["serve"], row["rank"]) for row in rows] == [("cpu", "min")], str(rows))
     check(rows[0]["ratio"] >= 1 and rows[0]["mixed_bound_s"] is None, str(rows))
+    # Kumar 2017, sec. 2.4.3.
+    factors = [17.30, 22.30, 24.30, 25.38, 26.06, 26.52, 26.86, 27.11]
+    rows = json_lines(program, "--platform", str(platforms / "mirage.json"), "--related", "--tiles",
+                      "4,8,12,16,20,24,28,32", "--scheduler", "eager")  # fmt: skip
+    check([round(row["related"], 2) for row in rows] == factors, str(rows))
+    for row in rows:  # all tasks alike: a GPU is worth K cores, rounded to a nanosecond each
+        cpu = row["accel_cpu"]
+        check(abs(cpu / row["related"] - 1) < 1e-6 and row["ratio"] >= 1, f"simulate: {row}")
     same = ["--deterministic", "--tiles", "8,12", "--noise", "0.3", "--repeat", "3", "--seed", "5"]
     rows = json_lines(program, *haswell, *same)
     check(rows == json_lines(program, *haswell, *same), "simulate: not deterministic")
