@@ -4,10 +4,8 @@
 
 #include <hetsched/cholesky_bound.hpp>
 #include <hetsched/graph_json.hpp>
-#include <hetsched/hetsched.hpp>
-#include <hetsched/linalg/cholesky.hpp>
-#include <hetsched/linalg/qr.hpp>
 #include <hetsched/platform_json.hpp>
+#include <hetsched/task_graph.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -129,23 +127,8 @@ struct Machine {
   }
 
   /// The graph that the library's algorithm spawns. Only types, order and accesses matter, so tiles
-  /// are of one element here; their data have the size that they would have.
-  [[nodiscard]] hs::TaskGraph graph_of(std::size_t in_a_row) const {
-    hs::Runtime<> rt({.cpus = 1, .bind = hs::Bind::none, .devices = "none"});
-    std::vector<double> elements(in_a_row * in_a_row);
-    hs::linalg::TiledMatrix const a(rt, elements.data(), in_a_row, in_a_row, in_a_row, 1);
-    auto const graph = [&] {
-      if (dag == "qr") {
-        hs::linalg::Reflections const q(rt, a);
-        return rt.capture([&] { hs::linalg::qr(rt, a, q); }).tasks();
-      }
-      return rt.capture([&] { hs::linalg::cholesky(rt, a); }).tasks();
-    }();
-    auto const element = precision == "single" ? sizeof(float) : sizeof(double);
-    std::vector<std::size_t> bytes(graph.data_bytes().size(), tile * tile * element);
-    std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
-    return {std::move(nodes), std::move(bytes)};
-  }
+  /// are of one element there; their data have the size that they would have.
+  [[nodiscard]] hs::TaskGraph graph_of(std::size_t in_a_row) const;
 
   /// Every graph, with its size: tiles, or nothing. Only one at a time is kept.
   template <class Visit>

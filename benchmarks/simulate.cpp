@@ -3,6 +3,7 @@
 // all, and says how far each run is from the lower bounds (docs/simulation.md).
 
 #include <hetsched/bounds.hpp>
+#include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>

@@ -172,7 +172,7 @@ bool contains(std::string const& text, std::string const& part) {
 
 TEST_SUITE_BEGIN("simulation");
 
-TEST_CASE_TEMPLATE("SimulatedRuntime: a chain and independent tasks", S, HETSCHED_ALL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("SimulatedRuntime: a chain and independent tasks", S, HETSCHED_NUMERICAL_SCHEDULERS) {
   std::vector<int> memory(6);
   {
     hs::SimulatedRuntime<S> rt(on(1, 0));
@@ -461,7 +461,7 @@ private:
 
 TEST_CASE_TEMPLATE("SimulatedRuntime: schedules keep all constraints and bounds",
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   std::vector<int> memory(7);
   hs::Runtime<> recorder({.cpus = 1, .devices = "none"});
   auto const recorded = cells(recorder, memory);
@@ -534,7 +534,7 @@ struct hetsched::TaskBodyCPU<Noted> {
 
 TEST_CASE_TEMPLATE("SimulatedRuntime: one worker does what a real one does, in the same order",
                    S,
-                   HETSCHED_ALL_SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   std::vector<int> memory(5);
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     auto const spawn_on = [&](auto& rt, auto const& x) {
