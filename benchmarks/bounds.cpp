@@ -31,7 +31,7 @@ void print(Options const& options, hs::Platform const& platform) {
   auto const gpus = platform.classes[1].workers;
   bool first = true;
   auto const& machine = options.machine;
-  machine.each_graph([&](hs::TaskGraph const& graph, std::optional<std::size_t> tiles) {
+  machine.each_graph(platform, [&](hs::TaskGraph const& graph, std::optional<std::size_t> tiles) {
     auto const library = machine.library_of(platform, graph);
     auto const times = hs::class_times(
         graph, platform, machine.kernels_of(), machine.arithmetic(), machine.tile, library);

@@ -5,6 +5,7 @@
 #include <hetsched/cholesky_bound.hpp>
 #include <hetsched/graph_json.hpp>
 #include <hetsched/platform_json.hpp>
+#include <hetsched/random_graphs.hpp>
 #include <hetsched/task_graph.hpp>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +18,9 @@
 #include <exception>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace benchmarks {
@@ -33,12 +36,17 @@ struct Machine {
   std::string precision = "double";
   std::size_t tile = 960;
   std::string library;
+  std::uint64_t graph_seed = 1;
   int cpus = -1;
   int gpus = -1;
 
   void add_to(CLI::App& app) {
     app.add_option("--platform", file, "file that describes the machine")->required();
-    app.add_option("--dag", dag, "cholesky (default), qr, or a file that has the graph");
+    app.add_option("--dag",
+                   dag,
+                   "cholesky (default), qr, a file that has the graph, or by lot "
+                   "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
+    app.add_option("--graph-seed", graph_seed, "of a graph by lot (default 1)");
     app.add_option(
         "--algorithm", algorithm, "whose kernels a file's tasks are, by type (cholesky)");
     app.add_option("--tiles", tiles, "tiles in a row of the matrix, such as 8,16,32")
@@ -132,11 +140,15 @@ struct Machine {
 
   /// Every graph, with its size: tiles, or nothing. Only one at a time is kept.
   template <class Visit>
-  void each_graph(Visit&& visit) const {
+  void each_graph(hs::Platform const& platform, Visit&& visit) const {
     if (own_graph()) {
       for (auto const in_a_row : tiles) {
         visit(graph_of(in_a_row), std::optional(in_a_row));
       }
+    } else if (auto const colon = dag.find(':'); colon != std::string::npos) {
+      auto const types = kernel_names(platform);
+      visit(random_graph(dag.substr(0, colon), dag.substr(colon + 1), types),
+            std::optional<std::size_t>());
     } else {
       visit(hs::read_graph(dag).graph, std::optional<std::size_t>());
     }
@@ -201,6 +213,66 @@ struct Machine {
   }
 
 private:
+  /// Of the algorithm, from the library asked for or the first in the file.
+  [[nodiscard]] std::vector<std::string_view> kernel_names(hs::Platform const& platform) const {
+    std::vector<std::string_view> names;
+    std::string_view its = library;
+    for (auto const& kernel : platform.kernels) {
+      if (platform.find(kernel.name, kernels_of(), arithmetic(), tile, kernel.library) != &kernel) {
+        continue;
+      }
+      its = its.empty() ? kernel.library : its;
+      if (kernel.library == its) {
+        names.emplace_back(kernel.name);
+      }
+    }
+    return names;
+  }
+
+  /// "erdos:TASKS,P", "layered:LAYERS,WIDTH,P" or "forkjoin:STAGES,WIDTH".
+  [[nodiscard]] hs::TaskGraph random_graph(std::string const& kind,
+                                           std::string const& numbers,
+                                           std::span<std::string_view const> types) const {
+    auto const element = precision == "single" ? sizeof(float) : sizeof(double);
+    hs::RandomGraph const common{types, graph_seed, tile * tile * element};
+    std::vector<double> given;
+    for (auto const& text : CLI::detail::split(numbers, ',')) {
+      double number = 0;
+      if (!CLI::detail::lexical_cast(text, number) || !(number >= 0 && number <= 1e7)) {
+        refuse_dag();
+      }
+      given.push_back(number);
+    }
+    auto const whole = [&](std::size_t k) {
+      if (given[k] != std::floor(given[k])) {
+        refuse_dag();
+      }
+      return static_cast<std::size_t>(given[k]);
+    };
+    if (types.empty()) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      file,
+                      "has no times for " + kernels_of() + " in " + precision + " on tiles of " +
+                          std::to_string(tile));
+    }
+    if (kind == "erdos" && given.size() == 2) {
+      return hs::erdos_graph(common, whole(0), given[1]);
+    }
+    if (kind == "layered" && given.size() == 3) {
+      return hs::layered_graph(common, whole(0), whole(1), given[2]);
+    }
+    if (kind != "forkjoin" || given.size() != 2) {
+      refuse_dag();
+    }
+    return hs::fork_join_graph(common, whole(0), whole(1));
+  }
+
+  [[noreturn]] void refuse_dag() const {
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--dag " + dag,
+                    "is none of erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
+  }
+
   static void add_for_all_libraries(hs::Platform& platform) {
     auto const check = platform.kernels.back();
     std::set<std::string> others;

@@ -233,7 +233,7 @@ ordered_json row_of(Case const& its,
 void print(Options const& options) {
   auto const described = options.machine.read();
   bool heading = !options.json;
-  options.machine.each_graph([&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
+  options.machine.each_graph(described, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
     auto platform = described;
     auto const library = options.machine.library_of(platform, graph);
     std::optional<double> related;

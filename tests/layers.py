@@ -26,7 +26,7 @@ LAYERS = [
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "platform_json.hpp", "graph_json.hpp", "hwloc.hpp", "gpu.hpp",
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "random_graphs.hpp", "platform_json.hpp", "graph_json.hpp", "hwloc.hpp", "gpu.hpp",
          "gpu_blas.hpp", "cuda/"]),
 ]
 

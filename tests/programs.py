@@ -396,7 +396,19 @@ def test_simulate(program):
         (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
         check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
         check(row["tiles"] is None and row["gflops"] is None, f"simulate: {row}")
+    for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
+        rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
+        check(len(rows) == len(SCHEDULERS), str(rows))
+        for row in rows:
+            check(row["tasks"] == tasks and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
+        others = json_lines(program, *haswell, "--dag", dag, "--deterministic", "--graph-seed", "2")
+        check(rows[0]["area_bound_s"] != others[0]["area_bound_s"], f"simulate: {dag}: {others}")
     for bad, named in [
+        (["--dag", "erdos:10"], "erdos:10"),
+        (["--dag", "layered:3,2.5,0.1"], "layered:3,2.5,0.1"),
+        (["--dag", "erdos:10,x"], "erdos:10,x"),
+        (["--dag", "star:3"], "star:3"),
+        (["--dag", "erdos:10,0.5", "--tile", "320"], "haswell_k40.json"),
         (["--scheduler", "best"], "--scheduler"),
         (["--tiles", "0"], "--tiles"),
         (["--noise", "1"], "--noise"),

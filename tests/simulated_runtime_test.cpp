@@ -172,7 +172,9 @@ bool contains(std::string const& text, std::string const& part) {
 
 TEST_SUITE_BEGIN("simulation");
 
-TEST_CASE_TEMPLATE("SimulatedRuntime: a chain and independent tasks", S, HETSCHED_NUMERICAL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("SimulatedRuntime: a chain and independent tasks",
+                   S,
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   std::vector<int> memory(6);
   {
     hs::SimulatedRuntime<S> rt(on(1, 0));
@@ -273,6 +275,23 @@ TEST_CASE("SimulatedRuntime: parts, and a region that goes while it is used") {
   }
   CHECK(contains(error_of([&] { rt.sync(); }), "its last handle was destroyed"));
   CHECK(rt.stats().executed == 7);
+}
+
+TEST_CASE("SimulatedRuntime: hints about memory do nothing") {
+  std::vector<int> memory(1);
+  hs::SimulatedRuntime<> rt(on(1, 1));
+  auto const x = cells(rt, memory);
+  hs::NodeId const gpu{1};
+  rt.pin(x[0], gpu);
+  rt.spawn<Even>()(x[0]);
+  rt.prefetch(x[0], gpu);
+  rt.evict(x[0], gpu);
+  rt.unpin(x[0], gpu);
+  rt.invalidate(x[0]);
+  rt.wait();
+  CHECK(rt.stats().executed == 1);
+  CHECK(rt.stats().elapsed == Duration{10});
+  CHECK(contains(error_of([&] { rt.prefetch(x[0], hs::NodeId{2}); }), "no memory node 2"));
 }
 
 TEST_CASE("SimulatedRuntime: groups") {

@@ -456,7 +456,7 @@ private:
     return state.capture_core == core_ ? static_cast<detail::CaptureSink*>(state.capture) : nullptr;
   }
 
-  /// Whether the node is a device's; throws if there is no such node.
+  /// Whether the node is that of a device that computes; throws if there is no such node.
   bool is_device(char const* operation, NodeId node) const {
     check_usable(operation);
     auto const last = static_cast<std::int32_t>(core_->nodes().size()) - 1;
@@ -466,7 +466,7 @@ private:
                   "there is no memory node " + std::to_string(node.value) + ", only 0 to " +
                       std::to_string(last));
     }
-    return node != host_node;
+    return node != host_node && core_->devices() != nullptr;
   }
 
   template <class D>
@@ -488,7 +488,9 @@ private:
     static_assert(std::is_trivially_copyable_v<T>,
                   "hetsched: device_data needs elements that are trivially copyable");
     if (!is_device("device_data", node)) {
-      throw Error(ErrorCode::bad_call, "device_data", "node 0 is host memory: see data()");
+      throw Error(ErrorCode::bad_call,
+                  "device_data",
+                  "node " + std::to_string(node.value) + " is no device's memory: see data()");
     }
     auto const elements = shape.rows * shape.cols;
     if (first == nullptr && elements != 0) {

@@ -157,7 +157,7 @@ TEST_CASE("device_data: refuses what is no such memory") {
   auto const refusal = [&](hs::NodeId node, double* first, std::size_t count) {
     return error_of([&] { (void)rt.device_data(node, first, count); });
   };
-  CHECK(contains(refusal(hs::host_node, a.data(), n), "node 0 is host memory"));
+  CHECK(contains(refusal(hs::host_node, a.data(), n), "node 0 is no device's memory"));
   CHECK(contains(refusal({7}, a.data(), n), "no memory node 7"));
   CHECK(contains(refusal(one, nullptr, n), "has no memory"));
   for (std::size_t const begin : {0, 9, 10, 15, 29}) {
