@@ -8,14 +8,14 @@
 #include <hetsched/random_graphs.hpp>
 #include <hetsched/task_graph.hpp>
 
+#include "run_program.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <optional>
 #include <set>
 #include <span>
@@ -286,26 +286,5 @@ private:
     }
   }
 };
-
-/// main: parses, runs, and answers bad input with one line and status 2.
-template <class Run>
-int run_program(char const* name, CLI::App& app, int argc, char** argv, Run&& run) {
-  try {
-    app.parse(argc, argv);
-    run();
-    return 0;
-  } catch (CLI::CallForHelp const& help) {
-    return app.exit(help);
-  } catch (CLI::ParseError const& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 2;
-  } catch (hs::Error const& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  } catch (std::exception const& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 1;
-  }
-}
 
 } // namespace benchmarks

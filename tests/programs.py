@@ -420,6 +420,17 @@ def test_simulate(program):
         refuses(program, named, *haswell, *bad)
 
 
+def test_replay_run(program):
+    for cpus in ["1", "2"]:
+        rows = json_lines(program, "--n", "768", "--tile", "128", "--cpus", cpus, "--repeat", "2")
+        check([row["tasks"] for row in rows] == [56, 56], str(rows))
+        for row in rows:  # the same without the runtime's own time
+            check(0 < row["simulated_s"] <= row["makespan_s"], f"replay_run: {row}")
+            difference = 100 * (row["simulated_s"] / row["makespan_s"] - 1)
+            check(abs(difference - row["difference_percent"]) < 0.01, f"replay_run: {row}")
+    refuses(program, "--tile", "--tile", "0")
+
+
 def test_bounds(program):
     platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
@@ -481,6 +492,7 @@ def main():
     tests = {
         "axpy": test_axpy,
         "bounds": test_bounds,
+        "replay_run": test_replay_run,
         "simulate": test_simulate,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
