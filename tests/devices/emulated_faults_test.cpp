@@ -142,15 +142,15 @@ TEST_CASE("EmulatedDriver: nothing works on a lost device") {
 }
 
 TEST_CASE("EmulatedDriver: a lost device drops what its streams have not begun") {
+  std::atomic<bool> opened{false}; // used until the stream is destroyed: nothing waits for its work
+  std::atomic<bool> reached{false};
+  int calls = 0;
   TestDevice device(emulation(), "lost=kernel@4");
   TestDevice healthy(emulation(), 1, "", 0);
   TestStream blocked(device);
   TestStream losing(device);
   TestStream elsewhere(healthy);
   TestEvent const event(device);
-  std::atomic<bool> opened{false};
-  std::atomic<bool> reached{false};
-  int calls = 0;
   auto const kept = std::make_shared<int>(0);
   CHECK(run(blocked, [&] { opened.wait(false); }) == hs_ok);
   CHECK(run(blocked, [&calls, kept] { ++calls; }) == hs_ok);

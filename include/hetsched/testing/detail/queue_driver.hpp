@@ -324,10 +324,12 @@ private:
     } else if (end == End::pop && !threads_ && subject_->ordered()) {
       judge_order(*number, accepted);
     }
-    if (end == End::pop && accepted == all && !spoiled()) {
-      judge_peek(answer);
-    } else {
-      foreseen_.clear();
+    if (!threads_) {
+      if (end == End::pop && accepted == all && !spoiled()) {
+        judge_peek(answer);
+      } else {
+        foreseen_.clear();
+      }
     }
     return spoiled() ? std::nullopt : number;
   }
@@ -363,7 +365,7 @@ private:
   std::unique_ptr<QueueSubject> subject_;
   std::deque<QueuedTask> tasks_; // tasks stay where they are
   std::vector<std::size_t> unseen_;
-  std::deque<TaskId> foreseen_; // by the last peek
+  std::deque<TaskId> foreseen_; // by the last peek; one thread
   std::size_t looked_ = 0;
   std::size_t first_inside_ = 0;
   bool threads_ = false;
