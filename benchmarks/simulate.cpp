@@ -10,6 +10,7 @@
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
+#include "../examples/common/chosen_cache.hpp"
 #include "machine.hpp"
 
 #include <array>
@@ -30,6 +31,11 @@ struct Options {
   std::string scheduler = "all";
   std::string rank = "own";
   std::string serve = "gpu";
+  std::string comm = "free";
+  std::string cache = "lru";
+  std::string memory_trace;
+  std::size_t device_memory = 0; // 0: what the platform says
+  int window = 4;
   std::string noise_is = "type";
   double noise = 0;
   std::uint64_t seed = 1;
@@ -42,6 +48,7 @@ struct Options {
 
 struct Result {
   hs::Stats stats;
+  hs::Duration makespan;     // without the way home of the results
   hs::Duration equal_cpu[2]; // what the tasks that each class ran take on a core
   hs::Duration equal_gpu[2]; // and on a GPU; nothing if one of them cannot run there
   bool comparable[2] = {true, true};
@@ -117,18 +124,31 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
                         .library = its.library,
                         .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu
                                                         : hs::Simulation::Serve::gpu,
+                        .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
+                                     : options.comm == "shared" ? hs::Simulation::Transfers::shared
+                                                                : hs::Simulation::Transfers::free,
+                        .window = options.window,
+                        .memory_trace = options.memory_trace,
                         .noise = options.noise,
                         .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
                                                                : hs::Simulation::Noise::per_type,
                         .seed = seed,
                         .time_decisions = !options.deterministic && !options.speed};
-  hs::SimulatedRuntime<Scheduler> rt(config);
   Result result;
+  if (options.comm != "free") {
+    config.on_task = [&](hs::SimulatedTask const& task) {
+      result.makespan = task.end - hs::Instant{};
+    };
+  }
+  hs::SimulatedRuntime<Scheduler, example::ChosenCache> rt(config);
   auto const begin = std::chrono::steady_clock::now();
   rt.run(its.graph);
   result.real_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.stats = rt.stats();
+  if (options.comm == "free") {
+    result.makespan = result.stats.elapsed;
+  }
   for (auto const& type : result.stats.types) {
     auto const on = type.arch == hs::ArchHost ? 0 : 1;
     auto const* const kernel = its.platform.find(type.name,
@@ -157,15 +177,16 @@ constexpr std::array policies{Policy{"ws", simulate<hs::policies::WorkStealing<>
                               Policy{"random", simulate<hs::policies::Random<>>},
                               Policy{"priority", simulate<hs::policies::Priority<>>}};
 
-/// Of all workers of a class, while the run lasted.
-double idle_seconds(Case const& its, hs::Stats const& stats, std::size_t worker_class) {
+/// Of all workers of a class, from the first task's begin to the last one's end.
+double idle_seconds(Case const& its, Result const& result, std::size_t worker_class) {
   std::size_t first = 0;
   for (std::size_t c = 0; c < worker_class; ++c) {
     first += static_cast<std::size_t>(its.platform.classes[c].workers);
   }
   hs::Duration idle;
   for (int k = 0; k < its.platform.classes[worker_class].workers; ++k) {
-    idle += stats.workers[first + static_cast<std::size_t>(k)].idle;
+    idle += result.stats.workers[first + static_cast<std::size_t>(k)].idle -
+            (result.stats.elapsed - result.makespan);
   }
   return idle.seconds();
 }
@@ -188,7 +209,15 @@ ordered_json row_of(Case const& its,
                     std::uint64_t seed,
                     Result const& result) {
   auto const& stats = result.stats;
-  auto const makespan = stats.elapsed;
+  auto const makespan = result.makespan;
+  std::uint64_t bytes = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t uses = 0;
+  for (auto const& device : stats.devices) {
+    bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
+    hits += device.hits;
+    uses += device.hits + device.misses;
+  }
   ordered_json row;
   row["platform"] = its.platform.name;
   row["dag"] = options.machine.dag;
@@ -199,7 +228,9 @@ ordered_json row_of(Case const& its,
   row["cpus"] = its.platform.classes[0].workers;
   row["gpus"] = its.platform.classes[1].workers;
   row["serve"] = options.serve;
-  row["comm"] = "free";
+  row["comm"] = options.comm;
+  row["window"] = options.comm == "free" ? 1 : options.window;
+  row["cache"] = options.cache;
   row["noise"] = options.noise;
   row["related"] = its.related ? ordered_json(*its.related) : nullptr;
   row["tasks"] = its.graph.size();
@@ -215,12 +246,15 @@ ordered_json row_of(Case const& its,
   row["critical_path_s"] = its.path.seconds();
   row["iterative_bound_s"] = nullptr;
   row["ratio"] = makespan.seconds() / its.best().seconds();
-  row["idle_cpu_s"] = idle_seconds(its, stats, 0);
-  row["idle_gpu_s"] = idle_seconds(its, stats, 1);
+  row["idle_cpu_s"] = idle_seconds(its, result, 0);
+  row["idle_gpu_s"] = idle_seconds(its, result, 1);
   row["accel_cpu"] = acceleration(result, 0);
   row["accel_gpu"] = acceleration(result, 1);
-  row["bytes"] = nullptr; // transfers are free, caches without limit
-  row["hit_ratio"] = nullptr;
+  bool const moves = !stats.devices.empty(); // else transfers are free, caches without limit
+  row["bytes"] = moves ? ordered_json(bytes) : nullptr;
+  row["hit_ratio"] =
+      uses != 0 ? ordered_json(static_cast<double>(hits) / static_cast<double>(uses)) : nullptr;
+  row["home_s"] = (stats.elapsed - makespan).seconds();
   row["aborts"] = 0;
   auto const tasks = static_cast<double>(its.graph.size());
   row["sched_ns_per_task"] = options.deterministic || options.speed
@@ -231,7 +265,15 @@ ordered_json row_of(Case const& its,
 }
 
 void print(Options const& options) {
-  auto const described = options.machine.read();
+  auto described = options.machine.read();
+  for (auto& node : described.nodes) {
+    if (options.device_memory != 0 && &node != &described.nodes.front()) {
+      node.capacity_bytes = options.device_memory;
+    }
+  }
+  auto const& names = example::ChosenCache::names;
+  example::ChosenCache::choose(static_cast<std::size_t>(
+      std::find(names.begin(), names.end(), options.cache) - names.begin()));
   bool heading = !options.json;
   options.machine.each_graph(described, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
     auto platform = described;
@@ -311,6 +353,18 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
   app.add_option("--serve", options.serve, "idle workers offered work first: cpu or gpu (default)")
       ->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_option("--comm",
+                 options.comm,
+                 "transfers: free (default), model (latency + bytes / bandwidth x GPUs) or shared "
+                 "(fair shares of links)")
+      ->check(CLI::IsMember({"free", "model", "shared"}));
+  app.add_option("--window", options.window, "tasks that a GPU commits itself to (default 4)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--cache", options.cache, "of GPU memories: lru (default), fifo, reuse, nextuse")
+      ->check(CLI::IsMember({"lru", "fifo", "reuse", "nextuse"}));
+  app.add_option("--device-memory", options.device_memory, "of each GPU, such as 2GB")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--memory-trace", options.memory_trace, "file for what decides which bytes move");
   app.add_flag(
       "--related", options.related, "GPUs as many times faster as on average, at anything");
   app.add_option("--noise", options.noise, "times are off by up to so much: 0 to below 1")

@@ -51,7 +51,7 @@ DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
   }
   nodes_.emplace(cache, capacities, costs);
   if (!memory_trace.empty()) {
-    nodes_->observe(&trace_.emplace(memory_trace));
+    nodes_->observe(&trace_.emplace(memory_trace, "HETSCHED_MEMORY_TRACE"));
   }
   for (auto const& from : devices_) {
     for (auto const& to : devices_) {
@@ -94,61 +94,17 @@ void DeviceSet::unpin(void* memory, PinnedRegion const& region) noexcept {
   }
 }
 
-Replicas& DeviceSet::datum_of(Access const& access) {
-  auto& slot = replicas_of(access);
-  if (auto* const known = slot.load(std::memory_order_acquire)) {
-    return *known;
-  }
-  auto& record = *access.queue->data;
-  return access.mode == AccessMode::reduce
-             ? make_known(record, slot, access.buffer, record.shape.rows)
-             : make_known(record, slot, access.queue->base, access.queue->ld);
-}
-
-/// Lists a region, or a private copy of one, that is in host memory with a leading dimension.
-Replicas& DeviceSet::make_known(DataRecord& record, ReplicaSlot& slot, void* host, std::size_t ld) {
-  auto datum = std::make_unique<Replicas>(*this, nodes_->node_count());
-  datum->host = static_cast<std::byte*>(host);
-  datum->width = record.shape.rows * record.element_bytes;
-  datum->columns = record.shape.cols;
-  datum->pitch = ld * record.element_bytes;
-  if (datum->width == datum->pitch || datum->columns == 1) { // one run of bytes
-    datum->width *= datum->columns;
-    datum->columns = 1;
-    datum->pitch = datum->width;
-  }
-  datum->identity = &slot == &record.replicas ? &record : nullptr;
-  datum->read_only = record.read_only;
-  datum->slot = &slot;
-  nodes_->add(*datum);
-  slot.store(datum.get(), std::memory_order_release);
-  return *datum.release();
-}
-
 void DeviceSet::note_spawn(TaskRecord& task) {
-  if (!nodes_->wants_next_use()) {
-    return;
-  }
-  std::lock_guard const guard(mutex_);
-  ++spawned_;
-  for (auto const& access : std::span(task.accesses(), task.access_count)) {
-    if (!access.duplicate && access.mode != AccessMode::reduce) { // private copies come later
-      nodes_->will_use(datum_of(access), &task, spawned_);
-    }
+  if (nodes_->wants_next_use()) {
+    std::lock_guard const guard(mutex_);
+    kept().expect_uses(task, ++spawned_);
   }
 }
 
 void DeviceSet::note_end(TaskRecord& task) noexcept {
-  if (!nodes_->wants_next_use()) {
-    return;
-  }
-  std::lock_guard const guard(mutex_);
-  for (auto const& access : std::span(task.accesses(), task.access_count)) {
-    if (!access.duplicate && access.mode != AccessMode::reduce) {
-      if (auto* const datum = replicas_of(access).load(std::memory_order_acquire)) {
-        nodes_->begin_use(*datum, &task, host_node);
-      }
-    }
+  if (nodes_->wants_next_use()) {
+    std::lock_guard const guard(mutex_);
+    kept().end_uses(task);
   }
 }
 
@@ -296,7 +252,7 @@ void DeviceSet::adopt(DataRecord& record, NodeId at, void* memory) {
     refuse(on.driver.last_error());
   }
   adopted_[{at, memory}] = bytes;
-  auto& datum = make_known(record, record.replicas, record.home.base, record.home.ld);
+  auto& datum = kept().list(record, record.replicas, record.home.base, record.home.ld);
   nodes_->adopt(datum, at, on.offset(memory));
 }
 
@@ -433,7 +389,7 @@ void DeviceSet::forget(Replicas* data) noexcept {
 void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
   std::lock_guard const guard(mutex_);
   if (!device(at).lost) {
-    nodes_->prefetch(datum_of(hint.accesses()[0]), at);
+    nodes_->prefetch(kept().datum_of(hint.accesses()[0]), at);
     start_copies();
   }
 }
@@ -443,13 +399,7 @@ void DeviceSet::send_ahead(TaskRecord& task, NodeId at) {
   if (device(at).lost) {
     return;
   }
-  for (auto const& access : std::span(task.accesses(), task.access_count)) {
-    // What commutes may be in another's hands now, and a private copy is not chosen yet.
-    if (!access.duplicate &&
-        (access.mode == AccessMode::read || access.mode == AccessMode::read_write)) {
-      nodes_->prefetch(datum_of(access), at);
-    }
-  }
+  kept().send_ahead(task, at);
   start_copies();
 }
 
@@ -501,17 +451,10 @@ std::size_t DeviceSet::unused(NodeId at) const {
 void DeviceSet::add_to(Stats& stats) const {
   std::lock_guard const guard(mutex_);
   for (auto const& device : devices_) {
-    auto const& counted = nodes_->counters(device->node);
     DeviceStats of_device;
     of_device.name = device->name;
     of_device.node = device->node;
-    of_device.hits = counted.hits;
-    of_device.misses = counted.misses;
-    of_device.evictions_clean = counted.evictions_clean;
-    of_device.evictions_dirty = counted.evictions_dirty;
-    of_device.bytes_from_host = counted.bytes_from_host;
-    of_device.bytes_to_host = counted.bytes_to_host;
-    of_device.bytes_from_peers = counted.bytes_from_peers;
+    add_counters(of_device, nodes_->counters(device->node));
     of_device.transfers = device->overlap.transfers();
     of_device.kernels = device->overlap.kernels();
     of_device.hidden = device->overlap.hidden();

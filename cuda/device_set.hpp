@@ -5,10 +5,10 @@
 
 #include <hetsched/detail/data_record.hpp>
 #include <hetsched/detail/devices.hpp>
-#include <hetsched/detail/memory_nodes.hpp>
+#include <hetsched/detail/known_data.hpp>
+#include <hetsched/detail/memory_trace.hpp>
 
 #include "device_list.hpp"
-#include "memory_trace.hpp"
 #include "overlap.hpp"
 
 #include <atomic>
@@ -209,11 +209,9 @@ private:
   friend class TaskWindow;
   using Lock = std::unique_lock<std::mutex>;
 
-  /// The datum of an access, made known if it is not.
-  [[nodiscard]] Replicas& datum_of(Access const& access);
-  Replicas& make_known(DataRecord& record, ReplicaSlot& slot, void* host, std::size_t ld);
-
   // With the lock held:
+  [[nodiscard]] KeptNodes kept() noexcept { return {*this, *nodes_}; }
+
   void start_copies();
   void start_copy(Copy& copy);
   bool settle_copies();

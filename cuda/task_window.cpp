@@ -14,11 +14,10 @@ void TaskWindow::commit(TaskRecord& task) {
   std::lock_guard const guard(set_.mutex_);
   for (std::size_t k = 0; k < task.access_count; ++k) {
     auto const& access = task.accesses()[k];
-    auto& datum = set_.datum_of(first_access(task, k));
+    auto& datum = set_.kept().datum_of(first_access(task, k));
     slot.arguments.push_back(&datum);
     if (!access.duplicate) {
-      auto const reuse = task.reuse != no_reuse ? task.reuse : access.queue->data->reuse;
-      slot.needs.push_back({&datum, reads(access.mode), writes(access.mode), reuse});
+      slot.needs.push_back(KeptNodes::need_of(task, access, datum));
       set_.pin_region(*access.queue->data);
     }
   }
@@ -277,7 +276,7 @@ void DeviceSet::pin_region(DataRecord& record) {
   }
   // The region's own Replicas remember that it is pinned, until it is forgotten.
   Access access{&whole->home, nullptr, nullptr, AccessMode::read, false, 0};
-  (void)datum_of(access);
+  (void)kept().datum_of(access);
   auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
   auto& device = *devices_.front();
   bool const ours = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;

@@ -335,7 +335,7 @@ def test_gpu_linalg(program):
 
 SIMULATE_KEYS = {
     "platform", "dag", "tiles", "precision", "tile", "library", "cpus", "gpus", "serve", "comm",
-    "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
+    "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "sched_ns_per_task",
     "tasks_per_s",
@@ -384,6 +384,26 @@ def test_simulate(program):
     check(rows[0]["sched_ns_per_task"] is None, str(rows[0]))
     makespans = {row["makespan_s"] for row in rows if (row["scheduler"], row["tiles"]) == ("eager", 8)}
     check(len(makespans) == 3, f"simulate: three seeds gave {makespans}")
+    check(rows[0]["comm"] == "free" and rows[0]["bytes"] is None, str(rows[0]))
+    moving = ["--tiles", "4,12", "--deterministic", "--device-memory", "100MB", "--noise", "0.1"]
+    for comm in ["model", "shared"]:
+        rows = json_lines(program, *haswell, "--comm", comm, *moving)
+        check(rows == json_lines(program, *haswell, "--comm", comm, *moving), f"simulate: {comm}")
+        for row in rows:
+            check(row["ratio"] >= 0.9 and row["window"] == 4, f"simulate: {row}")
+            check(row["bytes"] % (8 * 960 * 960) == 0 and row["bytes"] > 0, f"simulate: {row}")
+            check(0 <= row["hit_ratio"] < 1 and row["home_s"] >= 0, f"simulate: {row}")
+            for idle, workers in [("idle_cpu_s", 20), ("idle_gpu_s", 4)]:
+                most = workers * row["makespan_s"] * (1 + 1e-9)
+                check(0 <= row[idle] <= most, f"simulate: {row}")
+    # One GPU, one tile: there in latency + bytes / bandwidth, and the kernel. All is by eq. 1.
+    alone = ["--tiles", "1", "--cpus", "0", "--scheduler", "eager", "--comm", "model"]
+    for gpus in [1, 4]:
+        (row,) = json_lines(program, *haswell, *alone, "--gpus", str(gpus))
+        expected = 1.029027e-05 + 7372800 / 10517680000 * gpus + 0.0061721
+        check(abs(row["makespan_s"] - expected) < 2e-9, f"simulate: {row}, not {expected}")
+        home = 1.08504e-05 + 7372800 / 10521700000 * gpus
+        check(abs(row["home_s"] - home) < 2e-9, f"simulate: {row}, not {home}")
     (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "ws", "--speed")
     check(row["tasks_per_s"] > 0 and row["sched_ns_per_task"] is None, f"simulate: {row}")
     with tempfile.TemporaryDirectory() as folder:
@@ -413,6 +433,11 @@ def test_simulate(program):
         (["--tiles", "0"], "--tiles"),
         (["--noise", "1"], "--noise"),
         (["--serve", "all"], "--serve"),
+        (["--comm", "fast"], "--comm"),
+        (["--comm", "model", "--memory-trace", "/nowhere/at/all"], "/nowhere/at/all"),
+        (["--cache", "big"], "--cache"),
+        (["--device-memory", "much"], "--device-memory"),
+        (["--comm", "model", "--device-memory", "1KB", "--cpus", "0"], "room for its data"),
         (["--gpus", "9"], "--gpus"),
         (["--tile", "320"], "haswell_k40.json"),
         (["--dag", "/nowhere"], "/nowhere"),

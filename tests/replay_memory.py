@@ -5,6 +5,7 @@ data where, and what was evicted, and compares the bytes that this takes into ea
 those that were moved there. From which of several valid copies is the library's choice.
 
 Usage: replay_memory.py PROGRAM [ARGUMENT...]
+       replay_memory.py --simulated PROGRAM [ARGUMENT...]   the same of devices in virtual time
 """
 
 import collections
@@ -87,37 +88,46 @@ class Replay:
             self.errors.append(f"unknown event {event}")
 
 
-def check(program, arguments, devices, cache):
-    """One run; a list of what is wrong with it."""
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "memory.csv"
-        environment = {"HETSCHED_MEMORY_TRACE": str(trace)}
-        command = [program, *arguments, "--gpus", devices, "--cache", cache, "--json"]
-        result = subprocess.run(
-            command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=100
-        )
-        if result.returncode != 0:
-            return [f"status {result.returncode}: {result.stderr}"]
-        replay = Replay()
-        moved = collections.Counter()
-        counts = collections.Counter()
-        with trace.open(newline="") as lines:
-            for row in csv.DictReader(lines):
-                node, to = int(row["node"]), int(row["to"] or 0)
-                size = int(row["bytes"])
-                counts[row["event"]] += 1
-                if row["event"] == "moved":
-                    moved[node, to] += size
-                else:
-                    replay.take(row["event"], row["datum"], node, to, row["how"], size)
-    errors = replay.errors
+def replayed(command, trace, environment):
+    """One run; what it prints, what its trace says of every node, the bytes that it says moved."""
+    result = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=100
+    )
+    replay = Replay()
+    moved = collections.Counter()
+    counts = collections.Counter()
+    if result.returncode != 0:
+        replay.errors.append(f"status {result.returncode}: {result.stderr}")
+        return None, replay, moved, counts
+    with trace.open(newline="") as lines:
+        for row in csv.DictReader(lines):
+            node, to = int(row["node"]), int(row["to"] or 0)
+            size = int(row["bytes"])
+            counts[row["event"]] += 1
+            if row["event"] == "moved":
+                moved[node, to] += size
+            else:
+                replay.take(row["event"], row["datum"], node, to, row["how"], size)
     into = collections.Counter()
     for (_, to), size in moved.items():
         into[to] += size
     if into != replay.needed:
-        errors.append(f"moved {dict(into)}, needed {dict(replay.needed)}")
-    told = json.loads(result.stdout.splitlines()[0])["devices"]
-    for number, device in enumerate(told, start=1):
+        replay.errors.append(f"moved {dict(into)}, needed {dict(replay.needed)}")
+    if not counts["begin"] or not sum(moved.values()):
+        replay.errors.append("nothing happened on devices")
+    return json.loads(result.stdout.splitlines()[0]), replay, moved, counts
+
+
+def check(program, arguments, devices, cache):
+    """One run on emulated devices; a list of what is wrong with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "memory.csv"
+        command = [program, *arguments, "--gpus", devices, "--cache", cache, "--json"]
+        told, replay, moved, counts = replayed(
+            command, trace, {"HETSCHED_MEMORY_TRACE": str(trace)}
+        )
+    errors = replay.errors
+    for number, device in enumerate(told["devices"] if told else [], start=1):
         for key, bytes_moved in [
             ("bytes_from_host", moved[HOST, number]),
             ("bytes_to_host", moved[number, HOST]),
@@ -125,24 +135,40 @@ def check(program, arguments, devices, cache):
         ]:
             if device[key] > bytes_moved:  # the program counts the timed part only
                 errors.append(f"{device['name']}: {key} {device[key]}, in the trace {bytes_moved}")
-    if not counts["begin"] or not sum(moved.values()):
-        errors.append("nothing happened on devices")
-    print(
-        f"{Path(program).name} {devices} {cache}: {sum(moved.values())} bytes moved in "
-        f"{counts['moved']} transfers, {sum(replay.needed.values()) - replay.prefetched} needed, "
-        f"{replay.prefetched} prefetched; {counts['begin']} uses, {counts['evict']} evictions"
-    )
+    tell(program, f"{devices} {cache}", replay, moved, counts)
     return errors
 
 
+def check_simulated(program, arguments, comm, cache):
+    """The same in virtual time."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "memory.csv"
+        options = ["--comm", comm, "--cache", cache, "--memory-trace", str(trace), "--json"]
+        told, replay, moved, counts = replayed([program, *arguments, *options], trace, {})
+    if told and told["bytes"] != sum(moved.values()):
+        replay.errors.append(f"{told['bytes']} bytes, in the trace {sum(moved.values())}")
+    tell(program, f"{comm} {cache}", replay, moved, counts)
+    return replay.errors
+
+
+def tell(program, how, replay, moved, counts):
+    print(
+        f"{Path(program).name} {how}: {sum(moved.values())} bytes moved in "
+        f"{counts['moved']} transfers, {sum(replay.needed.values()) - replay.prefetched} needed, "
+        f"{replay.prefetched} prefetched; {counts['begin']} uses, {counts['evict']} evictions"
+    )
+
+
 def main():
-    program, *arguments = sys.argv[1:]
+    arguments = sys.argv[1:]
+    simulated = arguments[0] == "--simulated"
+    program, *arguments = arguments[simulated:]
     failures = 0
-    for devices in DEVICES:
+    for where in ["model", "shared"] if simulated else DEVICES:
         for cache in CACHES:
-            for error in check(program, arguments, devices, cache):
+            for error in (check_simulated if simulated else check)(program, arguments, where, cache):
                 failures += 1
-                print(f"FAILED: {Path(program).name} {devices} {cache}: {error}")
+                print(f"FAILED: {Path(program).name} {where} {cache}: {error}")
     return 1 if failures else 0
 
 

@@ -6,6 +6,8 @@
 #include <hetsched/simulated_runtime.hpp>
 
 #include "schedulers.hpp"
+#include "simulated_machine.hpp"
+#include "support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,44 +23,23 @@
 namespace hs = hetsched;
 using hs::Duration;
 using hs::Simulation;
+using simulated::Add;
+using simulated::Alone;
+using simulated::Cell;
+using simulated::cells;
+using simulated::Even;
+using simulated::Fast;
+using simulated::GpuOnly;
+using simulated::HostOnly;
+using simulated::kernel;
+using simulated::Mix;
+using simulated::on;
+using simulated::RandomSpawns;
+using simulated::Swap;
+using support::contains;
+using support::message_of;
 
 namespace {
-
-using Cell = hs::VectorView<int>;
-using Total = hs::CW<Cell, hs::Sum<int>>;
-
-/// Task types that differ in where they are fast.
-struct Even : hs::Task<1>::Signature<hs::RW<Cell>> {
-  static constexpr std::string_view name = "Even";
-};
-
-struct Fast : hs::Task<1>::Signature<hs::RW<Cell>> {
-  static constexpr std::string_view name = "Fast";
-};
-
-struct Mix : hs::Task<2>::Signature<hs::R<Cell>, hs::RW<Cell>> {
-  static constexpr std::string_view name = "Mix";
-};
-
-struct Alone : hs::Task<0>::Signature<> {
-  static constexpr std::string_view name = "Alone";
-};
-
-struct HostOnly : hs::Task<1>::Signature<hs::RW<Cell>> {
-  static constexpr std::string_view name = "HostOnly";
-};
-
-struct GpuOnly : hs::Task<1>::Signature<hs::RW<Cell>> {
-  static constexpr std::string_view name = "GpuOnly";
-};
-
-struct Swap : hs::Task<1>::Signature<hs::Commute<Cell>> {
-  static constexpr std::string_view name = "Swap";
-};
-
-struct Add : hs::Task<1>::Signature<Total> {
-  static constexpr std::string_view name = "Add";
-};
 
 struct Unknown : hs::Task<0>::Signature<> {
   static constexpr std::string_view name = "Unknown";
@@ -71,37 +52,7 @@ struct Spawning : hs::Task<0>::Signature<> {
 } // namespace
 
 template <>
-struct hetsched::TaskBodyCPU<Even> {
-  void operator()(Cell) const { FAIL("a body ran"); }
-};
-
-template <>
-struct hetsched::TaskBodyCPU<Fast> : hetsched::TaskBodyCPU<Even> {};
-
-template <>
-struct hetsched::TaskBodyCPU<HostOnly> : hetsched::TaskBodyCPU<Even> {};
-
-template <>
-struct hetsched::TaskBodyCPU<GpuOnly> : hetsched::TaskBodyCPU<Even> {};
-
-template <>
-struct hetsched::TaskBodyCPU<Swap> : hetsched::TaskBodyCPU<Even> {};
-
-template <>
-struct hetsched::TaskBodyCPU<Add> : hetsched::TaskBodyCPU<Even> {};
-
-template <>
-struct hetsched::TaskBodyCPU<Mix> {
-  void operator()(hs::VectorView<int const>, Cell) const { FAIL("a body ran"); }
-};
-
-template <>
-struct hetsched::TaskBodyCPU<Alone> {
-  void operator()() const { FAIL("a body ran"); }
-};
-
-template <>
-struct hetsched::TaskBodyCPU<Unknown> : hetsched::TaskBodyCPU<Alone> {};
+struct hetsched::TaskBodyCPU<Unknown> : simulated::NoBody<> {};
 
 template <>
 struct hetsched::TaskBodyCPU<Spawning> {
@@ -110,65 +61,6 @@ struct hetsched::TaskBodyCPU<Spawning> {
     rt.template spawn<Alone>()();
   }
 };
-
-namespace {
-
-hs::Platform::Kernel
-kernel(std::string name, std::optional<std::int64_t> cpu, std::optional<std::int64_t> gpu) {
-  hs::Platform::Kernel kernel;
-  kernel.name = std::move(name);
-  kernel.library = "by hand";
-  kernel.algorithms = {"test"};
-  for (auto const ns : {cpu, gpu}) {
-    kernel.times.push_back(ns ? std::optional(hs::Platform::KernelTime{{*ns}, {}, {}})
-                              : std::nullopt);
-  }
-  return kernel;
-}
-
-hs::Platform machine(int cpus, int gpus) {
-  hs::Platform platform;
-  platform.name = "paper";
-  platform.classes = {{"cpu", hs::ArchHost, cpus, ""}, {"cuda", hs::ArchCUDA, gpus, ""}};
-  platform.kernels = {kernel("Even", 10, 10),
-                      kernel("Fast", 40, 10),
-                      kernel("Mix", 30, 20),
-                      kernel("Alone", 7, 3),
-                      kernel("HostOnly", 5, std::nullopt),
-                      kernel("GpuOnly", std::nullopt, 5),
-                      kernel("Swap", 10, 10),
-                      kernel("Add", 10, 10)};
-  return platform;
-}
-
-Simulation on(int cpus, int gpus) {
-  return {.platform = machine(cpus, gpus), .algorithm = "test"};
-}
-
-template <class Rt>
-std::vector<hs::Handle<Cell>> cells(Rt& rt, std::vector<int>& memory) {
-  std::vector<hs::Handle<Cell>> handles;
-  for (auto& cell : memory) {
-    handles.push_back(rt.data(&cell, 1));
-  }
-  return handles;
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (hs::Error const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
-bool contains(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
-
-} // namespace
 
 TEST_SUITE_BEGIN("simulation");
 
@@ -273,7 +165,7 @@ TEST_CASE("SimulatedRuntime: parts, and a region that goes while it is used") {
     CHECK(rt.stats().elapsed == Duration{60});
     rt.spawn<Even>()(whole);
   }
-  CHECK(contains(error_of([&] { rt.sync(); }), "its last handle was destroyed"));
+  CHECK(contains(message_of([&] { rt.sync(); }), "its last handle was destroyed"));
   CHECK(rt.stats().executed == 7);
 }
 
@@ -291,7 +183,7 @@ TEST_CASE("SimulatedRuntime: hints about memory do nothing") {
   rt.wait();
   CHECK(rt.stats().executed == 1);
   CHECK(rt.stats().elapsed == Duration{10});
-  CHECK(contains(error_of([&] { rt.prefetch(x[0], hs::NodeId{2}); }), "no memory node 2"));
+  CHECK(contains(message_of([&] { rt.prefetch(x[0], hs::NodeId{2}); }), "no memory node 2"));
 }
 
 TEST_CASE("SimulatedRuntime: groups") {
@@ -395,20 +287,20 @@ TEST_CASE("SimulatedRuntime: says what it cannot simulate") {
   std::vector<int> memory(1);
   hs::SimulatedRuntime<hs::policies::Eager<>> rt(on(1, 1));
   auto const x = cells(rt, memory);
-  CHECK(contains(error_of([&] { rt.spawn<Unknown>()(); }), "no worker of platform 'paper'"));
-  CHECK(contains(error_of([&] { rt.spawn<GpuOnly>(hs::SetArch(hs::ArchHost))(x[0]); }),
+  CHECK(contains(message_of([&] { rt.spawn<Unknown>()(); }), "no worker of platform 'paper'"));
+  CHECK(contains(message_of([&] { rt.spawn<GpuOnly>(hs::SetArch(hs::ArchHost))(x[0]); }),
                  "no time for it on the class of worker"));
-  CHECK(contains(error_of([&] { rt.spawn<Spawning>()(); }), "simulate a recorded graph"));
-  CHECK(contains(error_of([&] { rt.sync(x[0]); }), "simulate a recorded graph"));
+  CHECK(contains(message_of([&] { rt.spawn<Spawning>()(); }), "simulate a recorded graph"));
+  CHECK(contains(message_of([&] { rt.sync(x[0]); }), "simulate a recorded graph"));
   rt.spawn<HostOnly>()(x[0]);
   rt.spawn<Alone>()();
   rt.sync();
   CHECK(rt.stats().elapsed == Duration{5});
   CHECK(rt.stats().spawned == 2);
-  CHECK(contains(error_of([] { hs::SimulatedRuntime<> none(on(0, 0)); }), "has no worker"));
+  CHECK(contains(message_of([] { hs::SimulatedRuntime<> none(on(0, 0)); }), "has no worker"));
   auto noisy = on(1, 0);
   noisy.noise = 1;
-  CHECK(contains(error_of([&] { hs::SimulatedRuntime<> none(noisy); }), "Simulation::noise"));
+  CHECK(contains(message_of([&] { hs::SimulatedRuntime<> none(noisy); }), "Simulation::noise"));
 }
 
 TEST_CASE("SimulatedRuntime: a scheduler's mistakes end in one error") {
@@ -418,65 +310,22 @@ TEST_CASE("SimulatedRuntime: a scheduler's mistakes end in one error") {
     auto const x = cells(rt, memory);
     rt.spawn<Even>()(x[0]);
     rt.spawn<Even>()(x[1]);
-    CHECK(contains(error_of([&] { rt.sync(); }), "scheduler: keeps 2 tasks from 2 idle workers"));
+    CHECK(contains(message_of([&] { rt.sync(); }), "scheduler: keeps 2 tasks from 2 idle workers"));
   }
   {
     hs::SimulatedRuntime<Careless> rt(on(2, 0));
     auto const x = cells(rt, memory);
     rt.spawn<Even>()(x[0]);
     rt.spawn<Even>()(x[1]);
-    CHECK(contains(error_of([&] { rt.sync(); }), "a task twice"));
+    CHECK(contains(message_of([&] { rt.sync(); }), "a task twice"));
   }
   {
     hs::SimulatedRuntime<Careless> rt(on(1, 1));
     auto const x = cells(rt, memory);
     rt.spawn<Even>(hs::SetArch(hs::ArchHost))(x[0]);
-    CHECK(contains(error_of([&] { rt.sync(); }), "which that cannot run"));
+    CHECK(contains(message_of([&] { rt.sync(); }), "which that cannot run"));
   }
 }
-
-namespace {
-
-/// A random program on a few cells; the same calls whatever the runtime.
-class RandomSpawns {
-public:
-  explicit RandomSpawns(std::uint64_t seed) : seed_(seed) {}
-
-  template <class Rt, class Cells>
-  void operator()(Rt& rt, Cells const& x) const {
-    std::mt19937_64 dice(seed_);
-    auto const cell = [&] { return x[dice() % x.size()]; };
-    for (int k = 0; k < 60; ++k) {
-      auto const priority = hs::priority(static_cast<int>(dice() % 4));
-      auto const name = std::to_string(k);
-      auto const label = hs::label(name);
-      switch (dice() % 6) {
-      case 0:
-        rt.template spawn<Even>(priority, label)(cell());
-        break;
-      case 1:
-        rt.template spawn<Fast>(priority, label)(cell());
-        break;
-      case 2:
-        rt.template spawn<HostOnly>(priority, label)(cell());
-        break;
-      case 3:
-        rt.template spawn<Alone>(priority, label)();
-        break;
-      default: {
-        auto const from = cell();
-        auto const to = cell();
-        rt.template spawn<Mix>(priority, label)(from, to);
-      }
-      }
-    }
-  }
-
-private:
-  std::uint64_t seed_;
-};
-
-} // namespace
 
 TEST_CASE_TEMPLATE("SimulatedRuntime: schedules keep all constraints and bounds",
                    S,

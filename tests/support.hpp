@@ -15,6 +15,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace support {
@@ -96,6 +97,10 @@ template <class F>
     return "unknown";
   }
   return "";
+}
+
+[[nodiscard]] inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
 }
 
 struct ChildResult {

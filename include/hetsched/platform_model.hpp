@@ -89,14 +89,16 @@ struct Platform {
                   static_cast<std::size_t>(to.value)];
   }
 
-  /// How long the transfer takes with nothing else under way: latency + bytes / bandwidth (Lima et
-  /// al. 2015, sec. 4.2, eq. 1, without contention), rounded to whole nanoseconds; 0 within a node.
-  [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {
+  /// How long a transfer takes by Lima et al. 2015, sec. 4.2, eq. 1, rounded to whole nanoseconds:
+  /// latency + bytes / bandwidth * accelerators, as many sharing the buses; by default with nothing
+  /// else under way. 0 within a node.
+  [[nodiscard]] Duration
+  transfer(std::size_t bytes, NodeId from, NodeId to, int accelerators = 1) const {
     if (from == to) {
       return {};
     }
     auto const& its = route(from, to);
-    auto const ns = static_cast<double>(bytes) / its.bytes_per_s * 1e9;
+    auto const ns = static_cast<double>(bytes) / its.bytes_per_s * accelerators * 1e9;
     return its.latency + Duration{static_cast<std::int64_t>(ns + 0.5)};
   }
 

@@ -279,40 +279,48 @@ public:
   /// prefetch: brings a copy to the node if there is room; it may leave at any time.
   template <class D>
   void prefetch(Handle<D> const& handle, NodeId node) {
-    if (!is_device("prefetch", node)) {
+    if (is_device("prefetch", node)) {
+      detail::spawn_hint(*core_, detail::prefetch_type, record_of(handle), {node});
+    } else if constexpr (Engine::computes) {
       if (core_->devices() != nullptr) {
         spawn(SetArch(ArchHost))([](auto&&) {}, read(handle));
       }
-      return;
     }
-    detail::spawn_hint(*core_, detail::prefetch_type, record_of(handle), {node});
   }
 
   /// Brings a copy to a device and keeps its place there until as many `unpin`s. What is pinned is
   /// not there for tasks: one that needs more than the rest fails.
   template <class D>
   void pin(Handle<D> const& handle, NodeId node) {
-    if (is_device("pin", node)) {
+    if (is_device("pin", node) && Engine::computes) {
       detail::spawn_hint(*core_, detail::pin_type, record_of(handle), {node});
     }
   }
 
   template <class D>
   void unpin(Handle<D> const& handle, NodeId node) {
-    if (is_device("unpin", node)) {
-      spawn(SetArch(ArchHost))([this, node, record = handle.record()](
-                                   auto&&) { core_->devices()->unpin(record->replicas, node); },
-                               read(handle));
+    if constexpr (Engine::computes) {
+      if (is_device("unpin", node)) {
+        spawn(SetArch(ArchHost))([this, node, record = handle.record()](
+                                     auto&&) { core_->devices()->unpin(record->replicas, node); },
+                                 read(handle));
+      }
+    } else {
+      (void)is_device("unpin", node);
     }
   }
 
   /// The copy in a device leaves it, to host memory if there is no other, unless a task uses it.
   template <class D>
   void evict(Handle<D> const& handle, NodeId node) {
-    if (is_device("evict", node)) {
-      spawn(SetArch(ArchHost))([this, node, record = handle.record()](
-                                   auto&&) { core_->devices()->evict(record->replicas, node); },
-                               read(handle));
+    if constexpr (Engine::computes) {
+      if (is_device("evict", node)) {
+        spawn(SetArch(ArchHost))([this, node, record = handle.record()](
+                                     auto&&) { core_->devices()->evict(record->replicas, node); },
+                                 read(handle));
+      }
+    } else {
+      (void)is_device("evict", node);
     }
   }
 
@@ -321,8 +329,10 @@ public:
   template <class D>
   void invalidate(Handle<D> const& handle) {
     check_usable("invalidate");
-    if (core_->devices() != nullptr) {
-      spawn(SetArch(ArchHost))([](auto&&) {}, write(handle));
+    if constexpr (Engine::computes) {
+      if (core_->devices() != nullptr) {
+        spawn(SetArch(ArchHost))([](auto&&) {}, write(handle));
+      }
     }
   }
 

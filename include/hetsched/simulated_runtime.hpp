@@ -11,9 +11,10 @@
 namespace hetsched {
 
 /// The engine of virtual time. Spawns register tasks as ever, and cost no virtual time; a sync lets
-/// virtual time pass until they are complete. No body runs: each execution takes what the platform
-/// says (transfers cost nothing yet), so data keep what they held. Deterministic for a seed: on one
-/// platform, with one scheduler, two runs are the same to the nanosecond, whatever the compiler.
+/// virtual time pass until they are complete. No body runs, so data keep what they held: each
+/// execution takes what the platform says, and so do transfers if Simulation::transfers asks for
+/// it. Deterministic for a seed: on one platform, with one scheduler, two runs are the same to the
+/// nanosecond, whatever the compiler.
 ///
 /// For one thread at a time. `sync(handle)`, which a program asks for to look at a value, and tasks
 /// whose bodies take the runtime, with which they may spawn, throw Error(bad_call): capture such a

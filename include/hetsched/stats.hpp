@@ -46,6 +46,20 @@ struct DeviceStats {
   /// The part of `transfers` that went on while at least one task's kernels ran.
   Duration hidden;
 
+  /// Leaves what was counted after `earlier`, of the same device.
+  constexpr void count_from(DeviceStats const& earlier) noexcept {
+    hits -= earlier.hits;
+    misses -= earlier.misses;
+    evictions_clean -= earlier.evictions_clean;
+    evictions_dirty -= earlier.evictions_dirty;
+    bytes_from_host -= earlier.bytes_from_host;
+    bytes_to_host -= earlier.bytes_to_host;
+    bytes_from_peers -= earlier.bytes_from_peers;
+    transfers = transfers - earlier.transfers;
+    kernels = kernels - earlier.kernels;
+    hidden = hidden - earlier.hidden;
+  }
+
   /// The share of transfer time that is hidden under kernels, `hidden / transfers`, from 0 to 1; 0
   /// without transfers. 0 means that the device did one thing at a time.
   [[nodiscard]] constexpr double overlap_ratio() const noexcept {

@@ -11,6 +11,7 @@
 #include <hetsched/platform.hpp>
 #include <hetsched/stats.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <span>
@@ -20,6 +21,9 @@ namespace hetsched::detail {
 
 struct CacheKind;
 struct DataRecord;
+
+/// How many tasks at most a scheduler is asked to peek at.
+inline constexpr std::size_t most_peeked = 16;
 
 /// What happens to the tasks of a device's window.
 class DeviceEvents {

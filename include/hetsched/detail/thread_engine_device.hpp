@@ -163,11 +163,10 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
 template <class S, class C, class P>
 void ThreadCore<S, C, P>::send_ahead(ThreadWorker& worker, DeviceWindow const& window) {
   if constexpr (has_peek<S, Context>) {
-    constexpr std::size_t most = 16;
-    std::array<TaskId, most> next;
+    std::array<TaskId, most_peeked> next;
     Context const ctx(*this);
     locked([&] {
-      auto const room = std::span(next).first(std::min(most, window.length()));
+      auto const room = std::span(next).first(std::min(next.size(), window.length()));
       auto const count = scheduler_.peek(ctx, worker.info.id, room);
       HETSCHED_ASSERT(count <= room.size(),
                       "scheduler's peek answered more than there was room for");

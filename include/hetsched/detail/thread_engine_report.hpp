@@ -61,18 +61,7 @@ Stats ThreadCore<S, C, P>::stats() const {
     subtract(stats.workers[w].idle, stats_base_.workers[w].idle);
   }
   for (std::size_t d = 0; d < stats_base_.devices.size(); ++d) {
-    auto& device = stats.devices[d];
-    auto const& base = stats_base_.devices[d];
-    subtract(device.hits, base.hits);
-    subtract(device.misses, base.misses);
-    subtract(device.evictions_clean, base.evictions_clean);
-    subtract(device.evictions_dirty, base.evictions_dirty);
-    subtract(device.bytes_from_host, base.bytes_from_host);
-    subtract(device.bytes_to_host, base.bytes_to_host);
-    subtract(device.bytes_from_peers, base.bytes_from_peers);
-    subtract(device.transfers, base.transfers);
-    subtract(device.kernels, base.kernels);
-    subtract(device.hidden, base.hidden);
+    stats.devices[d].count_from(stats_base_.devices[d]);
   }
   return stats;
 }

@@ -5,13 +5,14 @@
 #include <hetsched/concepts/perf_model.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/assert.hpp>
+#include <hetsched/detail/cache_kind.hpp>
 #include <hetsched/detail/dataflow.hpp>
-#include <hetsched/detail/devices.hpp>
 #include <hetsched/detail/engine_context.hpp>
 #include <hetsched/detail/failures.hpp>
 #include <hetsched/detail/kernel_times.hpp>
 #include <hetsched/detail/random_stream.hpp>
 #include <hetsched/detail/task_pool.hpp>
+#include <hetsched/detail/virtual_memory.hpp>
 #include <hetsched/detail/worker_order.hpp>
 #include <hetsched/simulation.hpp>
 
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <ctime>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,7 +43,13 @@ public:
   VirtualCore(Simulation const& config, void*, Knobs const&... knobs)
       : config_(config), times_(config_), infos_(infos_of(config_.platform)),
         nodes_(nodes_of(config_.platform)), workers_(infos_.size()), idle_(infos_, config_.serve),
-        scheduler_(make_scheduler(infos_, knobs...)), pool_(depot_) {
+        scheduler_(make_scheduler(infos_, knobs...)), pool_(depot_),
+        memory_(make_memory(config_, nodes_)) {
+    for (auto const& info : infos_) {
+      if (memory_ && info.node != host_node) {
+        device_workers_.push_back(info.id);
+      }
+    }
     RandomStream seeds(config_.seed);
     for (std::size_t w = 0; w <= infos_.size(); ++w) {
       random_.emplace_back(seeds.next());
@@ -79,25 +87,42 @@ public:
     return time ? std::optional(Prediction{*time, {}, 0}) : std::nullopt;
   }
 
-  [[nodiscard]] Duration transfer(std::size_t, NodeId, NodeId) const noexcept { return {}; }
+  /// What the model says, else the platform.
+  [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {
+    if (auto const known = model_.transfer(bytes, from, to); known.ns != 0 || !memory_) {
+      return known;
+    }
+    return memory_->time(bytes, from, to);
+  }
 
+  /// If its data are still on their way, the first that the worker has taken.
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
-    auto const* const task = workers_[worker.index()].running;
+    auto const& its = workers_[worker.index()];
+    auto const* task = its.running != nullptr ? its.running : its.waiting;
+    if (task == nullptr && memory_ && infos_[worker.index()].node != host_node) {
+      task = memory_->first_task(infos_[worker.index()].node);
+    }
     return task != nullptr ? task->id() : no_task;
   }
 
+  /// Of all that it has taken, if it waits for no data.
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
-    return workers_[worker.index()].end;
+    auto const& its = workers_[worker.index()];
+    return (its.running != nullptr ? its.end : now_) + its.committed;
   }
 
   [[nodiscard]] std::size_t free_bytes(NodeId node) const noexcept {
     auto const capacity = nodes_[static_cast<std::size_t>(node.value)].capacity_bytes;
-    return capacity == 0 ? std::numeric_limits<std::size_t>::max() : capacity;
+    if (node == host_node || capacity == 0) {
+      return std::numeric_limits<std::size_t>::max();
+    }
+    return memory_ ? memory_->unused(node) : capacity;
   }
 
   // ---- for the runtime ----
 
-  [[nodiscard]] Devices* devices() const noexcept { return nullptr; }
+  /// Null if every node has everything.
+  [[nodiscard]] VirtualMemory* devices() const noexcept { return memory_.get(); }
 
   [[nodiscard]] TaskRecord* current_task() const noexcept { return nullptr; }
 
@@ -135,7 +160,12 @@ public:
 
   std::exception_ptr await_data(AccessQueue& queue, TaskRecord*);
 
-  void take_all_home(Domain const*, TaskRecord*) noexcept {}
+  /// Lets time pass until host memory holds the data of a domain.
+  void take_all_home(Domain const* domain, TaskRecord*) {
+    if (!given_up_) {
+      run_until([this, domain] { return memory_->all_home(*domain); });
+    }
+  }
 
   void prepare(TaskGraph const& graph) {
     if constexpr (has_prepare<Scheduler, Context>) {
@@ -171,6 +201,12 @@ private:
     }
   }
 
+  static std::unique_ptr<VirtualMemory> make_memory(Simulation const& config,
+                                                    std::span<NodeInfo const> nodes) {
+    bool const moves = config.transfers != Simulation::Transfers::free && nodes.size() > 1;
+    return moves ? std::make_unique<VirtualMemory>(config, cache_kind<Cache>, nodes) : nullptr;
+  }
+
   /// Cores first, then the GPUs, each with a node of its own.
   static std::vector<WorkerInfo> infos_of(Platform const& platform);
   static std::vector<NodeInfo> nodes_of(Platform const& platform);
@@ -189,9 +225,17 @@ private:
   TaskId take(WorkerId worker);
   void offer_work();
   void begin(TaskId id, WorkerId worker);
+  void launch(TaskRecord& task, WorkerId worker);
+  void commit(TaskRecord& task, WorkerId worker);
+  bool launch_if_here(WorkerId core);
+  void move_window(WorkerId worker);
+  void send_ahead(WorkerId worker);
+  void see_to_data();
+  [[nodiscard]] Duration expected(TaskRecord const& task, WorkerId worker) const;
   void end(WorkerId worker);
   void complete(TaskRecord& task, WorkerId worker);
   void end_own_tasks();
+  [[nodiscard]] bool end_own_task(TaskRecord& task);
   static void fetch_successors(TaskRecord const& task) noexcept;
   template <class Done>
   void run_until(Done&& done);
@@ -208,10 +252,15 @@ private:
   PerfModel model_;
   TaskDepot depot_;
   TaskPool pool_;
-  Domain* const root_ = new Domain;
+  std::unique_ptr<VirtualMemory> const memory_; // null: transfers are free
+  Domain* const root_ = new Domain;             // behind all that may throw
   FailureLog failure_log_;
-  std::vector<Event> events_;    // a heap; of each worker that runs something
-  std::vector<TaskRecord*> own_; // tasks of the library's own that hold their data
+  std::vector<Event> events_;                  // a heap; of each worker that runs something
+  std::vector<TaskRecord*> own_;               // tasks of the library's own that hold their data
+  std::vector<WorkerId> device_workers_;       // where they are not
+  std::vector<WorkerId> cores_waiting_;        // for data, in the order in which they began to
+  std::vector<TaskRecord*> merges_waiting_;    // the same
+  std::vector<DeviceStats> device_stats_base_; // when the statistics were reset
   bool ending_own_ = false;
   Instant now_;
   Instant since_; // of the statistics

@@ -90,7 +90,10 @@ protected:
     if (archs.bits == 0) {
       throw Error(ErrorCode::cannot_run,
                   "task '" + std::string(type.name) + "'",
-                  "the platform has no time for it on the class of worker that it asks for");
+                  core_.memory_ ? "the platform has no time for it on a class of worker that it "
+                                  "asks for and that has room for its data"
+                                : "the platform has no time for it on the class of worker that it "
+                                  "asks for");
     }
     task.archs.store(archs.bits, std::memory_order_relaxed);
   }
@@ -137,9 +140,18 @@ public:
     }
   }
 
-  void note_spawn(TaskRecord& task) { this->check(task); }
+  void note_spawn(TaskRecord& task) {
+    this->check(task);
+    if (core_.memory_) {
+      core_.memory_->note_spawn(task);
+    }
+  }
 
-  void note_end(TaskRecord&) noexcept {}
+  void note_end(TaskRecord& task) {
+    if (core_.memory_) {
+      core_.memory_->note_end(task);
+    }
+  }
 
   void wait_granted(TaskRecord& task) {
     task.state.store(TaskState::running, std::memory_order_relaxed);

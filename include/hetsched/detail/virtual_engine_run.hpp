@@ -124,6 +124,16 @@ void VirtualCore<S, C, P>::begin(TaskId id, WorkerId worker) {
     end_own_tasks();
     return;
   }
+  if (memory_) {
+    commit(task, worker);
+    return;
+  }
+  idle_.erase(worker);
+  launch(task, worker);
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::launch(TaskRecord& task, WorkerId worker) {
   for (auto const& access : std::span(task.accesses(), task.access_count)) {
     __builtin_prefetch(access.queue, 1); // its end will look there, some events from now
   }
@@ -133,12 +143,94 @@ void VirtualCore<S, C, P>::begin(TaskId id, WorkerId worker) {
   its.times = &times_.of(task.type_of());
   its.end = now_ + times_.draw(*its.times, infos_[worker.index()].arch);
   its.number = begun_++;
-  idle_.erase(worker);
   if constexpr (has_prologue<S, Context>) {
-    decide([&](Context const& ctx) { return scheduler_.prologue(ctx, id, worker), 0; });
+    decide([&](Context const& ctx) { return scheduler_.prologue(ctx, task.id(), worker), 0; });
   }
   events_.push_back({its.end, worker});
   std::push_heap(events_.begin(), events_.end());
+}
+
+// ---- data that have to move ----
+
+/// How long the task is expected to run there.
+template <class S, class C, class P>
+Duration VirtualCore<S, C, P>::expected(TaskRecord const& task, WorkerId worker) const {
+  auto const time = predicted(task, infos_[worker.index()]);
+  return time ? time->mean : Duration{};
+}
+
+/// The worker takes the task on; it begins when its data are there.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::commit(TaskRecord& task, WorkerId worker) {
+  auto const node = infos_[worker.index()].node;
+  auto& its = workers_[worker.index()];
+  its.committed += expected(task, worker);
+  if (task.type_of().reduces) {
+    memory_->lease_copies(task);
+  }
+  if (node == host_node) {
+    idle_.erase(worker);
+    its.waiting = &task;
+    if (!launch_if_here(worker)) {
+      cores_waiting_.push_back(worker);
+    }
+    return;
+  }
+  memory_->commit(task, node);
+  move_window(worker);
+  if (!memory_->has_room(node)) {
+    idle_.erase(worker);
+    send_ahead(worker);
+  }
+}
+
+template <class S, class C, class P>
+bool VirtualCore<S, C, P>::launch_if_here(WorkerId core) {
+  auto& its = workers_[core.index()];
+  if (!memory_->acquire_on_host(*its.waiting)) {
+    return false;
+  }
+  auto& task = *std::exchange(its.waiting, nullptr);
+  its.committed = {};
+  launch(task, core);
+  return true;
+}
+
+/// On a device, what can go on does.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::move_window(WorkerId worker) {
+  if (auto* const task = memory_->next_kernel(infos_[worker.index()].node)) {
+    auto& its = workers_[worker.index()];
+    its.committed = its.committed - std::min(its.committed, expected(*task, worker));
+    launch(*task, worker);
+  }
+}
+
+/// What the worker would take next, had its window room: its data begin to move.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::send_ahead(WorkerId worker) {
+  if constexpr (has_peek<S, Context>) {
+    std::array<TaskId, most_peeked> next;
+    auto const room = std::span(next).first(std::min(next.size(), memory_->window()));
+    auto const count =
+        decide([&](Context const& ctx) { return scheduler_.peek(ctx, worker, room); });
+    HETSCHED_ASSERT(count <= room.size(), "scheduler's peek answered more than there was room for");
+    for (auto const id : room.first(count)) {
+      memory_->send_ahead(*TaskRecord::from(id), infos_[worker.index()].node);
+    }
+  }
+}
+
+/// Transfers or kernels have ended: what waited for them goes on.
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::see_to_data() {
+  std::erase_if(cores_waiting_, [this](WorkerId core) { return launch_if_here(core); });
+  own_.insert(own_.end(), merges_waiting_.rbegin(), merges_waiting_.rend());
+  merges_waiting_.clear();
+  end_own_tasks();
+  for (auto const worker : device_workers_) {
+    move_window(worker);
+  }
 }
 
 template <class S, class C, class P>
@@ -161,6 +253,9 @@ void VirtualCore<S, C, P>::end(WorkerId worker) {
     model_.record(view_of(task), arch, time);
   }
   its.running = nullptr;
+  if (memory_ && infos_[worker.index()].node != host_node) {
+    memory_->end_kernel(infos_[worker.index()].node);
+  }
   idle_.insert(worker);
   complete(task, worker);
   end_own_tasks();
@@ -170,6 +265,9 @@ void VirtualCore<S, C, P>::end(WorkerId worker) {
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::complete(TaskRecord& task, WorkerId worker) {
   auto* const group = task.group;
+  if (memory_ && task.type_of().kind == TaskKind::user) {
+    memory_->note_end(task);
+  }
   if (task.access_count != 0) {
     Host host(*this, worker);
     release_accesses(host, task);
@@ -194,9 +292,25 @@ void VirtualCore<S, C, P>::end_own_tasks() {
   while (!own_.empty()) {
     auto& task = *own_.back();
     own_.pop_back();
-    complete(task, infos_.front().id);
+    if (end_own_task(task)) {
+      complete(task, infos_.front().id);
+    } else {
+      merges_waiting_.push_back(&task);
+    }
   }
   ending_own_ = false;
+}
+
+/// False: it waits for data.
+template <class S, class C, class P>
+bool VirtualCore<S, C, P>::end_own_task(TaskRecord& task) {
+  if (memory_ && task.type_of().kind == TaskKind::merge) {
+    return memory_->acquire_for_merge(task);
+  }
+  if (memory_ && task.type_of().kind == TaskKind::prefetch) {
+    memory_->prefetch(task.accesses()[0], Hinted::of(task).node);
+  }
+  return true;
 }
 
 /// The task's end is next but one: what waits for it comes to the cache meanwhile. Large graphs are
@@ -219,14 +333,18 @@ void VirtualCore<S, C, P>::run_until(Done&& done) {
   end_own_tasks();
   while (!done() && !given_up_) {
     offer_work();
-    if (events_.empty()) {
+    auto const next = memory_ ? memory_->next() : VirtualMemory::never;
+    if (events_.empty() && next == VirtualMemory::never) {
       if (done()) { // what was cancelled takes no time
         break;
       }
       give_up("keeps " + std::to_string(waiting_) + " tasks from " + std::to_string(infos_.size()) +
               " idle workers");
     }
-    now_ = events_.front().at;
+    now_ = events_.empty() ? next : std::min(next, events_.front().at);
+    if (memory_) {
+      memory_->advance(now_);
+    }
     while (!events_.empty() && events_.front().at == now_) {
       auto const worker = events_.front().worker;
       std::pop_heap(events_.begin(), events_.end());
@@ -235,6 +353,9 @@ void VirtualCore<S, C, P>::run_until(Done&& done) {
         fetch_successors(*workers_[events_.front().worker.index()].running);
       }
       end(worker);
+    }
+    if (memory_) {
+      see_to_data();
     }
   }
 }
@@ -292,6 +413,12 @@ Stats VirtualCore<S, C, P>::stats() const {
     stats.steals += its.steals;
     stats.idle += idle;
   }
+  if (memory_) {
+    memory_->add_to(stats);
+    for (std::size_t d = 0; d < device_stats_base_.size(); ++d) {
+      stats.devices[d].count_from(device_stats_base_[d]);
+    }
+  }
   for (auto const& entry : times_.entries()) {
     for (std::size_t a = 0; a < entry.executed.size(); ++a) {
       if (auto const& its = entry.executed[a]; its.count != 0) {
@@ -310,6 +437,11 @@ Stats VirtualCore<S, C, P>::stats() const {
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::reset_stats() {
   since_ = now_;
+  if (memory_) {
+    Stats counted;
+    memory_->add_to(counted);
+    device_stats_base_ = std::move(counted.devices);
+  }
   spawned_ = merges_ = cancelled_ = 0;
   deciding_ = {};
   for (auto& its : workers_) {
@@ -329,9 +461,9 @@ std::string VirtualCore<S, C, P>::dump(DataRegistry&) const {
   for (auto const& info : infos_) {
     auto const& its = workers_[info.id.index()];
     text += "worker " + std::to_string(info.id.value) + ": " +
-            (its.running == nullptr ? std::string("idle")
-                                    : "'" + std::string(its.running->type_of().name) + "' until " +
-                                          std::to_string(its.end.ns)) +
+            (its.running != nullptr ? "'" + std::string(its.running->type_of().name) + "' until " +
+                                          std::to_string(its.end.ns)
+                                    : std::string(running(info.id) ? "waits for data" : "idle")) +
             "\n";
   }
   return text;

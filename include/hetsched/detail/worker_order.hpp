@@ -19,9 +19,11 @@ struct TypeEntry;
 
 struct VirtualWorker {
   TaskRecord* running = nullptr;
-  TypeEntry* times = nullptr; // of what it runs
-  Instant begin;              // of what it runs
+  TaskRecord* waiting = nullptr; // a core's, whose data are on their way
+  TypeEntry* times = nullptr;    // of what it runs
+  Instant begin;                 // of what it runs
   Instant end;
+  Duration committed;       // expected of tasks that it has taken and that have not begun
   std::uint64_t number = 0; // of what it runs: see SimulatedTask
   // since the statistics were reset
   std::uint64_t executed = 0;

@@ -16,10 +16,10 @@ namespace hetsched::detail {
 /// lock of the memory nodes.
 class MemoryTrace final : public MemoryObserver {
 public:
-  /// Throws Error(bad_config).
-  explicit MemoryTrace(std::string const& path) : file_(std::fopen(path.c_str(), "w")) {
+  /// Throws Error(bad_config) naming the option.
+  MemoryTrace(std::string const& path, char const* option) : file_(std::fopen(path.c_str(), "w")) {
     if (file_ == nullptr) {
-      throw Error(ErrorCode::bad_config, "HETSCHED_MEMORY_TRACE", "cannot write '" + path + "'");
+      throw Error(ErrorCode::bad_config, option, "cannot write '" + path + "'");
     }
     std::fputs("event,datum,node,to,how,bytes\n", file_.get());
   }
