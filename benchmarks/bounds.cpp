@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Lower bounds on the time that a tile Cholesky factorisation, or the graph in a file, takes on a
 // machine that a file describes (docs/platforms.md), transfers left aside: no schedule is shorter
-// than the area bound, nor than Cholesky's mixed bound, nor than the critical path.
+// than any of them.
 
-#include <hetsched/bounds.hpp>
-
-#include "machine.hpp"
+#include "graph_bounds.hpp"
 
 #include <fstream>
 #include <utility>
@@ -16,13 +14,16 @@ namespace {
 
 struct Options {
   benchmarks::Machine machine;
+  benchmarks::BoundChoice bounds;
   std::string save;
   bool json = false;
 };
 
-std::string seconds_text(hs::Duration duration) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9f", duration.seconds());
+std::string seconds_text(std::optional<hs::Duration> duration) {
+  char text[32] = "-";
+  if (duration) {
+    std::snprintf(text, sizeof text, "%.9f", duration->seconds());
+  }
   return text;
 }
 
@@ -35,11 +36,9 @@ void print(Options const& options, hs::Platform const& platform) {
     auto const library = machine.library_of(platform, graph);
     auto const times = hs::class_times(
         graph, platform, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
-    auto const area = hs::area_bound(times);
-    auto const path = hs::critical_path(graph, hs::shortest_times(times));
-    auto const mixed = machine.mixed_bound(platform, tiles, library);
-    auto const best = std::max({area.value_or(path), mixed.value_or(path), path});
-    auto const gflops = tiles ? machine.flops(*tiles) / static_cast<double>(best.ns) : 0;
+    auto const bounds = options.bounds.of(graph, machine, platform, library, tiles, times);
+    auto const best = bounds.best();
+    auto const gflops = tiles && best ? machine.flops(*tiles) / static_cast<double>(best->ns) : 0;
     if (options.json) {
       nlohmann::ordered_json line;
       line["platform"] = platform.name;
@@ -51,17 +50,14 @@ void print(Options const& options, hs::Platform const& platform) {
       line["cpus"] = cpus;
       line["gpus"] = gpus;
       line["tasks"] = graph.size();
-      line["area_bound_s"] = area ? nlohmann::ordered_json(area->seconds()) : nullptr;
-      line["mixed_bound_s"] = mixed ? nlohmann::ordered_json(mixed->seconds()) : nullptr;
-      line["critical_path_s"] = path.seconds();
-      line["gflops_at_most"] = tiles ? nlohmann::ordered_json(gflops) : nullptr;
+      bounds.add_to(line);
+      line["gflops_at_most"] = gflops != 0 ? nlohmann::ordered_json(gflops) : nullptr;
       std::printf("%s\n", line.dump().c_str());
     } else {
       if (std::exchange(first, false)) {
         std::printf("%s on %s: %d cores and %d GPUs, %s, tiles of %zu\n"
-                    "tiles   tasks      area bound s     mixed bound s   critical path s   GFlop/s "
-                    "at most  "
-                    "kernels of\n",
+                    "tiles   tasks      area bound s     mixed bound s   critical path s "
+                    "iterative bound s   GFlop/s at most  kernels of\n",
                     machine.dag.c_str(),
                     platform.name.c_str(),
                     cpus,
@@ -69,12 +65,13 @@ void print(Options const& options, hs::Platform const& platform) {
                     machine.precision.c_str(),
                     machine.tile);
       }
-      std::printf("%5s %7zu %17.9f %17s %17.9f %17.1f  %s\n",
+      std::printf("%5s %7zu %17s %17s %17s %17s %17.1f  %s\n",
                   tiles ? std::to_string(*tiles).c_str() : "-",
                   graph.size(),
-                  area ? area->seconds() : 0.0,
-                  mixed ? seconds_text(*mixed).c_str() : "-",
-                  path.seconds(),
+                  seconds_text(bounds.area).c_str(),
+                  seconds_text(bounds.mixed).c_str(),
+                  seconds_text(bounds.path).c_str(),
+                  seconds_text(bounds.iterative).c_str(),
                   gflops,
                   library.c_str());
     }
@@ -101,6 +98,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Prints lower bounds on the time of a task graph on a described machine.");
   options.machine.add_to(app);
+  options.bounds.add_to(app);
   app.add_option("--save", options.save, "file to write the graph to; nothing is printed");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
   return benchmarks::run_program("bounds", app, argc, argv, [&] {

@@ -2,7 +2,6 @@
 // Runs a task graph on a machine that a file describes, in virtual time, under one scheduler or
 // all, and says how far each run is from the lower bounds (docs/simulation.md).
 
-#include <hetsched/bounds.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
@@ -11,7 +10,7 @@
 #include <hetsched/simulated_runtime.hpp>
 
 #include "../examples/common/chosen_cache.hpp"
-#include "machine.hpp"
+#include "graph_bounds.hpp"
 
 #include <array>
 #include <chrono>
@@ -28,6 +27,7 @@ namespace {
 
 struct Options {
   benchmarks::Machine machine;
+  benchmarks::BoundChoice bounds;
   std::string scheduler = "all";
   std::string rank = "own";
   std::string serve = "gpu";
@@ -63,13 +63,7 @@ struct Case {
   std::string library;
   std::optional<double> related; // how much faster GPUs are, if so made
   hs::ClassTimes times;
-  std::optional<hs::Duration> area;
-  std::optional<hs::Duration> mixed;
-  hs::Duration path;
-
-  [[nodiscard]] hs::Duration best() const {
-    return std::max({area.value_or(path), mixed.value_or(path), path});
-  }
+  benchmarks::GraphBounds bounds;
 };
 
 /// Priorities by the longest way to the end, tasks taking the least of all workers' times, or the
@@ -191,10 +185,6 @@ double idle_seconds(Case const& its, Result const& result, std::size_t worker_cl
   return idle.seconds();
 }
 
-ordered_json seconds_of(std::optional<hs::Duration> duration) {
-  return duration ? ordered_json(duration->seconds()) : ordered_json(nullptr);
-}
-
 /// The equivalent acceleration factor of what a class ran (Kumar 2017, sec. 5.6.2): its time on
 /// cores over its time on GPUs.
 ordered_json acceleration(Result const& result, int on) {
@@ -241,11 +231,9 @@ ordered_json row_of(Case const& its,
   row["gflops"] =
       its.tiles ? ordered_json(options.machine.flops(*its.tiles) / static_cast<double>(makespan.ns))
                 : nullptr;
-  row["area_bound_s"] = seconds_of(its.area);
-  row["mixed_bound_s"] = seconds_of(its.mixed);
-  row["critical_path_s"] = its.path.seconds();
-  row["iterative_bound_s"] = nullptr;
-  row["ratio"] = makespan.seconds() / its.best().seconds();
+  its.bounds.add_to(row);
+  auto const best = its.bounds.best();
+  row["ratio"] = best ? ordered_json(makespan.seconds() / best->seconds()) : nullptr;
   row["idle_cpu_s"] = idle_seconds(its, result, 0);
   row["idle_gpu_s"] = idle_seconds(its, result, 1);
   row["accel_cpu"] = acceleration(result, 0);
@@ -296,12 +284,8 @@ void print(Options const& options) {
              library,
              related,
              std::move(times),
-             {},
-             {},
              {}};
-    its.area = hs::area_bound(its.times);
-    its.mixed = options.machine.mixed_bound(platform, tiles, library);
-    its.path = hs::critical_path(its.graph, hs::shortest_times(its.times));
+    its.bounds = options.bounds.of(its.graph, options.machine, platform, library, tiles, its.times);
     for (auto const& policy : policies) {
       if (options.scheduler != "all" && options.scheduler != policy.name) {
         continue;
@@ -333,7 +317,7 @@ void print(Options const& options) {
                     static_cast<unsigned long long>(seed),
                     row["makespan_s"].get<double>(),
                     tiles ? row["gflops"].get<double>() : 0.0,
-                    row["ratio"].get<double>(),
+                    row["ratio"].is_null() ? 0.0 : row["ratio"].get<double>(),
                     row["idle_cpu_s"].get<double>(),
                     row["idle_gpu_s"].get<double>());
       }
@@ -347,6 +331,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Runs a task graph on a described machine in virtual time.");
   options.machine.add_to(app);
+  options.bounds.add_to(app);
   app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all (default)")
       ->check(CLI::IsMember({"ws", "eager", "random", "priority", "all"}));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")

@@ -3,6 +3,8 @@
 #include <hetsched/cholesky_bound.hpp>
 #include <hetsched/hetsched.hpp>
 
+#include "best_schedule.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,83 +20,11 @@
 
 namespace hs = hetsched;
 using hs::Duration;
+using schedules::BestSchedule;
+using schedules::graph_of;
+using schedules::random_graph;
 
 TEST_SUITE_BEGIN("bounds");
-
-namespace {
-
-using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-/// A graph with exactly these edges u -> v, u < v: one datum per edge, written by u, read by v.
-hs::TaskGraph graph_of(std::size_t tasks, Edges const& edges) {
-  std::vector<hs::TaskGraph::Node> nodes(tasks);
-  for (std::uint32_t e = 0; e < edges.size(); ++e) {
-    nodes[edges[e].first].accesses.push_back({e, hs::AccessMode::write, nullptr});
-    nodes[edges[e].second].accesses.push_back({e, hs::AccessMode::read, nullptr});
-  }
-  for (auto& node : nodes) {
-    node.type = "task";
-  }
-  return {std::move(nodes), std::vector<std::size_t>(edges.size(), 8)};
-}
-
-/// The shortest makespan: tries every order and every worker for each task.
-class BruteForce {
-public:
-  BruteForce(hs::TaskGraph const& graph, std::vector<Duration> const& durations, int workers)
-      : graph_(graph), durations_(durations), waiting_(graph.size()), earliest_(graph.size()),
-        done_(graph.size()), free_(static_cast<std::size_t>(workers)) {
-    for (std::size_t v = 0; v < graph.size(); ++v) {
-      waiting_[v] = graph.predecessor_count(v);
-    }
-    extend(0, 0);
-  }
-
-  [[nodiscard]] std::int64_t best() const { return best_; }
-
-private:
-  void extend(std::size_t placed, std::int64_t makespan) {
-    if (makespan >= best_) {
-      return;
-    }
-    if (placed == graph_.size()) {
-      best_ = makespan;
-      return;
-    }
-    for (std::size_t v = 0; v < graph_.size(); ++v) {
-      if (done_[v] || waiting_[v] != 0) {
-        continue;
-      }
-      for (auto& worker : free_) {
-        auto const end = std::max(worker, earliest_[v]) + durations_[v].ns;
-        auto const saved_worker = std::exchange(worker, end);
-        auto const saved_earliest = earliest_;
-        done_[v] = true;
-        for (auto const s : graph_.successors(v)) {
-          --waiting_[s];
-          earliest_[s] = std::max(earliest_[s], end);
-        }
-        extend(placed + 1, std::max(makespan, end));
-        for (auto const s : graph_.successors(v)) {
-          ++waiting_[s];
-        }
-        earliest_ = saved_earliest;
-        done_[v] = false;
-        worker = saved_worker;
-      }
-    }
-  }
-
-  hs::TaskGraph const& graph_;
-  std::vector<Duration> const& durations_;
-  std::vector<std::uint32_t> waiting_;
-  std::vector<std::int64_t> earliest_;
-  std::vector<bool> done_;
-  std::vector<std::int64_t> free_;
-  std::int64_t best_ = INT64_MAX;
-};
-
-} // namespace
 
 TEST_CASE("bounds: a diamond") {
   //      1 (5)
@@ -110,7 +40,7 @@ TEST_CASE("bounds: a diamond") {
   CHECK(hs::area_bound(graph, durations, 2) == Duration{6}); // 5.5 rounded up
   CHECK(hs::makespan_bound(graph, durations, 1) == Duration{11});
   CHECK(hs::makespan_bound(graph, durations, 2) == Duration{8});
-  CHECK(BruteForce(graph, durations, 2).best() == 8);
+  CHECK(BestSchedule(graph, durations, 2).makespan() == 8);
 }
 
 TEST_CASE("bounds: neither bound is reached") {
@@ -120,7 +50,7 @@ TEST_CASE("bounds: neither bound is reached") {
   std::vector<Duration> const durations(3, Duration{2});
   CHECK(hs::critical_path(graph, durations) == Duration{2});
   CHECK(hs::area_bound(graph, durations, 2) == Duration{3});
-  CHECK(BruteForce(graph, durations, 2).best() == 4);
+  CHECK(BestSchedule(graph, durations, 2).makespan() == 4);
 }
 
 TEST_CASE("bounds: no tasks, tasks of no length") {
@@ -137,15 +67,7 @@ TEST_CASE("bounds: never above the best schedule of random graphs" * doctest::ti
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     auto const tasks = 1 + random() % 5;
-    Edges edges;
-    for (std::uint32_t v = 1; v < tasks; ++v) {
-      for (std::uint32_t u = 0; u < v; ++u) {
-        if (random() % 3 == 0) {
-          edges.emplace_back(u, v);
-        }
-      }
-    }
-    auto const graph = graph_of(tasks, edges);
+    auto const graph = random_graph(tasks, random);
     std::vector<Duration> durations;
     std::int64_t work = 0;
     for (std::size_t v = 0; v < tasks; ++v) {
@@ -153,14 +75,14 @@ TEST_CASE("bounds: never above the best schedule of random graphs" * doctest::ti
       work += durations.back().ns;
     }
     for (int workers = 1; workers <= 3; ++workers) {
-      auto const best = BruteForce(graph, durations, workers).best();
+      auto const best = BestSchedule(graph, durations, workers).makespan();
       auto const bound = hs::makespan_bound(graph, durations, workers).ns;
       CHECK(bound <= best);
       CHECK(best <= hs::area_bound(graph, durations, workers).ns +
                         hs::critical_path(graph, durations).ns); // Graham's list scheduling
     }
     CHECK(hs::makespan_bound(graph, durations, 1).ns == work);
-    CHECK(BruteForce(graph, durations, static_cast<int>(tasks)).best() ==
+    CHECK(BestSchedule(graph, durations, static_cast<int>(tasks)).makespan() ==
           hs::critical_path(graph, durations).ns);
   }
 }

@@ -26,7 +26,7 @@ LAYERS = [
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "random_graphs.hpp", "platform_json.hpp", "graph_json.hpp", "hwloc.hpp", "gpu.hpp",
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "platform_json.hpp", "graph_json.hpp", "hwloc.hpp", "gpu.hpp",
          "gpu_blas.hpp", "cuda/"]),
 ]
 
@@ -40,6 +40,7 @@ HOMES = [
     (re.compile(r"boost/.*"), ["detail/mailbox.hpp", "policies/queues/mailbox.hpp"]),
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/"]),
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),
+    (re.compile(r"coin/.*"), ["linear_bounds.hpp"]),
     (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "graph_json.hpp"]),
 ]
 

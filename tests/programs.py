@@ -337,9 +337,22 @@ SIMULATE_KEYS = {
     "platform", "dag", "tiles", "precision", "tile", "library", "cpus", "gpus", "serve", "comm",
     "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
+    "gemm_peak_gflops",
     "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "sched_ns_per_task",
     "tasks_per_s",
 }  # fmt: skip
+
+
+def best_bound(row):
+    """Of Cholesky; the bounds are in order."""
+    bounds = [row["area_bound_s"], row["mixed_bound_s"]]
+    if os.environ.get("HETSCHED_TEST_CLP") == "true":
+        bounds.append(row["iterative_bound_s"])
+        check(row["critical_path_s"] <= row["iterative_bound_s"], f"bounds: {row}")
+    else:
+        check(row["iterative_bound_s"] is None, f"bounds: {row}")
+    check(all(a <= b * (1 + 1e-9) for a, b in zip(bounds, bounds[1:])), f"bounds: {row}")
+    return max(*bounds, row["critical_path_s"])
 
 
 def test_simulate(program):
@@ -347,10 +360,11 @@ def test_simulate(program):
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
     rows = json_lines(program, *haswell)
     check(len(rows) == 7 * len(SCHEDULERS), str(rows))
+    peak = (20 / 0.048532 + 4 / 0.0016851) * 2 * 960**3 / 1e9
     for row in rows:
         check(set(row) == SIMULATE_KEYS, f"simulate: keys {sorted(set(row) ^ SIMULATE_KEYS)}")
-        bound = max(row["mixed_bound_s"], row["critical_path_s"])
-        check(row["area_bound_s"] <= row["mixed_bound_s"], f"simulate: bounds: {row}")
+        bound = best_bound(row)
+        check(abs(row["gemm_peak_gflops"] - peak) < 1e-6 * peak, f"simulate: {row}, not {peak}")
         check(row["makespan_s"] >= bound * (1 - 1e-9), f"simulate: below a bound: {row}")
         check(abs(row["ratio"] - row["makespan_s"] / bound) < 1e-9 * row["ratio"], str(row))
         n = row["tiles"] * 960
@@ -366,6 +380,10 @@ def test_simulate(program):
     on_gpu = 4 * 0.0061721 + 6 * (0.0029477 + 0.0010411) + 4 * 0.0016851
     check(abs(row["accel_cpu"] - alone / on_gpu) < 1e-9, f"simulate: {row}")
     check(row["accel_gpu"] is None, f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "eager", "--bounds", "area")
+    others = [row["mixed_bound_s"], row["critical_path_s"], row["iterative_bound_s"]]
+    check(others == [None, None, None], f"simulate: {row}")
+    check(abs(row["ratio"] - row["makespan_s"] / row["area_bound_s"]) < 1e-9 * row["ratio"], str(row))
     rows = json_lines(program, *haswell, "--tiles", "8", "--dag", "qr", "--scheduler", "priority",
                       "--rank", "min", "--serve", "cpu")  # fmt: skip
     check([(row["serve"], row["rank"]) for row in rows] == [("cpu", "min")], str(rows))
@@ -433,6 +451,7 @@ def test_simulate(program):
         (["--tiles", "0"], "--tiles"),
         (["--noise", "1"], "--noise"),
         (["--serve", "all"], "--serve"),
+        (["--bounds", "area,tight"], "--bounds"),
         (["--comm", "fast"], "--comm"),
         (["--comm", "model", "--memory-trace", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--cache", "big"], "--cache"),
@@ -468,8 +487,7 @@ def test_bounds(program):
         path = n * 0.0061721 + (n - 1) * (0.0029477 + 0.0010411)
         check(abs(row["critical_path_s"] - path) < 1e-9 * path, f"bounds: {row}, not {path}")
         check((row["cpus"], row["gpus"]) == (20, 4), f"bounds: {row}")
-        best = max(row["mixed_bound_s"], row["critical_path_s"])
-        check(row["area_bound_s"] <= row["mixed_bound_s"], f"bounds: {row}")
+        best = best_bound(row)
         gflops = (n * 960) ** 3 / 3 / best * 1e-9
         check(abs(row["gflops_at_most"] - gflops) < 1e-6 * gflops, f"bounds: {row}")
     with tempfile.TemporaryDirectory() as folder:
@@ -481,6 +499,10 @@ def test_bounds(program):
         for key in ["tasks", "area_bound_s", "critical_path_s", "library"]:
             check(row[key] == same[key], f"bounds --dag: {key} {row[key]}, not {same[key]}")
         check(row["tiles"] is None and row["gflops_at_most"] is None, f"bounds --dag: {row}")
+        check(row["iterative_bound_s"] is None, f"bounds --dag: {row}")
+        if os.environ.get("HETSCHED_TEST_CLP") == "true":
+            (row,) = json_lines(program, *haswell, "--dag", saved, "--bounds", "iterative")
+            check(row["iterative_bound_s"] == same["iterative_bound_s"], f"bounds --dag: {row}")
         refuses(program, "for lu", *haswell, "--dag", saved, "--algorithm", "lu")
         Path(saved).write_text(Path(saved).read_text().replace("trsm", "sort"))
         refuses(program, "for cholesky", *haswell, "--dag", saved)

@@ -260,8 +260,8 @@ __extension__ using Wide = __int128;
 
 /// The work shared out among the classes as evenly as the times allow, in parts of tasks, with all
 /// dependencies ignored (Kumar 2017, sec. 2.3.1), rounded up to a whole nanosecond. Nothing for
-/// more than two classes with workers: that is a linear program. Throws Error(bad_call) naming a
-/// task that no worker can run. Cost: O(tasks log tasks).
+/// more than two classes with workers: that is a linear program, for linear_bounds.hpp. Throws
+/// Error(bad_call) naming a task that no worker can run. Cost: O(tasks log tasks).
 [[nodiscard]] inline std::optional<Duration> area_bound(ClassTimes const& times) {
   std::vector<std::size_t> classes;
   for (std::size_t c = 0; c < times.workers.size(); ++c) {
@@ -280,6 +280,23 @@ __extension__ using Wide = __int128;
     work += time.ns;
   }
   return detail::divide_up(work, times.workers[classes[0]]);
+}
+
+/// How fast the machine would be, in GFlop/s, if all its workers ran nothing but one kernel, such
+/// as gemm, which is usually the one at which GPUs are best ("GEMM peak", Kumar 2017, sec. 2.4).
+/// Not a bound: other kernels may be faster. Nothing if the kernel's operations are not known.
+[[nodiscard]] inline std::optional<double> peak_gflops(Platform const& platform,
+                                                       Platform::Kernel const& kernel) {
+  if (!kernel.flops) {
+    return std::nullopt;
+  }
+  double peak = 0;
+  for (std::size_t c = 0; c < platform.classes.size(); ++c) {
+    if (auto const time = kernel.on(c)) {
+      peak += platform.classes[c].workers * *kernel.flops / static_cast<double>(time->mean.ns);
+    }
+  }
+  return peak;
 }
 
 /// The larger of area bound and critical path.

@@ -5,6 +5,7 @@
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 
+#include "../support.hpp"
 #include "device_fixture.hpp"
 
 #include <doctest/doctest.h>
