@@ -475,6 +475,47 @@ def test_replay_run(program):
     refuses(program, "--tile", "--tile", "0")
 
 
+def test_calibrate(program):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "here.json"
+        out = ["--out", str(file)]
+        two = ["--cpus", "1", "--gpus", "emu:2@16MB?latency=2ms", "--tile", "16,32", "--repeat", "1"]
+        status, text, err = run(program, *out, *two, "--algorithms", "cholesky,gemm", "--name", "x")
+        check(status == 0 and "1 cores, 2 GPUs" in text, f"calibrate: {status} {text} {err}")
+        machine = json.loads(file.read_text())
+        check(machine["name"] == "x" and "emulated" in machine["gpu_model"], f"calibrate: {machine}")
+        check(machine["gpu_memory_bytes"] == 16 << 20, f"calibrate: {machine}")
+        for i, (bandwidths, latencies) in enumerate(
+            zip(machine["bandwidth_bytes_per_s"], machine["latency_s"])
+        ):
+            for j in range(3):
+                check((bandwidths[j] is None) == (i == j), f"calibrate: {bandwidths}")
+                check(i == j or 0.0019 < latencies[j] < 0.05, f"calibrate: {latencies}")
+        kernels = {(k["kernel"], k["tile"], k["algorithms"][0]): k for k in machine["kernels"]}
+        for tile in [16, 32]:
+            for name in ["potrf", "trsm", "syrk", "gemm"]:
+                its = kernels[name, tile, "cholesky"]
+                check(min(its["cpu"]["n"], its["cuda"]["n"]) >= 3, f"calibrate: {its}")
+            check(kernels["gemm", tile, "gemm"]["flops"] == 2 * tile**3, f"calibrate: {kernels}")
+            check(kernels["gemm", tile, "cholesky"]["data_bytes"] == 24 * tile**2, str(kernels))
+        kept = file.read_bytes()
+        for bad, named in [
+            (["--gpus", "gpu"], "'gpu'"),
+            (["--gpus", "emu:1@8KB"], "--gpus"),
+            (["--tile", "0"], "--tile"),
+            (["--algorithms", "lu"], "--algorithms"),
+        ]:
+            refuses(program, named, *out, *bad)
+        check([p.name for p in Path(folder).iterdir()] == ["here.json"], "calibrate left a file")
+        check(file.read_bytes() == kept, "calibrate: an error spoilt the file that was there")
+        status, text, err = run(program, *out, "--tile", "8", "--precision", "single")
+        single = json.loads(file.read_text())
+        check(status == 0 and single["gpu_workers"] == 0, f"calibrate: {status} {text} {err}")
+        check({k["precision"] for k in single["kernels"]} == {"single"}, f"calibrate: {single}")
+    refuses(program, "/nowhere/x", "--out", "/nowhere/x")
+    refuses(program, "--out")
+
+
 def test_bounds(program):
     platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
@@ -539,6 +580,7 @@ def main():
     tests = {
         "axpy": test_axpy,
         "bounds": test_bounds,
+        "calibrate": test_calibrate,
         "replay_run": test_replay_run,
         "simulate": test_simulate,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: MIT
+// Measures this machine into a file that describes it (docs/platforms.md): the kernels of tile
+// algorithms as the runtime runs them, on all workers at once, and what its transfers take. What a
+// run here did can then be simulated, and its bounds computed.
+
+#include <hetsched/gpu.hpp>
+#include <hetsched/gpu_blas.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/linalg/cholesky.hpp>
+#include <hetsched/linalg/gemm.hpp>
+#include <hetsched/linalg/qr.hpp>
+#include <hetsched/platform_json.hpp>
+#include <hetsched/policies/schedulers/random.hpp>
+
+#include "run_program.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace hs = hetsched;
+using nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  std::string out;
+  std::string name = "here";
+  std::vector<std::string> algorithms{"cholesky", "qr"};
+  std::vector<std::size_t> tiles{128, 256, 512};
+  std::string precision = "double";
+  std::string devices = "none";
+  int cpus = 0;
+  int repeat = 3;
+};
+
+/// Means and deviations of one kernel on one class of worker.
+struct Sampled {
+  std::uint64_t count = 0;
+  double mean = 0;
+  double squares = 0; // of the distances to the mean
+
+  void add(double seconds) { // Welford's
+    ++count;
+    auto const before = seconds - mean;
+    mean += before / static_cast<double>(count);
+    squares += before * (seconds - mean);
+  }
+
+  [[nodiscard]] ordered_json json() const {
+    ordered_json its;
+    its["mean_s"] = std::max(mean, 1e-9);
+    its["std_s"] =
+        count > 1 ? ordered_json(std::sqrt(squares / static_cast<double>(count - 1))) : nullptr;
+    its["n"] = count;
+    return its;
+  }
+};
+
+/// A kernel's times by class, and how much data it has.
+struct Measured {
+  std::array<Sampled, 2> on; // cores, GPUs
+  std::size_t bytes = 0;
+  hs::ArchMask archs; // classes that have a body
+
+  [[nodiscard]] bool enough(bool gpus) const {
+    constexpr std::uint64_t least = 3;
+    return (!archs.has(hs::ArchHost) || on[0].count >= least) &&
+           (!gpus || !archs.has(hs::ArchCUDA) || on[1].count >= least);
+  }
+};
+
+std::mutex samples_mutex;
+std::map<std::string, Measured> samples; // of what runs now
+
+/// Notes every execution time.
+struct Sampler {
+  static constexpr bool measures = true;
+
+  [[nodiscard]] std::optional<hs::Prediction> predict(hs::TaskView const&, hs::Arch) const {
+    return std::nullopt;
+  }
+
+  void record(hs::TaskView const& task, hs::Arch arch, hs::Duration measured) {
+    std::size_t bytes = 0;
+    for (std::size_t k = 0; k < task.arguments; ++k) {
+      bytes += task.argument(k).bytes;
+    }
+    std::lock_guard const guard(samples_mutex);
+    auto& its = samples[std::string(task.type)];
+    its.on[arch == hs::ArchHost ? 0 : 1].add(measured.seconds());
+    its.bytes = std::max(its.bytes, bytes);
+    its.archs = task.archs;
+  }
+
+  [[nodiscard]] hs::Duration transfer(std::size_t, hs::NodeId, hs::NodeId) const { return {}; }
+};
+
+/// Work for all workers alike, so that every class has its turn at everything it can run.
+using Runtime = hs::Runtime<hs::policies::Random<>, hs::policies::Lru, Sampler>;
+
+/// x := x, on a device.
+struct Touch : hs::Task<1>::Signature<hs::RW<hs::VectorView<double>>> {
+  static constexpr std::string_view name = "touch";
+};
+
+} // namespace
+
+template <>
+struct hetsched::TaskBodyGPU<Touch> {
+  void operator()(GpuStream& stream, VectorView<double> x) const { gpu::scal(stream, 1.0, x); }
+};
+
+namespace {
+
+constexpr std::size_t in_a_row = 6; // tiles: enough for all kernels, several times each
+
+template <class T>
+void run_algorithm(Runtime& rt, std::string const& algorithm, std::size_t tile) {
+  auto const n = in_a_row * tile;
+  auto const matrix = [&](double diagonal) {
+    std::vector<T> elements(n * n);
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) {
+        auto const distance = static_cast<double>(i > j ? i - j : j - i);
+        elements[i + j * n] = static_cast<T>(i == j ? diagonal : 1 / (1 + distance));
+      }
+    }
+    return elements;
+  };
+  auto a = matrix(2 * static_cast<double>(n)); // positive definite
+  hs::linalg::TiledMatrix const tiles(rt, a.data(), n, n, n, tile);
+  if (algorithm == "cholesky") {
+    hs::linalg::cholesky(rt, tiles, hs::linalg::PotrfOn::any);
+  } else if (algorithm == "qr") {
+    hs::linalg::Reflections const q(rt, tiles);
+    hs::linalg::qr(rt, tiles, q);
+    rt.sync();
+  } else {
+    auto b = matrix(1);
+    auto c = matrix(0);
+    hs::linalg::TiledMatrix const right(rt, b.data(), n, n, n, tile);
+    hs::linalg::TiledMatrix const result(rt, c.data(), n, n, n, tile);
+    hs::linalg::gemm(rt, T(1), tiles, right, T(1), result);
+    rt.sync();
+  }
+  rt.sync();
+}
+
+/// By the convention of the files under benchmarks/platforms; nothing for what only looks at data.
+ordered_json flops_of(std::string const& kernel, std::size_t tile) {
+  static std::map<std::string, double> const thirds{{"potrf", 1},
+                                                    {"trsm", 3},
+                                                    {"syrk", 3},
+                                                    {"gemm", 6},
+                                                    {"geqrt", 4},
+                                                    {"ormqr", 6},
+                                                    {"tsqrt", 6},
+                                                    {"tsmqr", 12}};
+  auto const found = thirds.find(kernel);
+  auto const n = static_cast<double>(tile);
+  return found == thirds.end() ? ordered_json(nullptr)
+                               : ordered_json(n * n * n / 3 * found->second);
+}
+
+template <class T>
+void measure_kernels(Options const& options, ordered_json& kernels) {
+  for (auto const& algorithm : options.algorithms) {
+    for (auto const tile : options.tiles) {
+      {
+        Runtime rt({.cpus = options.cpus == 0 ? std::optional<int>() : options.cpus,
+                    .devices = options.devices});
+        run_algorithm<T>(rt, algorithm, tile); // memory is touched, caches and clocks are warm
+        samples.clear();
+        bool const gpus = rt.nodes().size() > 1;
+        auto const enough = [&] {
+          return std::all_of(samples.begin(), samples.end(), [&](auto const& its) {
+            return its.second.enough(gpus);
+          });
+        };
+        constexpr int most = 1000; // lots are drawn: whoever has no turn in so many never has
+        for (int k = 0; k < options.repeat || (!enough() && k < most); ++k) {
+          run_algorithm<T>(rt, algorithm, tile);
+        }
+      }
+      for (auto const& [kernel, measured] : samples) {
+        ordered_json its;
+        its["kernel"] = kernel;
+        its["precision"] = options.precision;
+        its["tile"] = tile;
+        its["library"] = "hetsched";
+        its["algorithms"] = {algorithm};
+        its["data_bytes"] = measured.bytes;
+        its["flops"] = flops_of(kernel, tile);
+        its["cpu"] = measured.on[0].count != 0 ? measured.on[0].json() : ordered_json(nullptr);
+        its["cuda"] = measured.on[1].count != 0 ? measured.on[1].json() : ordered_json(nullptr);
+        kernels.push_back(std::move(its));
+      }
+      std::fprintf(stderr, "calibrate: %s, tiles of %zu: done\n", algorithm.c_str(), tile);
+    }
+  }
+}
+
+/// A task's priority is the number of the memory node whose worker runs it.
+struct ToNode {
+  static constexpr auto threading = hs::Threading::serialized;
+  static constexpr auto priority_scope = hs::PriorityScope::none;
+  std::vector<hs::TaskId> ready;
+
+  hs::Wake push(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId) {
+    ready.push_back(task);
+    for (auto const& worker : ctx.workers()) {
+      if (worker.node.value == ctx.task(task).priority) {
+        return hs::Wake::worker(worker.id);
+      }
+    }
+    return hs::Wake::none();
+  }
+
+  hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
+    auto const node = ctx.workers()[worker.index()].node.value;
+    auto const its = std::find_if(ready.begin(), ready.end(), [&](hs::TaskId task) {
+      return ctx.task(task).priority == node;
+    });
+    if (its == ready.end()) {
+      return hs::no_task;
+    }
+    auto const task = *its;
+    ready.erase(its);
+    return task;
+  }
+};
+
+using LinkRuntime = hs::Runtime<ToNode>;
+
+/// The time of one transfer, by the devices' own clocks: the least of several, as anything else
+/// that goes on in the machine can only add to it. Between devices that do not reach each other it
+/// is two transfers, by way of host memory.
+double transfer_seconds(LinkRuntime& rt, std::size_t bytes, hs::NodeId from, hs::NodeId to) {
+  std::vector<double> memory(bytes / sizeof(double), 1);
+  auto const x = rt.data(memory);
+  auto const bring = [&](hs::NodeId node) {
+    if (node == hs::host_node) {
+      rt.sync();
+    } else {
+      rt.spawn<Touch>(hs::priority(node.value))(x);
+      rt.wait();
+    }
+  };
+  double least = HUGE_VAL;
+  for (int k = 0; k < 9; ++k) {
+    bring(hs::host_node);
+    bring(from);
+    rt.reset_stats();
+    bring(to);
+    hs::Duration sum;
+    for (auto const& device : rt.stats().devices) {
+      sum += device.transfers;
+    }
+    least = std::min(least, sum.seconds());
+  }
+  return least;
+}
+
+struct Link {
+  double bytes_per_s;
+  double latency;
+};
+
+/// From the times of a small and a large transfer.
+Link link_of(std::size_t small, double small_seconds, std::size_t large, double large_seconds) {
+  auto const per_byte =
+      std::max((large_seconds - small_seconds) / static_cast<double>(large - small), 1e-15);
+  auto const latency = small_seconds - static_cast<double>(small) * per_byte;
+  return {1 / per_byte, std::max(latency, 0.0)};
+}
+
+/// Bandwidths and latencies between all memory nodes, by ping-pong.
+std::vector<std::vector<Link>> measure_links(LinkRuntime& rt) {
+  auto const nodes = rt.nodes();
+  std::vector<std::vector<Link>> links(nodes.size(), std::vector<Link>(nodes.size(), {0, 0}));
+  std::size_t large = std::size_t{1} << 26U;
+  for (auto const& node : nodes.subspan(1)) {
+    large = std::min(large, node.capacity_bytes / 4);
+  }
+  constexpr std::size_t small = 512;
+  if (large < 16 * small) {
+    throw hs::Error(hs::ErrorCode::bad_input, "--gpus", "have too little memory to measure with");
+  }
+  for (auto const& from : nodes) {
+    for (auto const& to : nodes) {
+      if (from.id != to.id) {
+        links[static_cast<std::size_t>(from.id.value)][static_cast<std::size_t>(to.id.value)] =
+            link_of(small,
+                    transfer_seconds(rt, small, from.id, to.id),
+                    large,
+                    transfer_seconds(rt, large, from.id, to.id));
+      }
+    }
+  }
+  return links;
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos) {
+      return line.substr(line.find(": ") + 2);
+    }
+  }
+  return "not known";
+}
+
+/// The machine's part of the file. The kernels were measured on as many workers as it says.
+ordered_json describe(Options const& options) {
+  LinkRuntime rt({.cpus = options.cpus == 0 ? std::optional<int>() : options.cpus,
+                  .devices = options.devices});
+  auto const workers = rt.workers();
+  auto const cpus = std::count_if(workers.begin(), workers.end(), [](hs::WorkerInfo const& its) {
+    return its.arch == hs::ArchHost;
+  });
+  auto const gpus = static_cast<std::ptrdiff_t>(workers.size()) - cpus;
+  ordered_json machine;
+  machine["format"] = "platform-1";
+  machine["name"] = options.name;
+  machine["description"] = "Measured by hetsched-calibrate, version " HETSCHED_VERSION
+                           ": kernels while all workers are busy, links one transfer at a time.";
+  machine["cpu_model"] = cpu_model();
+  machine["cpu_cores"] = std::max<std::ptrdiff_t>(cpus + gpus, std::thread::hardware_concurrency());
+  machine["cpu_workers"] = cpus;
+  machine["gpu_model"] = nullptr;
+  machine["gpu_workers"] = gpus;
+  machine["gpu_memory_bytes"] = nullptr;
+  machine["memory_nodes"] = {"ram"};
+  std::vector<std::vector<Link>> links(1, std::vector<Link>(1));
+  if (gpus > 0) {
+    links = measure_links(rt);
+    machine["gpu_model"] = rt.stats().devices.front().name;
+    auto memory = rt.nodes().back().capacity_bytes;
+    for (auto const& node : rt.nodes().subspan(1)) {
+      machine["memory_nodes"].push_back("gpu" + std::to_string(node.id.value - 1));
+      memory = std::min(memory, node.capacity_bytes);
+    }
+    machine["gpu_memory_bytes"] = memory;
+  }
+  for (std::size_t from = 0; from < links.size(); ++from) {
+    auto bandwidths = ordered_json::array();
+    auto latencies = ordered_json::array();
+    for (std::size_t to = 0; to < links.size(); ++to) {
+      bandwidths.push_back(from == to ? ordered_json(nullptr)
+                                      : ordered_json(links[from][to].bytes_per_s));
+      latencies.push_back(links[from][to].latency);
+    }
+    machine["bandwidth_bytes_per_s"].push_back(std::move(bandwidths));
+    machine["latency_s"].push_back(std::move(latencies));
+  }
+  return machine;
+}
+
+/// A file that is there under its name once it is whole, and not before.
+class NewFile {
+public:
+  /// Throws Error(bad_input) if there can be none: before anything is measured.
+  explicit NewFile(std::string path)
+      : path_(std::move(path)), draft_(path_ + ".part"), file_(draft_) {
+    require(file_.is_open());
+  }
+
+  NewFile(NewFile const&) = delete;
+  NewFile& operator=(NewFile const&) = delete;
+
+  ~NewFile() { std::remove(draft_.c_str()); }
+
+  void write(std::string const& text) {
+    file_ << text;
+    file_.close();
+    require(!file_.fail() && std::rename(draft_.c_str(), path_.c_str()) == 0);
+  }
+
+private:
+  void require(bool done) const {
+    if (!done) {
+      throw hs::Error(hs::ErrorCode::bad_input, path_, "cannot be written");
+    }
+  }
+
+  std::string path_;
+  std::string draft_;
+  std::ofstream file_;
+};
+
+void calibrate(Options const& options) {
+  NewFile file(options.out);
+  auto machine = describe(options);
+  machine["kernels"] = ordered_json::array();
+  if (options.precision == "single") {
+    measure_kernels<float>(options, machine["kernels"]);
+  } else {
+    measure_kernels<double>(options, machine["kernels"]);
+  }
+  auto const text = machine.dump(1) + "\n";
+  (void)hs::parse_platform(text, options.out); // what is written can be read
+  file.write(text);
+  std::printf("%s: %zu kernels, %d cores, %d GPUs\n",
+              options.out.c_str(),
+              machine["kernels"].size(),
+              machine["cpu_workers"].get<int>(),
+              machine["gpu_workers"].get<int>());
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures this machine into a file for simulate and bounds.");
+  app.add_option("--out", options.out, "the file")->required();
+  app.add_option("--name", options.name, "of the machine (default: here)");
+  app.add_option("--algorithms", options.algorithms, "whose kernels: cholesky,qr (default), gemm")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"cholesky", "qr", "gemm"}));
+  app.add_option("--tile", options.tiles, "sizes of tiles (default 128,256,512)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 16384));
+  app.add_option("--precision", options.precision, "single or double (default)")
+      ->check(CLI::IsMember({"single", "double"}));
+  app.add_option("--gpus", options.devices, "devices, as in HETSCHED_DEVICES (default none)");
+  app.add_option("--cpus", options.cpus, "workers on cores; by default all that devices leave")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--repeat", options.repeat, "factorisations of 6 x 6 tiles for each (default 3)")
+      ->check(CLI::Range(1, 1000));
+  return benchmarks::run_program("calibrate", app, argc, argv, [&] { calibrate(options); });
+}
