@@ -79,13 +79,14 @@ void print(Options const& options, hs::Platform const& platform) {
 }
 
 /// Throws Error(bad_input).
-void save(Options const& options) {
+void save(Options const& options, hs::Platform const& platform) {
   auto const& machine = options.machine;
   if (machine.tiles.size() != 1 || !machine.own_graph()) {
-    throw hs::Error(
-        hs::ErrorCode::bad_input, "--save", "takes one graph of cholesky or qr: --tiles N");
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--save",
+                    "takes one graph of cholesky, qr, lu or gemm: --tiles N");
   }
-  auto const text = hs::graph_text(machine.graph_of(machine.tiles.front()));
+  auto const text = hs::graph_text(machine.graph_of(platform, machine.tiles.front()));
   std::ofstream file(options.save, std::ios::binary);
   if (!(file << text).flush()) {
     throw hs::Error(hs::ErrorCode::bad_input, options.save, "cannot be written");
@@ -106,7 +107,7 @@ int main(int argc, char** argv) {
     if (options.save.empty()) {
       print(options, platform);
     } else {
-      save(options);
+      save(options, platform);
     }
   });
 }

@@ -5,21 +5,78 @@
 
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
+#include <hetsched/linalg/gemm.hpp>
 #include <hetsched/linalg/qr.hpp>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace benchmarks {
 
-hs::TaskGraph Machine::graph_of(std::size_t in_a_row) const {
+/// Right-looking tile LU without pivoting. Libraries differ in whether the two solves are kernels
+/// of their own: trsm_ll for the row of a step, trsm_ru for its column.
+hs::TaskGraph Machine::lu_graph(hs::Platform const& platform, std::size_t in_a_row) const {
+  auto const with_trsm =
+      platform.libraries({"getrf", "trsm", "gemm"}, kernels_of(), arithmetic(), tile);
+  bool const one = library.empty()
+                       ? !with_trsm.empty()
+                       : std::find(with_trsm.begin(), with_trsm.end(), library) != with_trsm.end();
+  std::vector<hs::TaskGraph::Node> nodes;
+  auto const at = [&](std::size_t i, std::size_t j) {
+    return static_cast<std::uint32_t>(i + j * in_a_row);
+  };
+  auto const add = [&](std::string_view type, std::vector<hs::GraphAccess> accesses) {
+    auto& node = nodes.emplace_back();
+    node.type = type;
+    node.accesses = std::move(accesses);
+  };
+  using enum hs::AccessMode;
+  for (std::size_t k = 0; k < in_a_row; ++k) {
+    add("getrf", {{at(k, k), read_write, nullptr}});
+    for (auto j = k + 1; j < in_a_row; ++j) {
+      add(one ? "trsm" : "trsm_ll", {{at(k, k), read, nullptr}, {at(k, j), read_write, nullptr}});
+    }
+    for (auto i = k + 1; i < in_a_row; ++i) {
+      add(one ? "trsm" : "trsm_ru", {{at(k, k), read, nullptr}, {at(i, k), read_write, nullptr}});
+    }
+    for (auto j = k + 1; j < in_a_row; ++j) {
+      for (auto i = k + 1; i < in_a_row; ++i) {
+        add("gemm",
+            {{at(i, k), read, nullptr},
+             {at(k, j), read, nullptr},
+             {at(i, j), read_write, nullptr}});
+      }
+    }
+  }
+  auto const element = precision == "single" ? sizeof(float) : sizeof(double);
+  return {std::move(nodes), std::vector<std::size_t>(in_a_row * in_a_row, tile * tile * element)};
+}
+
+hs::TaskGraph Machine::graph_of(hs::Platform const& platform, std::size_t in_a_row) const {
+  if (dag == "lu") {
+    return lu_graph(platform, in_a_row);
+  }
+  // Only types, order and accesses matter: tiles are of one element here, and have in the graph the
+  // size that they would have.
   hs::Runtime<> rt({.cpus = 1, .bind = hs::Bind::none, .devices = "none"});
   std::vector<double> elements(in_a_row * in_a_row);
-  hs::linalg::TiledMatrix const a(rt, elements.data(), in_a_row, in_a_row, in_a_row, 1);
+  auto const tiled = [&](std::vector<double>& matrix) {
+    return hs::linalg::TiledMatrix(rt, matrix.data(), in_a_row, in_a_row, in_a_row, 1);
+  };
+  auto const a = tiled(elements);
   auto const graph = [&] {
     if (dag == "qr") {
       hs::linalg::Reflections const q(rt, a);
       return rt.capture([&] { hs::linalg::qr(rt, a, q); }).tasks();
+    }
+    if (dag == "gemm") {
+      auto other = elements;
+      auto result = elements;
+      auto const b = tiled(other);
+      auto const c = tiled(result);
+      return rt.capture([&] { hs::linalg::gemm(rt, 1.0, a, b, 1.0, c); }).tasks();
     }
     return rt.capture([&] { hs::linalg::cholesky(rt, a); }).tasks();
   }();

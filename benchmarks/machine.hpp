@@ -42,10 +42,12 @@ struct Machine {
 
   void add_to(CLI::App& app) {
     app.add_option("--platform", file, "file that describes the machine")->required();
-    app.add_option("--dag",
-                   dag,
-                   "cholesky (default), qr, a file that has the graph, or by lot "
-                   "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
+    app.add_option(
+        "--dag",
+        dag,
+        "cholesky (default), qr, lu (without pivoting), gemm, a file that has the graph, or "
+        "by lot "
+        "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
     app.add_option("--graph-seed", graph_seed, "of a graph by lot (default 1)");
     app.add_option(
         "--algorithm", algorithm, "whose kernels a file's tasks are, by type (cholesky)");
@@ -63,10 +65,12 @@ struct Machine {
         ->check(CLI::Range(0, 62));
   }
 
-  [[nodiscard]] bool own_graph() const { return dag == "cholesky" || dag == "qr"; }
+  [[nodiscard]] bool own_graph() const {
+    return dag == "cholesky" || dag == "qr" || dag == "lu" || dag == "gemm";
+  }
 
   [[nodiscard]] std::string kernels_of() const {
-    return !algorithm.empty() ? algorithm : own_graph() ? dag : "cholesky";
+    return !algorithm.empty() ? algorithm : own_graph() && dag != "gemm" ? dag : "cholesky";
   }
 
   [[nodiscard]] hs::Precision arithmetic() const {
@@ -134,16 +138,16 @@ struct Machine {
     return library;
   }
 
-  /// The graph that the library's algorithm spawns. Only types, order and accesses matter, so tiles
-  /// are of one element there; their data have the size that they would have.
-  [[nodiscard]] hs::TaskGraph graph_of(std::size_t in_a_row) const;
+  /// The graph that the library's algorithm spawns; of LU, whose own pivots, the one that the
+  /// platform's kernels are for.
+  [[nodiscard]] hs::TaskGraph graph_of(hs::Platform const& platform, std::size_t in_a_row) const;
 
   /// Every graph, with its size: tiles, or nothing. Only one at a time is kept.
   template <class Visit>
   void each_graph(hs::Platform const& platform, Visit&& visit) const {
     if (own_graph()) {
       for (auto const in_a_row : tiles) {
-        visit(graph_of(in_a_row), std::optional(in_a_row));
+        visit(graph_of(platform, in_a_row), std::optional(in_a_row));
       }
     } else if (auto const colon = dag.find(':'); colon != std::string::npos) {
       auto const types = kernel_names(platform);
@@ -206,13 +210,15 @@ struct Machine {
     return hs::cholesky_mixed_bound(*in_a_row, kernels);
   }
 
-  /// Of the whole factorisation: n^3 / 3 for Cholesky, 4 n^3 / 3 for QR.
+  /// Of the whole: n^3 / 3 for Cholesky, 4 n^3 / 3 for QR, 2 n^3 / 3 for LU, 2 n^3 for GEMM.
   [[nodiscard]] double flops(std::size_t in_a_row) const {
     auto const n = static_cast<double>(in_a_row * tile);
-    return n * n * n * (dag == "qr" ? 4 : 1) / 3;
+    return n * n * n * (dag == "qr" ? 4 : dag == "lu" ? 2 : dag == "gemm" ? 6 : 1) / 3;
   }
 
 private:
+  [[nodiscard]] hs::TaskGraph lu_graph(hs::Platform const& platform, std::size_t in_a_row) const;
+
   /// Of the algorithm, from the library asked for or the first in the file.
   [[nodiscard]] std::vector<std::string_view> kernel_names(hs::Platform const& platform) const {
     std::vector<std::string_view> names;

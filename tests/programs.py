@@ -434,6 +434,22 @@ def test_simulate(program):
         (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
         check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
         check(row["tiles"] is None and row["gflops"] is None, f"simulate: {row}")
+    # LU without pivoting, by a library with two kernels for its solves: on one core, one by one.
+    mirage = ["--platform", str(platforms / "mirage.json"), "--tile", "960", "--bounds", "area"]
+    one_core = ["--cpus", "1", "--gpus", "0", "--tiles", "3", "--scheduler", "eager"]
+    means = {
+        kernel["kernel"]: kernel["cpu"]["mean_s"]
+        for kernel in json.loads((platforms / "mirage.json").read_text())["kernels"]
+        if (kernel["library"], kernel["precision"], kernel["tile"])
+        == ("starpu-examples", "double", 960)
+    }
+    (row,) = json_lines(program, *mirage, "--dag", "lu", *one_core)
+    alone = 3 * means["getrf"] + 3 * (means["trsm_ll"] + means["trsm_ru"]) + 5 * means["gemm"]
+    check(row["tasks"] == 14 and abs(row["makespan_s"] / alone - 1) < 1e-6, f"simulate: {row}")
+    check(abs(row["gflops"] * row["makespan_s"] * 1e9 / (2 * 2880**3 / 3) - 1) < 1e-9, str(row))
+    (row,) = json_lines(program, *haswell, "--dag", "gemm", *one_core)
+    check(row["tasks"] == 27 and abs(row["makespan_s"] - 27 * 0.048532) < 1e-9, f"simulate: {row}")
+    check(abs(row["gflops"] / row["gemm_peak_gflops"] - 1) < 1e-6, f"simulate: {row}")
     for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
         rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
         check(len(rows) == len(SCHEDULERS), str(rows))
@@ -448,6 +464,7 @@ def test_simulate(program):
         (["--dag", "star:3"], "star:3"),
         (["--dag", "erdos:10,0.5", "--tile", "320"], "haswell_k40.json"),
         (["--scheduler", "best"], "--scheduler"),
+        (["--dag", "lu"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
         (["--noise", "1"], "--noise"),
         (["--serve", "all"], "--serve"),
