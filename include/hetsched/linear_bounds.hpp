@@ -323,8 +323,10 @@ longer_paths(TaskGraph const& graph,
       through.push_back(v);
     }
   }
-  std::stable_sort(through.begin(), through.end(), [&](std::uint32_t v, std::uint32_t w) {
-    return before[v] + from[v] > before[w] + from[w];
+  std::sort(through.begin(), through.end(), [&](std::uint32_t v, std::uint32_t w) {
+    auto const a = before[v] + from[v];
+    auto const b = before[w] + from[w];
+    return a != b ? a > b : v < w;
   });
   std::vector<bool> taken(tasks);
   std::vector<std::vector<std::uint32_t>> paths;
