@@ -3,6 +3,7 @@
 // What programs about described machines share: the machine and the graph, from the command line.
 
 #include <hetsched/cholesky_bound.hpp>
+#include <hetsched/graph_dot.hpp>
 #include <hetsched/graph_json.hpp>
 #include <hetsched/platform_json.hpp>
 #include <hetsched/random_graphs.hpp>
@@ -42,12 +43,12 @@ struct Machine {
 
   void add_to(CLI::App& app) {
     app.add_option("--platform", file, "file that describes the machine")->required();
-    app.add_option(
-        "--dag",
-        dag,
-        "cholesky (default), qr, lu (without pivoting), gemm, a file that has the graph, or "
-        "by lot "
-        "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
+    app.add_option("--dag",
+                   dag,
+                   "cholesky (default), qr, lu (without pivoting), gemm, a file that has the graph "
+                   "(.dot, .gv: Graphviz), or "
+                   "by lot "
+                   "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
     app.add_option("--graph-seed", graph_seed, "of a graph by lot (default 1)");
     app.add_option(
         "--algorithm", algorithm, "whose kernels a file's tasks are, by type (cholesky)");
@@ -154,7 +155,8 @@ struct Machine {
       visit(random_graph(dag.substr(0, colon), dag.substr(colon + 1), types),
             std::optional<std::size_t>());
     } else {
-      visit(hs::read_graph(dag).graph, std::optional<std::size_t>());
+      bool const dot = dag.ends_with(".dot") || dag.ends_with(".gv");
+      visit((dot ? hs::read_dot(dag) : hs::read_graph(dag)).graph, std::optional<std::size_t>());
     }
   }
 

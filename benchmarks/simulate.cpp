@@ -11,6 +11,7 @@
 
 #include "../examples/common/chosen_cache.hpp"
 #include "graph_bounds.hpp"
+#include "progress.hpp"
 
 #include <array>
 #include <chrono>
@@ -263,6 +264,20 @@ void print(Options const& options) {
   example::ChosenCache::choose(static_cast<std::size_t>(
       std::find(names.begin(), names.end(), options.cache) - names.begin()));
   bool heading = !options.json;
+  // What a run takes goes with its tasks, and their number with the cube of the tiles in a row.
+  auto const weight = [](std::optional<std::size_t> tiles) {
+    auto const n = static_cast<double>(tiles.value_or(1));
+    return n * n * n;
+  };
+  auto const each =
+      static_cast<std::size_t>(options.repeat) * (options.scheduler == "all" ? policies.size() : 1);
+  auto const sizes =
+      options.machine.own_graph() ? options.machine.tiles : std::vector{std::size_t{1}};
+  double all = 0;
+  for (auto const tiles : sizes) {
+    all += weight(tiles) * static_cast<double>(each);
+  }
+  benchmarks::Progress progress(sizes.size() * each, all);
   options.machine.each_graph(described, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
     auto platform = described;
     auto const library = options.machine.library_of(platform, graph);
@@ -293,8 +308,10 @@ void print(Options const& options) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
         auto const row = row_of(its, options, policy, seed, policy.run(its, options, seed));
+        progress.clear();
         if (options.json) {
           std::printf("%s\n", row.dump().c_str());
+          progress.done(weight(tiles));
           continue;
         }
         if (std::exchange(heading, false)) {
@@ -320,6 +337,7 @@ void print(Options const& options) {
                     row["ratio"].is_null() ? 0.0 : row["ratio"].get<double>(),
                     row["idle_cpu_s"].get<double>(),
                     row["idle_gpu_s"].get<double>());
+        progress.done(weight(tiles));
       }
     }
   });

@@ -18,7 +18,7 @@ LAYERS = [
     (0, ["fwd.hpp", "types.hpp", "time.hpp", "access.hpp", "error.hpp", "version.hpp",
          "device_code.hpp"]),
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
-    (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "task_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
+    (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "task_graph.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
     (1, ["gpu_stream.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),
@@ -26,7 +26,7 @@ LAYERS = [
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "platform_json.hpp", "graph_json.hpp", "hwloc.hpp", "gpu.hpp",
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "platform_json.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
          "gpu_blas.hpp", "cuda/"]),
 ]
 

@@ -425,6 +425,14 @@ def test_simulate(program):
     (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "ws", "--speed")
     check(row["tasks_per_s"] > 0 and row["sched_ns_per_task"] is None, f"simulate: {row}")
     with tempfile.TemporaryDirectory() as folder:
+        graph = Path(folder) / "graph.dot"
+        graph.write_text(
+            "digraph g { node [type=gemm]; edge [bytes=7372800]\n a [type=potrf]; a -> b; a -> c }"
+        )
+        (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
+        check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
+        graph.write_text("digraph {\n a -> b -> a }")
+        refuses(program, "task 'a' comes after itself", *haswell, "--dag", str(graph))
         graph = Path(folder) / "graph.json"
         graph.write_text(
             '{"format": "graph-1", "data": [8], "tasks": ['

@@ -5,6 +5,7 @@
 #include <hetsched/access.hpp>
 #include <hetsched/detail/json_file.hpp>
 #include <hetsched/error.hpp>
+#include <hetsched/named_graph.hpp>
 #include <hetsched/task_graph.hpp>
 
 #include <nlohmann/json.hpp>
@@ -13,26 +14,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace hetsched {
-
-/// A graph with the names that its nodes' types view. Can be moved.
-struct NamedGraph {
-  NamedGraph() = default;
-  NamedGraph(NamedGraph const&) = delete;
-  NamedGraph& operator=(NamedGraph const&) = delete;
-  NamedGraph(NamedGraph&&) = default;
-  NamedGraph& operator=(NamedGraph&&) = default;
-
-  std::list<std::string> names;
-  TaskGraph graph;
-};
 
 namespace detail {
 
@@ -67,19 +54,10 @@ public:
   }
 
 private:
-  /// The one copy of a name.
-  [[nodiscard]] std::string_view name_of(std::string const& text) {
-    auto const found = names_.find(text);
-    if (found != names_.end()) {
-      return found->second;
-    }
-    return names_.emplace(text, result_.names.emplace_back(text)).first->second;
-  }
-
   void read_task(JsonValue const& value) {
     value.only({"type", "label", "priority", "accesses", "after"});
     TaskGraph::Node node;
-    node.type = name_of(value["type"].text());
+    node.type = result_.name(value["type"].text());
     node.archs = ArchMask{0xff};
     if (auto const label = value.find("label")) {
       node.label = label->text();
@@ -123,7 +101,7 @@ private:
       value.refuse("CW, and nothing else, needs the name of its operator");
     }
     if (parts.size() == 3) {
-      access.reduction = name_of(parts[2].text()).data();
+      access.reduction = result_.name(parts[2].text()).data();
     }
     if (!use(access.data)) {
       value.refuse("names a datum that this task has already");
@@ -159,7 +137,6 @@ private:
 
   JsonValue root_;
   NamedGraph result_;
-  std::map<std::string, std::string_view, std::less<>> names_;
   std::vector<TaskGraph::Node> nodes_;
   std::vector<std::uint32_t> results_; // of each task: the datum for those that come after it
   std::vector<std::size_t> bytes_;
