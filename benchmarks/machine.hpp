@@ -40,6 +40,7 @@ struct Machine {
   std::uint64_t graph_seed = 1;
   int cpus = -1;
   int gpus = -1;
+  int group = 1;
 
   void add_to(CLI::App& app) {
     app.add_option("--platform", file, "file that describes the machine")->required();
@@ -62,6 +63,8 @@ struct Machine {
     app.add_option("--library", library, "whose kernels; by default the first with all");
     app.add_option("--cpus", cpus, "workers on cores; by default the file's")
         ->check(CLI::Range(0, 100'000));
+    app.add_option("--group", group, "cores that work as one, each group a worker (default 1)")
+        ->check(CLI::Range(1, 100'000));
     app.add_option("--gpus", gpus, "by default the file's; each takes a core")
         ->check(CLI::Range(0, 62));
   }
@@ -103,6 +106,10 @@ struct Machine {
     if (its_cpus + its_gpus == 0) {
       refuse("--cpus", 0, "and no GPU: there is no worker");
     }
+    if (group > its_cpus && group > 1) {
+      refuse("--group", group, "are more than the " + std::to_string(its_cpus) + " cores");
+    }
+    platform = platform.in_groups(group);
     if (dag == "qr") { // looks for NaN in a tile: next to nothing
       auto& check = platform.kernels.emplace_back(platform.kernels.front());
       check.name = "qr_check";

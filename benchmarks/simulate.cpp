@@ -218,6 +218,7 @@ ordered_json row_of(Case const& its,
   row["library"] = its.library;
   row["cpus"] = its.platform.classes[0].workers;
   row["gpus"] = its.platform.classes[1].workers;
+  row["cores_each"] = options.machine.group;
   row["serve"] = options.serve;
   row["comm"] = options.comm;
   row["window"] = options.comm == "free" ? 1 : options.window;

@@ -160,4 +160,17 @@ TEST_CASE("platform: mutated files are refused or make sense" * doctest::timeout
   CHECK(accepted > 0);
 }
 
+TEST_CASE("platform: cores in groups") {
+  auto const p = hs::parse_platform(small, "FILE");
+  auto const pairs = p.in_groups(2);
+  CHECK(pairs.classes[0].workers == 1);
+  CHECK(pairs.classes[1].workers == 1);
+  REQUIRE(pairs.kernels[0].on(0).has_value());
+  CHECK(pairs.kernels[0].on(0)->mean == hs::Duration{30'000'000});
+  CHECK(pairs.kernels[0].on(1)->mean == p.kernels[0].on(1)->mean);
+  CHECK(!pairs.kernels[1].on(0).has_value()); // it was not timed on two cores
+  CHECK(p.in_groups(1).kernels[1].on(0)->mean == p.kernels[1].on(0)->mean);
+  CHECK(p.in_groups(3).classes[0].workers == 0);
+}
+
 TEST_SUITE_END();

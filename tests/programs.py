@@ -337,7 +337,7 @@ SIMULATE_KEYS = {
     "platform", "dag", "tiles", "precision", "tile", "library", "cpus", "gpus", "serve", "comm",
     "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
-    "gemm_peak_gflops",
+    "gemm_peak_gflops", "cores_each",
     "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "sched_ns_per_task",
     "tasks_per_s",
 }  # fmt: skip
@@ -388,6 +388,15 @@ def test_simulate(program):
                       "--rank", "min", "--serve", "cpu")  # fmt: skip
     check([(row["serve"], row["rank"]) for row in rows] == [("cpu", "min")], str(rows))
     check(rows[0]["ratio"] >= 1 and rows[0]["mixed_bound_s"] is None, str(rows))
+    # Four groups of five cores, and what Kumar 2017, table 4.1, has for these.
+    grouped = ["--tiles", "4", "--scheduler", "eager", "--group", "5"]
+    (row,) = json_lines(program, *haswell, *grouped)
+    check((row["cpus"], row["gpus"], row["cores_each"]) == (4, 4, 5), f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, *grouped, "--cpus", "9", "--gpus", "0")
+    alone = 4 * 0.0025276 + 6 * (0.005712 + 0.0060234) + 4 * 0.010809
+    check(row["cpus"] == 1 and abs(row["makespan_s"] - alone) < 1e-9, f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, *grouped, "--dag", "qr")
+    check(row["ratio"] >= 1 and row["cpus"] == 4, f"simulate: {row}")
     # Kumar 2017, sec. 2.4.3.
     factors = [17.30, 22.30, 24.30, 25.38, 26.06, 26.52, 26.86, 27.11]
     rows = json_lines(program, "--platform", str(platforms / "mirage.json"), "--related", "--tiles",
@@ -476,6 +485,8 @@ def test_simulate(program):
         (["--tiles", "0"], "--tiles"),
         (["--noise", "1"], "--noise"),
         (["--serve", "all"], "--serve"),
+        (["--group", "21"], "--group"),
+        (["--group", "7", "--gpus", "0"], "can run on no worker"),
         (["--bounds", "area,tight"], "--bounds"),
         (["--comm", "fast"], "--comm"),
         (["--comm", "model", "--memory-trace", "/nowhere/at/all"], "/nowhere/at/all"),

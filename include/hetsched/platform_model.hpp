@@ -102,6 +102,27 @@ struct Platform {
     return its.latency + Duration{static_cast<std::int64_t>(ns + 0.5)};
   }
 
+  /// The machine with cores that work in groups of so many, each group one worker (Kumar 2017, ch.
+  /// 4): a kernel takes what it was timed to take on such a group, and none runs there that was
+  /// not. Cores that make no whole group are idle.
+  [[nodiscard]] Platform in_groups(int cores_each) const {
+    auto grouped = *this;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (classes[c].arch != ArchHost || cores_each == 1) {
+        continue;
+      }
+      grouped.classes[c].workers /= cores_each;
+      for (auto& kernel : grouped.kernels) {
+        auto const& timed = kernel.on_groups;
+        auto const its = std::find_if(
+            timed.begin(), timed.end(), [&](auto const& one) { return one.first == cores_each; });
+        kernel.times[c] =
+            its != timed.end() ? std::optional(KernelTime{its->second, {}, {}}) : std::nullopt;
+      }
+    }
+    return grouped;
+  }
+
   /// Null if there is none. A kernel may be in a file once for each algorithm, because libraries
   /// implement it more than once.
   [[nodiscard]] Kernel const* find(std::string_view kernel,
