@@ -9,6 +9,7 @@
 #include <bit>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 namespace hetsched::detail {
 
@@ -38,6 +39,17 @@ namespace hetsched::detail {
         access.mode, data.bytes(), reinterpret_cast<std::uintptr_t>(&data), nodes_of(access)};
   });
   return view;
+}
+
+/// A scheduler for these workers, with the knobs that the program gave, if any.
+template <class Scheduler, class... Knobs>
+[[nodiscard]] Scheduler make_scheduler(std::span<WorkerInfo const> workers, Knobs const&... knobs) {
+  if constexpr (sizeof...(knobs) != 0 ||
+                std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
+    return Scheduler(workers, knobs...);
+  } else {
+    return Scheduler();
+  }
 }
 
 /// Made for one hook call; `now` is read once, when first asked for. The core, an engine's, offers

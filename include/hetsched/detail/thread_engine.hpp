@@ -62,9 +62,10 @@ public:
                    return ThreadWorker(
                        this, infos_[w], depot_, seeds.next(), config.timing.value_or(false));
                  }),
-        scheduler_(make_scheduler(workers(), knobs...)), parking_(static_cast<int>(infos_.size())),
-        max_live_(config.max_live_tasks.value_or(0)), timing_(config.timing.value_or(false)),
-        outside_pool_(depot_), outside_random_(config.seed.value_or(1)) {
+        scheduler_(make_scheduler<Scheduler>(workers(), knobs...)),
+        parking_(static_cast<int>(infos_.size())), max_live_(config.max_live_tasks.value_or(0)),
+        timing_(config.timing.value_or(false)), outside_pool_(depot_),
+        outside_random_(config.seed.value_or(1)) {
     try {
       for (auto& worker : workers_) {
         if (worker.info.id.value != 0) {
@@ -310,16 +311,6 @@ private:
       archs = archs | ArchMask::only(info.arch);
     }
     return archs;
-  }
-
-  template <class... Knobs>
-  static Scheduler make_scheduler(std::span<WorkerInfo const> workers, Knobs const&... knobs) {
-    if constexpr (sizeof...(knobs) != 0 ||
-                  std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
-      return Scheduler(workers, knobs...);
-    } else {
-      return Scheduler();
-    }
   }
 
   /// Runs a scheduler hook, under the engine's lock if the scheduler is serialized.

@@ -43,7 +43,7 @@ public:
   VirtualCore(Simulation const& config, void*, Knobs const&... knobs)
       : config_(config), times_(config_), infos_(infos_of(config_.platform)),
         nodes_(nodes_of(config_.platform)), workers_(infos_.size()), idle_(infos_, config_.serve),
-        scheduler_(make_scheduler(infos_, knobs...)), pool_(depot_),
+        scheduler_(make_scheduler<Scheduler>(infos_, knobs...)), pool_(depot_),
         memory_(make_memory(config_, nodes_)) {
     for (auto const& info : infos_) {
       if (memory_ && info.node != host_node) {
@@ -190,16 +190,6 @@ private:
       return a.at != b.at ? a.at > b.at : a.worker > b.worker;
     }
   };
-
-  template <class... Knobs>
-  static Scheduler make_scheduler(std::span<WorkerInfo const> workers, Knobs const&... knobs) {
-    if constexpr (sizeof...(knobs) != 0 ||
-                  std::is_constructible_v<Scheduler, std::span<WorkerInfo const>>) {
-      return Scheduler(workers, knobs...);
-    } else {
-      return Scheduler();
-    }
-  }
 
   static std::unique_ptr<VirtualMemory> make_memory(Simulation const& config,
                                                     std::span<NodeInfo const> nodes) {
