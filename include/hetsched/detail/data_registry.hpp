@@ -256,7 +256,9 @@ inline void release_handle(DataRecord* record) {
     }
   }
   try {
-    take_data(record->replicas, Whither::home, true);
+    if (record->whole == nullptr) { // parts come home when they are joined, which may be just now
+      take_data(record->replicas, Whither::home, true);
+    }
   } catch (Error const& lost) { // a destructor calls this: nobody to throw it to
     std::fprintf(stderr, "%s\n", lost.what());
   }
