@@ -32,6 +32,17 @@ inline hs::TaskGraph graph_of(std::size_t tasks, Edges const& edges) {
   return {std::move(nodes), std::vector<std::size_t>(edges.size(), 8)};
 }
 
+/// All of them, from lower to higher numbers.
+inline Edges edges_of(hs::TaskGraph const& graph) {
+  Edges edges;
+  for (std::uint32_t u = 0; u < graph.size(); ++u) {
+    for (auto const v : graph.successors(u)) {
+      edges.emplace_back(u, v);
+    }
+  }
+  return edges;
+}
+
 /// Each two tasks have an edge with a chance of one in three.
 template <class Random>
 hs::TaskGraph random_graph(std::size_t tasks, Random& random) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/graph_dot.hpp>
 
+#include "best_schedule.hpp"
 #include "mutations.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
+using schedules::Edges;
+using schedules::edges_of;
 
 namespace {
 
@@ -24,18 +26,6 @@ strict digraph "a graph" {
   "first one" -> c:s -> last
   .5 -> -7
 })";
-
-using Edges = std::vector<std::pair<std::size_t, std::size_t>>;
-
-Edges edges_of(hs::TaskGraph const& graph) {
-  Edges edges;
-  for (std::size_t u = 0; u < graph.size(); ++u) {
-    for (auto const v : graph.successors(u)) {
-      edges.emplace_back(u, v);
-    }
-  }
-  return edges;
-}
 
 } // namespace
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/graph_json.hpp>
 
+#include "best_schedule.hpp"
 #include "mutations.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
 using hs::AccessMode;
+using schedules::Edges;
+using schedules::edges_of;
 
 namespace {
 
@@ -27,18 +29,6 @@ char const* const small = R"({
     {"type": "end", "after": [0, 2, 4]}
   ]
 })";
-
-using Edges = std::vector<std::pair<std::size_t, std::size_t>>;
-
-Edges edges_of(hs::TaskGraph const& graph) {
-  Edges edges;
-  for (std::size_t u = 0; u < graph.size(); ++u) {
-    for (auto const v : graph.successors(u)) {
-      edges.emplace_back(u, v);
-    }
-  }
-  return edges;
-}
 
 } // namespace
 

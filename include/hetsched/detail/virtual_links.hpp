@@ -32,12 +32,11 @@ public:
   /// `accelerators`: that the program uses; n_accel of eq. 1.
   VirtualLinks(Platform const& platform, Simulation::Transfers kind, int accelerators, int lanes)
       : platform_(platform), shared_(kind == Simulation::Transfers::shared),
-        accelerators_(accelerators), lanes_(static_cast<std::size_t>(lanes)) {}
+        accelerators_(shared_ ? 1 : accelerators), lanes_(static_cast<std::size_t>(lanes)) {}
 
   /// With nothing else under way; by eq. 1, with as much under way as it supposes.
   [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
-    return shared_ ? platform_.transfer(bytes, from, to)
-                   : platform_.transfer(bytes, from, to, accelerators_);
+    return platform_.transfer(bytes, from, to, accelerators_);
   }
 
   /// Asks for a transfer; `item` is given back when it is over.
@@ -89,10 +88,8 @@ public:
           waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
         }
       }
-      if (!waiting.empty()) {
-        if (ends(waiting.front().item)) {
-          end(lane, now);
-        }
+      if (!waiting.empty() && ends(waiting.front().item)) {
+        end(lane, now);
       }
     }
     settle(now, true);
@@ -213,7 +210,8 @@ private:
 
   Platform const& platform_;
   bool const shared_;
-  int const accelerators_;
+  int const
+      accelerators_; // that a transfer alone is taken to share the buses with, itself included
   std::vector<Lane> lanes_;
   Instant next_ = never;
   Instant drained_;
