@@ -50,8 +50,7 @@ hs::TaskGraph Machine::lu_graph(hs::Platform const& platform, std::size_t in_a_r
       }
     }
   }
-  auto const element = precision == "single" ? sizeof(float) : sizeof(double);
-  return {std::move(nodes), std::vector<std::size_t>(in_a_row * in_a_row, tile * tile * element)};
+  return {std::move(nodes), std::vector<std::size_t>(in_a_row * in_a_row, tile_bytes())};
 }
 
 hs::TaskGraph Machine::graph_of(hs::Platform const& platform, std::size_t in_a_row) const {
@@ -80,8 +79,7 @@ hs::TaskGraph Machine::graph_of(hs::Platform const& platform, std::size_t in_a_r
     }
     return rt.capture([&] { hs::linalg::cholesky(rt, a); }).tasks();
   }();
-  auto const element = precision == "single" ? sizeof(float) : sizeof(double);
-  std::vector<std::size_t> bytes(graph.data_bytes().size(), tile * tile * element);
+  std::vector<std::size_t> bytes(graph.data_bytes().size(), tile_bytes());
   std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
   return {std::move(nodes), std::move(bytes)};
 }

@@ -82,6 +82,10 @@ struct Machine {
                                  : hs::Precision::double_precision;
   }
 
+  [[nodiscard]] std::size_t tile_bytes() const {
+    return tile * tile * (precision == "single" ? sizeof(float) : sizeof(double));
+  }
+
   /// With as many workers as are asked for.
   [[nodiscard]] hs::Platform read() const {
     auto platform = hs::read_platform(file);
@@ -248,8 +252,7 @@ private:
   [[nodiscard]] hs::TaskGraph random_graph(std::string const& kind,
                                            std::string const& numbers,
                                            std::span<std::string_view const> types) const {
-    auto const element = precision == "single" ? sizeof(float) : sizeof(double);
-    hs::RandomGraph const common{types, graph_seed, tile * tile * element};
+    hs::RandomGraph const common{types, graph_seed, tile_bytes()};
     std::vector<double> given;
     for (auto const& text : CLI::detail::split(numbers, ',')) {
       double number = 0;
