@@ -299,29 +299,17 @@ public:
 
   template <class D>
   void unpin(Handle<D> const& handle, NodeId node) {
-    if constexpr (Engine::computes) {
-      if (is_device("unpin", node)) {
-        spawn(SetArch(ArchHost))([this, node, record = handle.record()](
-                                     auto&&) { core_->devices()->unpin(record->replicas, node); },
-                                 read(handle));
-      }
-    } else {
-      (void)is_device("unpin", node);
-    }
+    spawn_on_copy("unpin", handle, node, [](auto& devices, detail::ReplicaSlot& slot, NodeId at) {
+      devices.unpin(slot, at);
+    });
   }
 
   /// The copy in a device leaves it, to host memory if there is no other, unless a task uses it.
   template <class D>
   void evict(Handle<D> const& handle, NodeId node) {
-    if constexpr (Engine::computes) {
-      if (is_device("evict", node)) {
-        spawn(SetArch(ArchHost))([this, node, record = handle.record()](
-                                     auto&&) { core_->devices()->evict(record->replicas, node); },
-                                 read(handle));
-      }
-    } else {
-      (void)is_device("evict", node);
-    }
+    spawn_on_copy("evict", handle, node, [](auto& devices, detail::ReplicaSlot& slot, NodeId at) {
+      devices.evict(slot, at);
+    });
   }
 
   /// The contents are not needed any more: no copy of them will be moved. The next access should be
@@ -477,6 +465,19 @@ private:
                       std::to_string(last));
     }
     return node != host_node && core_->devices() != nullptr;
+  }
+
+  /// Spawns a task on the host that does something with the copy in a device.
+  template <class D, class Act>
+  void spawn_on_copy(char const* operation, Handle<D> const& handle, NodeId node, Act act) {
+    [[maybe_unused]] bool const there = is_device(operation, node);
+    if constexpr (Engine::computes) {
+      if (there) {
+        spawn(SetArch(ArchHost))([this, act, node, record = handle.record()](
+                                     auto&&) { act(*core_->devices(), record->replicas, node); },
+                                 read(handle));
+      }
+    }
   }
 
   template <class D>
