@@ -245,7 +245,8 @@ ordered_json row_of(Case const& its,
   row["hit_ratio"] =
       uses != 0 ? ordered_json(static_cast<double>(hits) / static_cast<double>(uses)) : nullptr;
   row["home_s"] = (stats.elapsed - makespan).seconds();
-  row["aborts"] = 0;
+  row["aborts"] = stats.aborted;
+  row["wasted_s"] = stats.wasted.seconds();
   auto const tasks = static_cast<double>(its.graph.size());
   row["sched_ns_per_task"] = options.deterministic || options.speed
                                  ? ordered_json(nullptr)

@@ -338,7 +338,7 @@ SIMULATE_KEYS = {
     "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "gemm_peak_gflops", "cores_each",
-    "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "sched_ns_per_task",
+    "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
     "tasks_per_s",
 }  # fmt: skip
 

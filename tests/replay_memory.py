@@ -73,6 +73,9 @@ class Replay:
                 datum.valid = {node}
             elif how == "failed":
                 self.errors.append(f"a task failed on datum {name}")
+        elif event == "cancel":
+            if how == "W":
+                datum.writers.remove(node)
         elif event == "write_back":
             if datum.valid == {node}:
                 self.fetch(datum, HOST, size)

@@ -6,6 +6,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -109,6 +110,50 @@ std::vector<hs::Handle<Cell>> cells(Rt& rt, std::vector<int>& memory) {
     handles.push_back(rt.data(&cell, 1));
   }
   return handles;
+}
+
+/// Every two memory nodes are joined by 1 byte a nanosecond and 5 ns of latency, and with host
+/// memory by one bus of as much. A datum of `array` elements takes 100 bytes, and 256 of a memory.
+inline constexpr std::size_t array = 25;
+
+inline hs::Simulation
+joined(int cpus, int gpus, hs::Simulation::Transfers transfers, int window = 1) {
+  auto config = on(cpus, gpus);
+  config.transfers = transfers;
+  config.window = window;
+  auto const nodes = static_cast<std::size_t>(gpus) + 1;
+  for (std::size_t n = 0; n < nodes; ++n) {
+    config.platform.nodes.push_back({"node " + std::to_string(n), 0});
+  }
+  config.platform.routes.assign(nodes * nodes, {1e9, hs::Duration{5}, {}});
+  config.platform.links = {{"bus", 1e9}};
+  for (std::size_t n = 1; n < nodes; ++n) {
+    config.platform.routes[n].links = {0};
+    config.platform.routes[n * nodes].links = {0};
+  }
+  return config;
+}
+
+inline hs::Simulation with_memory(hs::Simulation config, std::size_t bytes) {
+  for (std::size_t n = 1; n < config.platform.nodes.size(); ++n) {
+    config.platform.nodes[n].capacity_bytes = bytes;
+  }
+  return config;
+}
+
+template <class Rt>
+std::vector<hs::Handle<Cell>> arrays(Rt& rt, std::vector<int>& memory) {
+  std::vector<hs::Handle<Cell>> handles;
+  for (std::size_t k = 0; k + array <= memory.size(); k += array) {
+    handles.push_back(rt.data(&memory[k], array));
+  }
+  return handles;
+}
+
+template <class Rt>
+std::int64_t waited(Rt& rt) {
+  rt.wait();
+  return rt.stats().elapsed.ns;
 }
 
 /// A random program on a few data; the same calls whatever the runtime. Labels are numbers from 0

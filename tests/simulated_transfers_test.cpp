@@ -7,6 +7,7 @@
 #include <hetsched/policies/caches/reuse_guided.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
+#include "aborting_schedulers.hpp"
 #include "schedulers.hpp"
 #include "simulated_machine.hpp"
 #include "support.hpp"
@@ -24,64 +25,26 @@ namespace hs = hetsched;
 using hs::Duration;
 using hs::Simulation;
 using simulated::Add;
+using simulated::array;
+using simulated::arrays;
 using simulated::Cell;
 using simulated::Even;
 using simulated::GpuMix;
 using simulated::GpuOnly;
 using simulated::HostOnly;
+using simulated::joined;
 using simulated::kernel;
 using simulated::Mix;
 using simulated::on;
 using simulated::RandomSpawns;
 using simulated::Set;
+using simulated::waited;
+using simulated::with_memory;
 using support::contains;
 using support::message_of;
 using Transfers = Simulation::Transfers;
 
 namespace {
-
-/// Every two memory nodes are joined by 1 byte a nanosecond and 5 ns of latency, and with host
-/// memory by one bus of as much. A datum of `array` elements takes 100 bytes, and 256 of a memory.
-constexpr std::size_t array = 25;
-
-Simulation joined(int cpus, int gpus, Transfers transfers, int window = 1) {
-  auto config = on(cpus, gpus);
-  config.transfers = transfers;
-  config.window = window;
-  auto const nodes = static_cast<std::size_t>(gpus) + 1;
-  for (std::size_t n = 0; n < nodes; ++n) {
-    config.platform.nodes.push_back({"node " + std::to_string(n), 0});
-  }
-  config.platform.routes.assign(nodes * nodes, {1e9, Duration{5}, {}});
-  config.platform.links = {{"bus", 1e9}};
-  for (std::size_t n = 1; n < nodes; ++n) {
-    config.platform.routes[n].links = {0};
-    config.platform.routes[n * nodes].links = {0};
-  }
-  return config;
-}
-
-Simulation with_memory(Simulation config, std::size_t bytes) {
-  for (std::size_t n = 1; n < config.platform.nodes.size(); ++n) {
-    config.platform.nodes[n].capacity_bytes = bytes;
-  }
-  return config;
-}
-
-template <class Rt>
-std::vector<hs::Handle<Cell>> arrays(Rt& rt, std::vector<int>& memory) {
-  std::vector<hs::Handle<Cell>> handles;
-  for (std::size_t k = 0; k + array <= memory.size(); k += array) {
-    handles.push_back(rt.data(&memory[k], array));
-  }
-  return handles;
-}
-
-template <class Rt>
-std::int64_t waited(Rt& rt) {
-  rt.wait();
-  return rt.stats().elapsed.ns;
-}
 
 /// The task's priority is the number of the worker that runs it.
 struct AsTold : OldestFirst {
@@ -467,6 +430,7 @@ TEST_CASE_TEMPLATE("Simulated transfers: random programs on small memories",
   std::vector<int> memory(7 * array);
   hs::Runtime<> recorder({.cpus = 1, .devices = "none"});
   auto const recorded = arrays(recorder, memory);
+  std::uint64_t aborted = 0;
   auto const run = [&]<class S>(S const*, std::uint64_t seed) {
     RandomSpawns const program(seed);
     auto const captured = recorder.capture([&] { program(recorder, recorded); });
@@ -479,10 +443,17 @@ TEST_CASE_TEMPLATE("Simulated transfers: random programs on small memories",
     config = with_memory(config, 512 + 256 * (seed % 4));
     std::vector<hs::SimulatedTask> done(graph.size());
     std::map<int, hs::Instant> free_at;
+    Duration on_devices;
+    Duration wasted;
     config.on_task = [&](hs::SimulatedTask const& task) {
       REQUIRE(task.begin >= free_at[task.worker.value]);
       free_at[task.worker.value] = task.end;
-      done[static_cast<std::size_t>(std::stoi(std::string(task.label)))] = task;
+      on_devices += task.worker.value >= cpus ? task.end - task.begin : Duration{};
+      wasted += task.aborted ? task.end - task.begin : Duration{};
+      auto& its = done[static_cast<std::size_t>(std::stoi(std::string(task.label)))];
+      REQUIRE((its.begin == its.end || its.aborted)); // it has not been here, or not to the end
+      REQUIRE(task.begin >= its.end);
+      its = task;
     };
     hs::SimulatedRuntime<S, Cache> rt(config);
     auto const x = arrays(rt, memory);
@@ -497,14 +468,15 @@ TEST_CASE_TEMPLATE("Simulated transfers: random programs on small memories",
       bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
       kernels += device.kernels;
     }
-    Duration on_devices;
+    REQUIRE(wasted == stats.wasted);
     for (std::size_t v = 0; v < graph.size(); ++v) {
-      on_devices += done[v].worker.value >= cpus ? done[v].end - done[v].begin : Duration{};
+      REQUIRE(!done[v].aborted);
       for (auto const next : graph.successors(v)) {
         REQUIRE(done[next].begin >= done[v].end);
       }
     }
     REQUIRE(kernels == on_devices);
+    aborted += stats.aborted;
     return std::pair(stats.elapsed.ns, bytes);
   };
   std::uint64_t moved = 0;
@@ -515,9 +487,12 @@ TEST_CASE_TEMPLATE("Simulated transfers: random programs on small memories",
     REQUIRE(run(static_cast<hs::policies::Random<>*>(nullptr), seed) == random);
     auto const stealing = run(static_cast<hs::policies::WorkStealing<>*>(nullptr), seed);
     REQUIRE(run(static_cast<hs::policies::WorkStealing<>*>(nullptr), seed) == stealing);
-    moved += eager.second + random.second + stealing.second;
+    auto const aborting = run(static_cast<RandomAborts*>(nullptr), seed);
+    REQUIRE(run(static_cast<RandomAborts*>(nullptr), seed) == aborting);
+    moved += eager.second + random.second + stealing.second + aborting.second;
   }
   CHECK(moved > 100000);
+  CHECK(aborted > 200);
 }
 
 TEST_SUITE_END();

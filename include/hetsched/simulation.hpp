@@ -13,7 +13,7 @@
 
 namespace hetsched {
 
-/// A task's execution in virtual time.
+/// An execution of a task in virtual time.
 struct SimulatedTask {
   std::string_view type;
   std::string_view label;
@@ -21,6 +21,7 @@ struct SimulatedTask {
   WorkerId worker;
   Instant begin;
   Instant end;
+  bool aborted = false; // it was stopped at its end, and the task runs again
 };
 
 /// The first parameter of a simulated runtime: `SimulatedRuntime<S> rt(Simulation{.platform = p})`.
@@ -64,7 +65,7 @@ struct Simulation {
   std::uint64_t seed = 1;
   /// Measures how long the scheduler's hooks really take, for SimulatedRuntime::decision_time.
   bool time_decisions = false;
-  /// Called at each task's end, in the order of the ends.
+  /// Called at the end of each execution, in the order of the ends.
   std::function<void(SimulatedTask const&)> on_task = {};
 };
 

@@ -25,6 +25,8 @@ struct WorkerStats {
   std::uint64_t executed = 0; // bodies run to their end or to an exception
   std::uint64_t steals = 0;   // tasks obtained through the scheduler's steal hook
   Duration idle;              // looking for work or asleep, while in the runtime
+  std::uint64_t aborted = 0;  // tasks that it had taken and that were stopped, to run again
+  Duration wasted;            // on their bodies; part of `idle`
 };
 
 /// What went to, from and through one device's memory, and how much of that went on beside kernels.
@@ -78,8 +80,10 @@ struct Stats {
   std::uint64_t cancelled = 0; // tasks whose body was skipped
   std::uint64_t rerun = 0;     // tasks that a device refused or lost, and that went elsewhere
   std::uint64_t early = 0;     // tasks given to a device before their predecessors there had ended
+  std::uint64_t aborted = 0;   // tasks stopped half way, each time counted
   Duration elapsed;            // wall (or virtual) time covered
   Duration idle;               // sum over workers
+  Duration wasted;             // the part of it that went into bodies that were stopped
   Duration deciding;           // real time in the scheduler's hooks, if Simulation::time_decisions
   std::vector<WorkerStats> workers;
   std::vector<TypeStats> types; // filled when Config::timing is on

@@ -122,6 +122,7 @@ public:
   ArchMask archs;               // classes that have a body and are allowed by SetArch
   std::int32_t graph_node = -1; // position in the captured graph being run; -1: not part of one
   std::size_t arguments = 0;    // data arguments; by-value parameters are not counted
+  bool abortable = false;       // once taken, it may be stopped and run again from its beginning
 
   /// The i-th data argument, i < arguments.
   [[nodiscard]] ArgumentView argument(std::size_t i) const { return get_(source_, i); }

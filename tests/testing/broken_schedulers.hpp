@@ -101,6 +101,41 @@ struct PeeksTooFar : OldestFirst {
   }
 };
 
+/// Another worker's task, whether it may be aborted or not, and run here.
+struct AbortsAnything : OldestFirst {
+  hs::TaskId reconsider(hs::context auto const& ctx, hs::WorkerId) const {
+    for (auto const& info : ctx.workers()) {
+      if (auto const task = ctx.running(info.id)) {
+        return task;
+      }
+    }
+    return hs::no_task;
+  }
+};
+
+/// Knows what may be aborted, but not who can run it.
+struct AbortsForAnybody : OldestFirst {
+  hs::TaskId reconsider(hs::context auto const& ctx, hs::WorkerId) const {
+    for (auto const& info : ctx.workers()) {
+      auto const task = ctx.running(info.id);
+      if (task && ctx.task(task).abortable) {
+        return task;
+      }
+    }
+    return hs::no_task;
+  }
+};
+
+struct AbortsWhatWaits : OldestFirst {
+  hs::TaskId reconsider(hs::placement_context auto const&, hs::WorkerId) const {
+    return ready.empty() ? hs::no_task : ready.front();
+  }
+};
+
+struct PreemptsItself : OldestFirst {
+  hs::TaskId preempt(hs::placement_context auto const&, hs::TaskId task) const { return task; }
+};
+
 struct WakesNobody : OldestFirst {
   hs::Wake push(hs::placement_context auto const&, hs::TaskId task, hs::WorkerId) {
     ready.push_back(task);

@@ -64,6 +64,13 @@ TEST_CASE("check_scheduler: catches a peek at other than waiting tasks") {
   CHECK(check_briefly<broken::PeeksTooFar>().broke(Rule::peeked));
 }
 
+TEST_CASE("check_scheduler: catches aborts of other than abortable tasks that run") {
+  CHECK(check_briefly<broken::AbortsAnything>().broke(Rule::aborted));
+  CHECK(check_briefly<broken::AbortsForAnybody>().broke(Rule::aborted));
+  CHECK(check_briefly<broken::AbortsWhatWaits>().broke(Rule::aborted));
+  CHECK(check_briefly<broken::PreemptsItself>().broke(Rule::aborted));
+}
+
 TEST_CASE("check_scheduler: catches missed wake-ups") {
   CHECK(check_briefly<broken::WakesNobody>().broke(Rule::missed_wake));
   CHECK(check_briefly<broken::WakesAny>().broke(Rule::missed_wake));

@@ -11,6 +11,7 @@
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 
+#include "../aborting_schedulers.hpp"
 #include "own_schedulers.hpp"
 
 #include <doctest/doctest.h>
@@ -49,7 +50,10 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Priority<>,
                    own::OldestFirst,
                    own::NewestFirst,
-                   own::EveryHook) {
+                   own::EveryHook,
+                   Affinity,
+                   Preempting,
+                   RandomAborts) {
   auto const report = check_scheduler<S>(options);
   CHECK_MESSAGE(report.ok(), report.text());
   CHECK(report.text().empty());

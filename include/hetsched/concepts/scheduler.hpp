@@ -49,6 +49,17 @@ class TaskGraph;
 ///     room. Of a concurrent scheduler only tasks that nobody but this worker can take.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
 ///     Before a captured graph runs; no task is live.
+///   TaskId reconsider(ctx, worker)                                         optional
+///     Before pop, for every worker that can take a task: one that another worker has taken and
+///     that is to be aborted there and run here instead, from its beginning (spoliation: Kumar
+///     2017, sec. 3.7.2 and 5.2), or no_task: pop goes on.
+///   TaskId preempt(ctx, task)                                              optional
+///     This ready task was pushed, and no worker that can run it is idle or took it: a task that a
+///     worker has taken and that is to be aborted, or no_task. It is pushed again, as if by that
+///     worker, which is then offered work (sec. 3.7.2, HP+PP). Once for each push.
+/// The last two name tasks with ctx.task(t).abortable only, and those that ctx.running(w) says are
+/// some. An aborted attempt leaves no trace in its data and has no epilogue. Only the engine of
+/// virtual time calls them so far.
 /// A scheduler without `steal` that keeps a task for one worker may see nested programs block each
 /// other's children; the engine notices (all workers asleep) and lifts the nesting rule then.
 template <class S, class Ctx>
@@ -92,6 +103,16 @@ concept has_prepare = requires(S& s, Ctx const& ctx, TaskGraph const& graph) {
   { s.prepare(ctx, graph) } -> std::same_as<void>;
 };
 
+template <class S, class Ctx>
+concept has_reconsider = requires(S& s, Ctx const& ctx, WorkerId worker) {
+  { s.reconsider(ctx, worker) } -> std::same_as<TaskId>;
+};
+
+template <class S, class Ctx>
+concept has_preempt = requires(S& s, Ctx const& ctx, TaskId task) {
+  { s.preempt(ctx, task) } -> std::same_as<TaskId>;
+};
+
 /// The hooks an engine found, as bits; every scheduler's test asserts its set, so that a misspelt
 /// optional hook cannot go unnoticed.
 enum Hook : unsigned {
@@ -103,6 +124,8 @@ enum Hook : unsigned {
   hook_epilogue = 32,
   hook_prepare = 64,
   hook_peek = 128,
+  hook_reconsider = 256,
+  hook_preempt = 512,
 };
 
 template <class S, class Ctx>
@@ -111,7 +134,8 @@ template <class S, class Ctx>
          (has_push_activated<S, Ctx> ? hook_push_activated : 0U) |
          (has_steal<S, Ctx> ? hook_steal : 0U) | (has_prologue<S, Ctx> ? hook_prologue : 0U) |
          (has_epilogue<S, Ctx> ? hook_epilogue : 0U) | (has_prepare<S, Ctx> ? hook_prepare : 0U) |
-         (has_peek<S, Ctx> ? hook_peek : 0U);
+         (has_peek<S, Ctx> ? hook_peek : 0U) | (has_reconsider<S, Ctx> ? hook_reconsider : 0U) |
+         (has_preempt<S, Ctx> ? hook_preempt : 0U);
 }
 
 } // namespace hetsched

@@ -64,6 +64,19 @@ concept misdeclared_peek =
                           } || requires(S& s, Ctx const& ctx) { s.peek(ctx, WorkerId{}); } ||
                           requires(S& s, Ctx const& ctx) { s.peek(ctx, WorkerId{}, 1); });
 
+template <class S, class Ctx>
+concept misdeclared_reconsider =
+    !has_reconsider<S, Ctx> && (requires { &S::reconsider; } || requires(S& s, Ctx const& ctx) {
+      s.reconsider(ctx, WorkerId{});
+    } || requires(S& s, Ctx const& ctx) { s.reconsider(ctx); });
+
+template <class S, class Ctx>
+concept misdeclared_preempt =
+    !has_preempt<S, Ctx> && (requires { &S::preempt; } || requires(S& s, Ctx const& ctx) {
+      s.preempt(ctx, TaskId{});
+    } || requires(S& s, Ctx const& ctx) { s.preempt(ctx, TaskId{}, WorkerId{}); } ||
+    requires(S& s, Ctx const& ctx) { s.preempt(ctx); });
+
 /// One sentence a rung; false after the first broken one.
 template <class Scheduler, class Ctx>
 struct CheckScheduler {
@@ -127,8 +140,19 @@ struct CheckScheduler {
                 "hetsched: Scheduler's prepare must be `void prepare(Ctx const&, TaskGraph "
                 "const&)`; see concepts/scheduler.hpp");
 
+  static constexpr bool reconsiders = !misdeclared_reconsider<Scheduler, Ctx>;
+  static_assert(reconsiders,
+                "hetsched: Scheduler's reconsider must be `TaskId reconsider(Ctx const&, "
+                "WorkerId)`; see concepts/scheduler.hpp");
+
+  static constexpr bool preempts = !misdeclared_preempt<Scheduler, Ctx>;
+  static_assert(preempts,
+                "hetsched: Scheduler's preempt must be `TaskId preempt(Ctx const&, TaskId)`; see "
+                "concepts/scheduler.hpp");
+
   static constexpr bool ok = declares && constructible && pushes && pops && answers && steals &&
-                             activates && begins && ends && peeks && prepares;
+                             activates && begins && ends && peeks && prepares && reconsiders &&
+                             preempts;
 };
 
 template <class C>

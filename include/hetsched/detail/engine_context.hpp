@@ -53,7 +53,8 @@ template <class Scheduler, class... Knobs>
 }
 
 /// Made for one hook call; `now` is read once, when first asked for. The core, an engine's, offers
-/// clock, workers, nodes, can_run, random, predicted, transfer, running, busy_until, free_bytes.
+/// clock, workers, nodes, can_run, can_abort, random, predicted, transfer, running, busy_until,
+/// free_bytes.
 template <class Core>
 class EngineContext {
 public:
@@ -78,7 +79,12 @@ public:
     return core_->random(worker);
   }
 
-  [[nodiscard]] TaskView task(TaskId task) const { return view_of(*TaskRecord::from(task)); }
+  [[nodiscard]] TaskView task(TaskId task) const {
+    auto const& record = *TaskRecord::from(task);
+    auto view = view_of(record);
+    view.abortable = core_->can_abort(record);
+    return view;
+  }
 
   [[nodiscard]] std::optional<Prediction> predicted(TaskId task, WorkerId worker) const {
     return core_->predicted(*TaskRecord::from(task), workers()[worker.index()]);

@@ -60,6 +60,9 @@ public:
   virtual void begin(Replicas const& datum, NodeId at, bool reads, bool writes) = 0;
   virtual void end(Replicas const& datum, NodeId at, bool writes, bool done) = 0;
 
+  /// It stops instead, and has written nothing there.
+  virtual void cancel(Replicas const& datum, NodeId at, bool writes) = 0;
+
   /// The datum is to leave the node, which has the only valid copy: a transfer to host memory
   /// begins. It stays if a task comes that uses it.
   virtual void write_back(Replicas const& datum, NodeId at) = 0;

@@ -185,7 +185,18 @@ public:
     leave(at, needs);
   }
 
-  /// An admitted task gives its places back; of one that had begun, `end` does.
+  /// A task that had begun stops, and has not written there: its data are as they were before.
+  void cancel(NodeId at, std::span<Need const> needs) {
+    for (auto const& need : needs) {
+      if (observer_ != nullptr) {
+        observer_->cancel(*need.datum, at, need.writes);
+      }
+      need.datum->writers -= need.writes ? 1 : 0;
+    }
+    leave(at, needs);
+  }
+
+  /// An admitted task gives its places back; of one that had begun, `end` or `cancel` does.
   void leave(NodeId at, std::span<Need const> needs) {
     for (auto const& need : needs) {
       unpin(*need.datum, at);

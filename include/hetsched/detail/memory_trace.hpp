@@ -40,6 +40,10 @@ public:
     line("end", datum, at, !writes ? "R" : done ? "W" : "failed");
   }
 
+  void cancel(Replicas const& datum, NodeId at, bool writes) override {
+    line("cancel", datum, at, writes ? "W" : "R");
+  }
+
   void evict(Replicas const& datum, NodeId at) override { line("evict", datum, at); }
 
   void write_back(Replicas const& datum, NodeId at) override { line("write_back", datum, at); }

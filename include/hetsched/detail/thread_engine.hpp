@@ -153,6 +153,9 @@ public:
     return task != nullptr ? task->id() : no_task;
   }
 
+  /// A body that has begun goes on to its end.
+  [[nodiscard]] static bool can_abort(TaskRecord const&) noexcept { return false; }
+
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
     return {workers_[worker.index()].busy_until_ns.load(std::memory_order_relaxed)};
   }

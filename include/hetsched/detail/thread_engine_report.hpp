@@ -71,7 +71,7 @@ Stats ThreadCore<S, C, P>::raw_stats() const {
   Stats stats;
   for (auto const& worker : workers_) {
     Duration const idle{static_cast<std::int64_t>(worker.idle_ns.get())};
-    stats.workers.push_back({worker.executed.get(), worker.steals.get(), idle});
+    stats.workers.push_back({worker.executed.get(), worker.steals.get(), idle, 0, {}});
     stats.executed += worker.executed.get();
     stats.steals += worker.steals.get();
     stats.idle += idle;

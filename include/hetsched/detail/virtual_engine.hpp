@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -38,6 +39,9 @@ template <class Scheduler, class Cache, class PerfModel>
 class VirtualCore {
 public:
   using Context = EngineContext<VirtualCore>;
+
+  static constexpr bool spoliates = has_reconsider<Scheduler, Context>;
+  static constexpr bool preempts = has_preempt<Scheduler, Context>;
 
   template <class... Knobs>
   VirtualCore(Simulation const& config, void*, Knobs const&... knobs)
@@ -73,6 +77,11 @@ public:
     return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(infos_[worker.index()].arch);
   }
 
+  /// Not one that has a private copy for what it contributes.
+  [[nodiscard]] bool can_abort(TaskRecord const& task) const noexcept {
+    return !task.type_of().reduces;
+  }
+
   [[nodiscard]] std::uint64_t random(WorkerId worker) const {
     return random_[worker ? worker.index() : infos_.size()].next();
   }
@@ -105,10 +114,13 @@ public:
     return task != nullptr ? task->id() : no_task;
   }
 
-  /// Of all that it has taken, if it waits for no data.
-  [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
+  /// Of all that it has taken, if it waits for no data: as predicted, whatever the noise.
+  [[nodiscard]] Instant busy_until(WorkerId worker) const {
     auto const& its = workers_[worker.index()];
-    return (its.running != nullptr ? its.end : now_) + its.committed;
+    if (its.running == nullptr) {
+      return now_ + its.committed;
+    }
+    return std::max(now_, its.begin + expected(*its.running, worker)) + its.committed;
   }
 
   [[nodiscard]] std::size_t free_bytes(NodeId node) const noexcept {
@@ -194,7 +206,9 @@ private:
   static std::unique_ptr<VirtualMemory> make_memory(Simulation const& config,
                                                     std::span<NodeInfo const> nodes) {
     bool const moves = config.transfers != Simulation::Transfers::free && nodes.size() > 1;
-    return moves ? std::make_unique<VirtualMemory>(config, cache_kind<Cache>, nodes) : nullptr;
+    return moves ? std::make_unique<VirtualMemory>(
+                       config, cache_kind<Cache>, nodes, spoliates || preempts)
+                 : nullptr;
   }
 
   /// Cores first, then the GPUs, each with a node of its own.
@@ -212,7 +226,11 @@ private:
 
   void push(TaskId task, WorkerId from);
   void push_activated(std::span<TaskId const> tasks, WorkerId from);
+  void note_pushed(std::span<TaskId const> tasks);
   TaskId take(WorkerId worker);
+  TaskId spoliate_or_take(WorkerId worker);
+  bool preempt();
+  TaskRecord& abort(TaskId task, char const* hook);
   void offer_work();
   void begin(TaskId id, WorkerId worker);
   void launch(TaskRecord& task, WorkerId worker);
@@ -250,6 +268,7 @@ private:
   std::vector<WorkerId> device_workers_;       // where they are not
   std::vector<WorkerId> cores_waiting_;        // for data, in the order in which they began to
   std::vector<TaskRecord*> merges_waiting_;    // the same
+  std::deque<TaskId> pushed_;                  // that `preempt` has not been asked about
   std::vector<DeviceStats> device_stats_base_; // when the statistics were reset
   bool ending_own_ = false;
   Instant now_;
@@ -258,7 +277,8 @@ private:
   std::uint64_t completed_ = 0; // since the beginning, as `begun_` and `registered_`
   std::uint64_t registered_ = 0;
   std::uint64_t begun_ = 0;
-  std::uint64_t waiting_ = 0; // tasks in the scheduler's hands
+  std::uint64_t waiting_ = 0;     // tasks in the scheduler's hands
+  std::uint64_t aborted_now_ = 0; // at this instant
   std::uint64_t merges_ = 0;
   std::uint64_t cancelled_ = 0;
   bool given_up_ = false; // for a scheduler's mistake: what is not complete never will be

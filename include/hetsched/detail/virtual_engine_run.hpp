@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// VirtualCore: the event loop, and what is told of it.
+// VirtualCore: the event loop.
 
+#include <hetsched/detail/virtual_engine_aborts.hpp>
 #include <hetsched/detail/virtual_engine_host.hpp>
+#include <hetsched/detail/virtual_engine_stats.hpp>
 
 namespace hetsched::detail {
 
@@ -55,14 +57,14 @@ auto VirtualCore<S, C, P>::decide(F&& hook) {
 /// All idle workers are offered work anyway: whom to wake does not matter.
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::push(TaskId task, WorkerId from) {
-  ++waiting_;
+  note_pushed({&task, 1});
   (void)decide([&](Context const& ctx) { return scheduler_.push(ctx, task, from); });
 }
 
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::push_activated(std::span<TaskId const> tasks, WorkerId from) {
   if constexpr (has_push_activated<S, Context>) {
-    waiting_ += tasks.size();
+    note_pushed(tasks);
     (void)decide([&](Context const& ctx) { return scheduler_.push_activated(ctx, tasks, from); });
   } else {
     for (auto const task : tasks) {
@@ -88,19 +90,20 @@ TaskId VirtualCore<S, C, P>::take(WorkerId worker) {
 /// Offers work to idle workers, in their order, until none of them finds any.
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::offer_work() {
-  for (bool found = true; found && waiting_ != 0;) {
+  for (bool found = true; found && (waiting_ != 0 || spoliates);) {
     found = false;
     std::size_t rank = 0;
-    while (waiting_ != 0) {
+    while (waiting_ != 0 || spoliates) {
       auto const worker = idle_.next(rank);
       if (!worker) {
         break;
       }
-      if (auto const task = take(worker)) {
+      if (auto const task = spoliate_or_take(worker)) {
         begin(task, worker);
         found = true;
       }
     }
+    found = found || preempt();
   }
 }
 
@@ -253,8 +256,9 @@ void VirtualCore<S, C, P>::end(WorkerId worker) {
     model_.record(view_of(task), arch, time);
   }
   its.running = nullptr;
-  if (memory_ && infos_[worker.index()].node != host_node) {
-    memory_->end_kernel(infos_[worker.index()].node);
+  if (memory_) {
+    auto const node = infos_[worker.index()].node;
+    node == host_node ? memory_->end_on_host(task) : memory_->end_kernel(node);
   }
   idle_.insert(worker);
   complete(task, worker);
@@ -342,6 +346,7 @@ void VirtualCore<S, C, P>::run_until(Done&& done) {
               " idle workers");
     }
     now_ = events_.empty() ? next : std::min(next, events_.front().at);
+    aborted_now_ = 0;
     if (memory_) {
       memory_->advance(now_);
     }
@@ -393,80 +398,6 @@ std::exception_ptr VirtualCore<S, C, P>::await_data(AccessQueue& queue, TaskReco
   release_accesses(host, waiter);
   host.recycle(waiter);
   return nullptr;
-}
-
-// ---- looking at it ----
-
-template <class S, class C, class P>
-Stats VirtualCore<S, C, P>::stats() const {
-  Stats stats;
-  stats.spawned = spawned_;
-  stats.merges = merges_;
-  stats.cancelled = cancelled_;
-  stats.elapsed = now_ - since_;
-  stats.deciding = deciding_;
-  for (auto const& its : workers_) {
-    auto const running = its.running != nullptr ? now_ - std::max(its.begin, since_) : Duration{};
-    auto const idle = stats.elapsed - its.busy - running;
-    stats.workers.push_back({its.executed, its.steals, idle});
-    stats.executed += its.executed;
-    stats.steals += its.steals;
-    stats.idle += idle;
-  }
-  if (memory_) {
-    memory_->add_to(stats);
-    for (std::size_t d = 0; d < device_stats_base_.size(); ++d) {
-      stats.devices[d].count_from(device_stats_base_[d]);
-    }
-  }
-  for (auto const& entry : times_.entries()) {
-    for (std::size_t a = 0; a < entry.executed.size(); ++a) {
-      if (auto const& its = entry.executed[a]; its.count != 0) {
-        stats.types.push_back({entry.name,
-                               Arch{static_cast<std::uint8_t>(a)},
-                               its.count,
-                               its.total,
-                               its.shortest,
-                               its.longest});
-      }
-    }
-  }
-  return stats;
-}
-
-template <class S, class C, class P>
-void VirtualCore<S, C, P>::reset_stats() {
-  since_ = now_;
-  if (memory_) {
-    Stats counted;
-    memory_->add_to(counted);
-    device_stats_base_ = std::move(counted.devices);
-  }
-  spawned_ = merges_ = cancelled_ = 0;
-  deciding_ = {};
-  for (auto& its : workers_) {
-    its.executed = its.steals = 0;
-    its.busy = {};
-  }
-  for (auto& entry : times_.entries()) {
-    entry.executed = {};
-  }
-}
-
-template <class S, class C, class P>
-std::string VirtualCore<S, C, P>::dump(DataRegistry&) const {
-  auto text = "virtual time " + std::to_string(now_.ns) + " ns, " +
-              std::to_string(registered_ - completed_) + " tasks not complete, " +
-              std::to_string(waiting_) + " with the scheduler\n";
-  for (auto const& info : infos_) {
-    auto const& its = workers_[info.id.index()];
-    text += "worker " + std::to_string(info.id.value) + ": " +
-            (its.running != nullptr ? "'" + std::string(its.running->type_of().name) + "' until " +
-                                          std::to_string(its.end.ns)
-                                    : std::string(running(info.id) ? "waits for data" : "idle")) +
-            "\n";
-  }
-  return text;
 }
 
 } // namespace hetsched::detail

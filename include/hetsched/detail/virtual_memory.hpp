@@ -25,17 +25,24 @@ namespace hetsched::detail {
 /// machine of memory nodes; only that transfers take what VirtualLinks says. The engine tells it
 /// whenever time passes. It knows tasks and nodes, but no worker and no scheduler.
 ///
+/// Tasks that are aborted leave no trace: they write aside, and what they write takes its datum's
+/// place when they end. That takes no room here.
+///
 /// What a partition, a join or the end of a handle needs in host memory is there at once, and takes
 /// no time: nobody is there who could wait for it.
 class VirtualMemory final : public ReplicaKeeper {
 public:
-  VirtualMemory(Simulation const& config, CacheKind const& cache, std::span<NodeInfo const> nodes)
+  /// `aborts`: tasks may not come to their end.
+  VirtualMemory(Simulation const& config,
+                CacheKind const& cache,
+                std::span<NodeInfo const> nodes,
+                bool aborts)
       : links_(config.platform,
                config.transfers,
                static_cast<int>(nodes.size()) - 1,
                2 * static_cast<int>(nodes.size() - 1)),
-        window_(static_cast<std::size_t>(config.window)), devices_(nodes.size() - 1),
-        lanes_(2 * devices_.size()),
+        window_(static_cast<std::size_t>(config.window)), aborts_(aborts),
+        devices_(nodes.size() - 1), lanes_(2 * devices_.size()),
         nodes_(cache,
                capacities_of(nodes),
                {this, [](void const* self, std::size_t bytes, NodeId from, NodeId to) {
@@ -129,7 +136,19 @@ public:
   /// Whether a task may begin on a core: host memory holds what it reads, and nobody copies what it
   /// writes. If so, it has begun. Asks for what is not there.
   [[nodiscard]] bool acquire_on_host(TaskRecord& task) {
-    return acquire(std::span(task.accesses(), task.access_count));
+    std::span<Access const> const accesses(task.accesses(), task.access_count);
+    bool const here = ask_on_host(accesses);
+    if (here && !aborts_) {
+      take_on_host(accesses);
+    }
+    return here;
+  }
+
+  /// It has ended there.
+  void end_on_host(TaskRecord& task) {
+    if (aborts_) {
+      take_on_host(std::span<Access const>(task.accesses(), task.access_count));
+    }
   }
 
   /// The same for a merge, which takes the contributions, too; they are gone when it begins.
@@ -141,7 +160,11 @@ public:
         here = request(*datum, true) && here;
       }
     }
-    here = acquire(std::span(merge.accesses(), 1)) && here;
+    std::span<Access const> const access(merge.accesses(), 1);
+    here = ask_on_host(access) && here;
+    if (here) {
+      take_on_host(access);
+    }
     while (here && queue.copies != nullptr) {
       PrivateCopy::destroy(std::exchange(queue.copies, queue.copies->next));
     }
@@ -209,6 +232,22 @@ public:
     its.slots.erase(slot);
     its.times.kernels += now_ - its.begin;
     its.busy = false;
+  }
+
+  /// A task that was committed and has not ended leaves the window.
+  void take_back(TaskRecord& task, NodeId at) {
+    auto& its = device(at);
+    auto const slot = std::find_if(its.slots.begin(), its.slots.end(), [&](Slot const& candidate) {
+      return candidate.task == &task;
+    });
+    if (slot->stage == Stage::running) {
+      nodes_.cancel(at, slot->needs);
+      its.times.kernels += now_ - its.begin;
+      its.busy = false;
+    } else if (slot->stage == Stage::admitted) {
+      nodes_.leave(at, slot->needs);
+    }
+    its.slots.erase(slot);
   }
 
   // ---- hints ----
@@ -341,29 +380,33 @@ private:
     }
   }
 
-  [[nodiscard]] bool acquire(std::span<Access const> accesses) {
-    bool here = true;
-    auto const each_known = [&](auto&& visit) {
-      for (auto const& access : accesses) {
-        auto* const datum =
-            access.duplicate ? nullptr : replicas_of(access).load(std::memory_order_relaxed);
-        if (datum != nullptr) {
-          visit(access.mode, *datum);
-        }
+  /// Visits the data that some device has ever needed.
+  template <class Visit>
+  static void each_known(std::span<Access const> accesses, Visit&& visit) {
+    for (auto const& access : accesses) {
+      auto* const datum =
+          access.duplicate ? nullptr : replicas_of(access).load(std::memory_order_relaxed);
+      if (datum != nullptr) {
+        visit(access.mode, *datum);
       }
-    };
-    each_known([&](AccessMode mode, Replicas& datum) {
+    }
+  }
+
+  [[nodiscard]] bool ask_on_host(std::span<Access const> accesses) {
+    bool here = true;
+    each_known(accesses, [&](AccessMode mode, Replicas& datum) {
       here = (reads(mode) ? request(datum, writes(mode)) : datum.copies_moving == 0) && here;
     });
     start_copies();
-    if (here) {
-      each_known([&](AccessMode mode, Replicas& datum) {
-        if (writes(mode)) {
-          nodes_.program_takes(datum, host_node);
-        }
-      });
-    }
     return here;
+  }
+
+  void take_on_host(std::span<Access const> accesses) {
+    each_known(accesses, [&](AccessMode mode, Replicas& datum) {
+      if (writes(mode)) {
+        nodes_.program_takes(datum, host_node);
+      }
+    });
   }
 
   /// Lets in the first tasks that are not, as many as there is room for. One alone finds room: its
@@ -440,6 +483,7 @@ private:
 
   VirtualLinks<Copy*> links_;
   std::size_t const window_;
+  bool const aborts_;
   std::vector<Device> devices_;
   std::vector<Lane> lanes_;
   std::optional<MemoryTrace> trace_;

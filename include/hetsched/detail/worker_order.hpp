@@ -29,6 +29,8 @@ struct VirtualWorker {
   std::uint64_t executed = 0;
   std::uint64_t steals = 0;
   Duration busy;
+  std::uint64_t aborted = 0;
+  Duration wasted;
 };
 
 /// A set of workers in the order in which they are offered work: one class first, lower numbers

@@ -35,6 +35,7 @@ enum class Rule : std::uint8_t {
   wrong_wake,   // a Wake that names no worker, or one that cannot run the task
   priority,     // less than what priority_scope promises
   peeked,       // peek answers what does not wait, or a task twice, or too many
+  aborted,      // reconsider or preempt answers what runs nowhere (else), or is not abortable
   stale_view,   // ctx.task() of a task whose epilogue has returned, or that never was
   determinism,  // one thread, the same seed, another sequence of answers
   threw,        // a hook threw an exception
@@ -60,6 +61,8 @@ enum class Rule : std::uint8_t {
     return "priorities are honoured as priority_scope says";
   case Rule::peeked:
     return "peek answers tasks that wait, each once";
+  case Rule::aborted:
+    return "only tasks that run, elsewhere, and are abortable are aborted";
   case Rule::stale_view:
     return "a task's view is asked for only until its epilogue";
   case Rule::determinism:

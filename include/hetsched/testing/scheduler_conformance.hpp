@@ -3,6 +3,7 @@
 // Puts any scheduler through what concepts/scheduler.hpp promises; for any test framework.
 
 #include <hetsched/testing/conformance_report.hpp>
+#include <hetsched/testing/detail/abort_scenarios.hpp>
 #include <hetsched/testing/detail/driver.hpp>
 #include <hetsched/testing/detail/scenarios.hpp>
 #include <hetsched/testing/detail/sleep_scenarios.hpp>
@@ -87,6 +88,9 @@ private:
       }
       in_case(machine, "sleepers", seed, Threads::one, [&](Driver& driver) {
         Sleepers(driver, seed, options_.tasks).run();
+      });
+      in_case(machine, "aborts", seed, Threads::one, [&](Driver& driver) {
+        Aborts(driver, seed, options_.tasks).run();
       });
       in_case(machine, "captured graph", seed, Threads::one, [&](Driver& driver) {
         captured_graph(driver, seed, options_.tasks);

@@ -36,6 +36,7 @@ struct ScriptedTask {
   std::string label{};
   std::vector<ArgumentView> arguments{};
   Duration transfer{}; // to any node but host memory
+  bool abortable = false;
 };
 
 /// Satisfies `context` and `memory_context`. Everything const may be called from any thread at any
@@ -155,6 +156,7 @@ public:
     view.priority = entry->task.priority;
     view.archs = entry->task.archs;
     view.graph_node = entry->task.graph_node;
+    view.abortable = entry->task.abortable;
     view.arguments = entry->task.arguments.size();
     view.set_source(entry, [](void const* source, std::size_t i) {
       return static_cast<Entry const*>(source)->task.arguments[i];

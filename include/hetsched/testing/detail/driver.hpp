@@ -125,6 +125,33 @@ public:
     context_.finish(task);
   }
 
+  /// Whether the scheduler may stop tasks half way.
+  [[nodiscard]] bool aborts() const noexcept {
+    return (subject_->hooks() & (hook_reconsider | hook_preempt)) != 0;
+  }
+
+  /// A task that is to leave another worker for this one: it has left, and not begun.
+  TaskId reconsider(WorkerId worker) {
+    auto const task = call([&] { return subject_->reconsider(context_, worker); }, no_task);
+    if (!task || spoiled() || !stop(task, worker, "reconsider for " + describe(worker))) {
+      return no_task;
+    }
+    entry(task).taker = worker;
+    return task;
+  }
+
+  /// Whether a task had to make room for this one, and was pushed again.
+  bool preempt(TaskId task) {
+    auto const victim = call([&] { return subject_->preempt(context_, task); }, no_task);
+    auto const hook = "preempt for " + describe(task);
+    if (!victim || spoiled() || !stop(victim, no_worker, hook)) {
+      return false;
+    }
+    entry(victim).taken.store(false);
+    push(victim, entry(victim).taker);
+    return true;
+  }
+
   // ---- for scenarios ----
 
   void run(TaskId task, WorkerId worker) {
@@ -263,6 +290,31 @@ private:
         report(Rule::peeked, worker, hook + describe(next[k]) + " twice");
       }
     }
+  }
+
+  /// Judges what is to be aborted, for `heir` if that is a worker; what runs and may be, stops.
+  bool stop(TaskId task, WorkerId heir, std::string const& hook) {
+    auto const number = context_.number(task);
+    auto const* const its = number ? &entries_[*number] : nullptr;
+    bool const runs = its != nullptr && its->taken.load() && context_.running(its->taker) == task;
+    std::string wrong;
+    if (!runs) {
+      wrong = number ? describe(task) + ", which no worker runs" : "an id that was not pushed";
+    } else if (!its->task.abortable) {
+      wrong = describe(task) + ", which is not abortable";
+    } else if (heir == its->taker) {
+      wrong = describe(task) + ", which runs there";
+    } else if (heir && !context_.can_run(task, heir)) {
+      wrong = describe(task) + ", which that cannot run";
+    }
+    if (!wrong.empty()) {
+      report(Rule::aborted, heir, hook + " answered " + wrong);
+      spoiled_.store(true);
+      return false;
+    }
+    note(its->taker.index(), *number + 1);
+    context_.set_running(its->taker, no_task);
+    return true;
   }
 
   void note(std::uint64_t who, std::uint64_t what) {

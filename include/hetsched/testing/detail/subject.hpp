@@ -33,6 +33,8 @@ public:
   virtual void prologue(ScriptedContext const& ctx, TaskId task, WorkerId worker) = 0;
   virtual void epilogue(ScriptedContext const& ctx, TaskId task, WorkerId worker) = 0;
   virtual void prepare(ScriptedContext const& ctx, TaskGraph const& graph) = 0;
+  virtual TaskId reconsider(ScriptedContext const& ctx, WorkerId worker) = 0;
+  virtual TaskId preempt(ScriptedContext const& ctx, TaskId task) = 0;
 };
 
 using Make = std::function<std::unique_ptr<Subject>(std::span<WorkerInfo const>)>;
@@ -101,6 +103,22 @@ public:
   void prepare(ScriptedContext const& ctx, TaskGraph const& graph) override {
     if constexpr (has_prepare<S, ScriptedContext>) {
       scheduler_.prepare(ctx, graph);
+    }
+  }
+
+  TaskId reconsider(ScriptedContext const& ctx, WorkerId worker) override {
+    if constexpr (has_reconsider<S, ScriptedContext>) {
+      return scheduler_.reconsider(ctx, worker);
+    } else {
+      return no_task;
+    }
+  }
+
+  TaskId preempt(ScriptedContext const& ctx, TaskId task) override {
+    if constexpr (has_preempt<S, ScriptedContext>) {
+      return scheduler_.preempt(ctx, task);
+    } else {
+      return no_task;
     }
   }
 
