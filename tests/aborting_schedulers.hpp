@@ -6,26 +6,45 @@
 
 #include "schedulers.hpp"
 
+#include <deque>
+
+/// The best ready task first, by a key; the oldest among equals.
+struct BestFirst : OldestFirst {
+  template <class Ctx, class Key>
+  auto find(Ctx const& ctx, hetsched::WorkerId worker, Key const& key) {
+    auto best = ready.end();
+    for (auto it = ready.begin(); it != ready.end(); ++it) {
+      if (ctx.can_run(*it, worker) && (best == ready.end() || key(*it) > key(*best))) {
+        best = it;
+      }
+    }
+    return best;
+  }
+
+  hetsched::TaskId take(std::deque<hetsched::TaskId>::iterator its) {
+    if (its == ready.end()) {
+      return hetsched::no_task;
+    }
+    auto const task = *its;
+    ready.erase(its);
+    return task;
+  }
+};
+
 /// Kumar 2017, algorithm 3: cores take the ready task with the lowest acceleration factor, GPUs the
 /// one with the highest. A worker for which there is none takes over, from the other class, the
 /// running task that ends last of those that it ends earlier.
-struct Affinity : OldestFirst {
+struct Affinity : BestFirst {
   template <class Ctx>
   hetsched::TaskId pop(Ctx const& ctx, hetsched::WorkerId worker) {
-    auto const best = find(ctx, worker);
-    if (best == ready.end()) {
-      return hetsched::no_task;
-    }
-    auto const task = *best;
-    ready.erase(best);
-    return task;
+    return take(best(ctx, worker));
   }
 
   template <class Ctx>
   hetsched::TaskId reconsider(Ctx const& ctx, hetsched::WorkerId worker) {
     auto latest = hetsched::no_task;
     hetsched::Instant end{};
-    if (find(ctx, worker) != ready.end()) {
+    if (best(ctx, worker) != ready.end()) {
       return latest;
     }
     for (auto const& other : ctx.workers()) {
@@ -46,20 +65,11 @@ struct Affinity : OldestFirst {
 
 private:
   template <class Ctx>
-  auto find(Ctx const& ctx, hetsched::WorkerId worker) {
+  auto best(Ctx const& ctx, hetsched::WorkerId worker) {
     bool const on_core = ctx.workers()[worker.index()].arch == hetsched::ArchHost;
-    auto best = ready.end();
-    double best_factor = 0;
-    for (auto it = ready.begin(); it != ready.end(); ++it) {
-      auto const factor = acceleration(ctx, *it);
-      bool const better =
-          best == ready.end() || (on_core ? factor < best_factor : factor > best_factor);
-      if (ctx.can_run(*it, worker) && better) {
-        best = it;
-        best_factor = factor;
-      }
-    }
-    return best;
+    return find(ctx, worker, [&](hetsched::TaskId task) {
+      return on_core ? -acceleration(ctx, task) : acceleration(ctx, task);
+    });
   }
 
   template <class Ctx>
@@ -76,22 +86,10 @@ private:
 
 /// What finds no free worker takes the place of the running task of the lowest priority, if that is
 /// lower than its own.
-struct Preempting : OldestFirst {
+struct Preempting : BestFirst {
   template <class Ctx>
   hetsched::TaskId pop(Ctx const& ctx, hetsched::WorkerId worker) {
-    auto best = ready.end();
-    for (auto it = ready.begin(); it != ready.end(); ++it) {
-      if (ctx.can_run(*it, worker) &&
-          (best == ready.end() || ctx.task(*it).priority > ctx.task(*best).priority)) {
-        best = it;
-      }
-    }
-    if (best == ready.end()) {
-      return hetsched::no_task;
-    }
-    auto const task = *best;
-    ready.erase(best);
-    return task;
+    return take(find(ctx, worker, [&](hetsched::TaskId task) { return ctx.task(task).priority; }));
   }
 
   template <class Ctx>
