@@ -4,14 +4,15 @@
 // run here did can then be simulated, and its bounds computed.
 
 #include <hetsched/gpu.hpp>
-#include <hetsched/gpu_blas.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/gemm.hpp>
 #include <hetsched/linalg/qr.hpp>
 #include <hetsched/platform_json.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/stencil/jacobi.hpp>
 
+#include "measured_links.hpp"
 #include "run_program.hpp"
 
 #include <CLI/CLI.hpp>
@@ -32,6 +33,10 @@
 
 namespace hs = hetsched;
 using nlohmann::ordered_json;
+
+using benchmarks::Link;
+using benchmarks::LinkRuntime;
+using benchmarks::measure_links;
 
 namespace {
 
@@ -111,24 +116,25 @@ struct Sampler {
 /// Work for all workers alike, so that every class has its turn at everything it can run.
 using Runtime = hs::Runtime<hs::policies::Random<>, hs::policies::Lru, Sampler>;
 
-/// x := x, on a device.
-struct Touch : hs::Task<1>::Signature<hs::RW<hs::VectorView<double>>> {
-  static constexpr std::string_view name = "touch";
-};
-
-} // namespace
-
-template <>
-struct hetsched::TaskBodyGPU<Touch> {
-  void operator()(GpuStream& stream, VectorView<double> x) const { gpu::scal(stream, 1.0, x); }
-};
-
-namespace {
-
 constexpr std::size_t in_a_row = 6; // tiles: enough for all kernels, several times each
 
 template <class T>
+void run_jacobi(Runtime& rt, std::size_t tile) {
+  auto const n = in_a_row * tile;
+  std::vector<T> u((n + 2) * (n + 2), T(1));
+  std::vector<T> b(n * n, T(0));
+  hs::stencil::PoissonGrid<T> const grid(
+      rt, hs::TileView<T>(u.data(), n + 2, n + 2, n + 2), hs::TileView<T>(b.data(), n, n, n), tile);
+  hs::stencil::jacobi(rt, grid, 3); // an odd number: with copies of tiles
+  rt.sync();
+}
+
+template <class T>
 void run_algorithm(Runtime& rt, std::string const& algorithm, std::size_t tile) {
+  if (algorithm == "jacobi") {
+    run_jacobi<T>(rt, tile);
+    return;
+  }
   auto const n = in_a_row * tile;
   auto const matrix = [&](double diagonal) {
     std::vector<T> elements(n * n);
@@ -171,6 +177,9 @@ ordered_json flops_of(std::string const& kernel, std::size_t tile) {
                                                     {"tsmqr", 12}};
   auto const found = thirds.find(kernel);
   auto const n = static_cast<double>(tile);
+  if (kernel == "sweep") {
+    return 5 * n * n;
+  }
   return found == thirds.end() ? ordered_json(nullptr)
                                : ordered_json(n * n * n / 3 * found->second);
 }
@@ -211,106 +220,6 @@ void measure_kernels(Options const& options, ordered_json& kernels) {
       std::fprintf(stderr, "calibrate: %s, tiles of %zu: done\n", algorithm.c_str(), tile);
     }
   }
-}
-
-/// A task's priority is the number of the memory node whose worker runs it.
-struct ToNode {
-  static constexpr auto threading = hs::Threading::serialized;
-  static constexpr auto priority_scope = hs::PriorityScope::none;
-  std::vector<hs::TaskId> ready;
-
-  hs::Wake push(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId) {
-    ready.push_back(task);
-    for (auto const& worker : ctx.workers()) {
-      if (worker.node.value == ctx.task(task).priority) {
-        return hs::Wake::worker(worker.id);
-      }
-    }
-    return hs::Wake::none();
-  }
-
-  hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
-    auto const node = ctx.workers()[worker.index()].node.value;
-    auto const its = std::find_if(ready.begin(), ready.end(), [&](hs::TaskId task) {
-      return ctx.task(task).priority == node;
-    });
-    if (its == ready.end()) {
-      return hs::no_task;
-    }
-    auto const task = *its;
-    ready.erase(its);
-    return task;
-  }
-};
-
-using LinkRuntime = hs::Runtime<ToNode>;
-
-/// The time of one transfer, by the devices' own clocks: the least of several, as anything else
-/// that goes on in the machine can only add to it. Between devices that do not reach each other it
-/// is two transfers, by way of host memory.
-double transfer_seconds(LinkRuntime& rt, std::size_t bytes, hs::NodeId from, hs::NodeId to) {
-  std::vector<double> memory(bytes / sizeof(double), 1);
-  auto const x = rt.data(memory);
-  auto const bring = [&](hs::NodeId node) {
-    if (node == hs::host_node) {
-      rt.sync();
-    } else {
-      rt.spawn<Touch>(hs::priority(node.value))(x);
-      rt.wait();
-    }
-  };
-  double least = HUGE_VAL;
-  for (int k = 0; k < 9; ++k) {
-    bring(hs::host_node);
-    bring(from);
-    rt.reset_stats();
-    bring(to);
-    hs::Duration sum;
-    for (auto const& device : rt.stats().devices) {
-      sum += device.transfers;
-    }
-    least = std::min(least, sum.seconds());
-  }
-  return least;
-}
-
-struct Link {
-  double bytes_per_s;
-  double latency;
-};
-
-/// From the times of a small and a large transfer.
-Link link_of(std::size_t small, double small_seconds, std::size_t large, double large_seconds) {
-  auto const per_byte =
-      std::max((large_seconds - small_seconds) / static_cast<double>(large - small), 1e-15);
-  auto const latency = small_seconds - static_cast<double>(small) * per_byte;
-  return {1 / per_byte, std::max(latency, 0.0)};
-}
-
-/// Bandwidths and latencies between all memory nodes, by ping-pong.
-std::vector<std::vector<Link>> measure_links(LinkRuntime& rt) {
-  auto const nodes = rt.nodes();
-  std::vector<std::vector<Link>> links(nodes.size(), std::vector<Link>(nodes.size(), {0, 0}));
-  std::size_t large = std::size_t{1} << 26U;
-  for (auto const& node : nodes.subspan(1)) {
-    large = std::min(large, node.capacity_bytes / 4);
-  }
-  constexpr std::size_t small = 512;
-  if (large < 16 * small) {
-    throw hs::Error(hs::ErrorCode::bad_input, "--gpus", "have too little memory to measure with");
-  }
-  for (auto const& from : nodes) {
-    for (auto const& to : nodes) {
-      if (from.id != to.id) {
-        links[static_cast<std::size_t>(from.id.value)][static_cast<std::size_t>(to.id.value)] =
-            link_of(small,
-                    transfer_seconds(rt, small, from.id, to.id),
-                    large,
-                    transfer_seconds(rt, large, from.id, to.id));
-      }
-    }
-  }
-  return links;
 }
 
 std::string cpu_model() {
@@ -427,9 +336,10 @@ int main(int argc, char** argv) {
   CLI::App app("Measures this machine into a file for simulate and bounds.");
   app.add_option("--out", options.out, "the file")->required();
   app.add_option("--name", options.name, "of the machine (default: here)");
-  app.add_option("--algorithms", options.algorithms, "whose kernels: cholesky,qr (default), gemm")
+  app.add_option(
+         "--algorithms", options.algorithms, "whose kernels: cholesky,qr (default), gemm, jacobi")
       ->delimiter(',')
-      ->check(CLI::IsMember({"cholesky", "qr", "gemm"}));
+      ->check(CLI::IsMember({"cholesky", "qr", "gemm", "jacobi"}));
   app.add_option("--tile", options.tiles, "sizes of tiles (default 128,256,512)")
       ->delimiter(',')
       ->check(CLI::Range(1, 16384));
@@ -438,7 +348,7 @@ int main(int argc, char** argv) {
   app.add_option("--gpus", options.devices, "devices, as in HETSCHED_DEVICES (default none)");
   app.add_option("--cpus", options.cpus, "workers on cores; by default all that devices leave")
       ->check(CLI::Range(1, 4096));
-  app.add_option("--repeat", options.repeat, "factorisations of 6 x 6 tiles for each (default 3)")
+  app.add_option("--repeat", options.repeat, "runs on 6 x 6 tiles for each (default 3)")
       ->check(CLI::Range(1, 1000));
   return benchmarks::run_program("calibrate", app, argc, argv, [&] { calibrate(options); });
 }

@@ -7,6 +7,7 @@
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/gemm.hpp>
 #include <hetsched/linalg/qr.hpp>
+#include <hetsched/stencil/jacobi.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -53,12 +54,43 @@ hs::TaskGraph Machine::lu_graph(hs::Platform const& platform, std::size_t in_a_r
   return {std::move(nodes), std::vector<std::size_t>(in_a_row * in_a_row, tile_bytes())};
 }
 
+namespace {
+
+/// Only types, order and accesses matter of the tasks: their data are small here, and have in the
+/// graph the size that they would have.
+template <class Resize>
+hs::TaskGraph resized(hs::TaskGraph const& graph, Resize const& resize) {
+  std::vector<std::size_t> bytes;
+  for (auto const its : graph.data_bytes()) {
+    bytes.push_back(resize(its));
+  }
+  std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
+  return {std::move(nodes), std::move(bytes)};
+}
+
+} // namespace
+
+hs::TaskGraph Machine::jacobi_graph(std::size_t in_a_row) const {
+  constexpr std::size_t small = 2; // points: then a tile and the line of an edge differ
+  auto const n = small * in_a_row;
+  hs::Runtime<> rt({.cpus = 1, .bind = hs::Bind::none, .devices = "none"});
+  std::vector<double> u((n + 2) * (n + 2));
+  std::vector<double> b(n * n);
+  hs::stencil::PoissonGrid<double> const grid(
+      rt, hs::TileView(u.data(), n + 2, n + 2, n + 2), hs::TileView(b.data(), n, n, n), small);
+  auto const captured = rt.capture([&] { hs::stencil::jacobi(rt, grid, sweeps); });
+  return resized(captured.tasks(), [&](std::size_t bytes) {
+    return bytes == small * small * sizeof(double) ? tile_bytes() : tile * element_bytes();
+  });
+}
+
 hs::TaskGraph Machine::graph_of(hs::Platform const& platform, std::size_t in_a_row) const {
   if (dag == "lu") {
     return lu_graph(platform, in_a_row);
   }
-  // Only types, order and accesses matter: tiles are of one element here, and have in the graph the
-  // size that they would have.
+  if (dag == "jacobi") {
+    return jacobi_graph(in_a_row);
+  }
   hs::Runtime<> rt({.cpus = 1, .bind = hs::Bind::none, .devices = "none"});
   std::vector<double> elements(in_a_row * in_a_row);
   auto const tiled = [&](std::vector<double>& matrix) {
@@ -79,9 +111,7 @@ hs::TaskGraph Machine::graph_of(hs::Platform const& platform, std::size_t in_a_r
     }
     return rt.capture([&] { hs::linalg::cholesky(rt, a); }).tasks();
   }();
-  std::vector<std::size_t> bytes(graph.data_bytes().size(), tile_bytes());
-  std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
-  return {std::move(nodes), std::move(bytes)};
+  return resized(graph, [this](std::size_t) { return tile_bytes(); });
 }
 
 } // namespace benchmarks

@@ -41,14 +41,14 @@ struct Machine {
   int cpus = -1;
   int gpus = -1;
   int group = 1;
+  std::size_t sweeps = 10;
 
   void add_to(CLI::App& app) {
     app.add_option("--platform", file, "file that describes the machine")->required();
     app.add_option("--dag",
                    dag,
-                   "cholesky (default), qr, lu (without pivoting), gemm, a file that has the graph "
-                   "(.dot, .gv: Graphviz), or "
-                   "by lot "
+                   "cholesky (default), qr, lu (without pivoting), gemm, jacobi, a file that has "
+                   "the graph (.dot, .gv: Graphviz), or by lot "
                    "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
     app.add_option("--graph-seed", graph_seed, "of a graph by lot (default 1)");
     app.add_option(
@@ -56,6 +56,7 @@ struct Machine {
     app.add_option("--tiles", tiles, "tiles in a row of the matrix, such as 8,16,32")
         ->delimiter(',')
         ->check(CLI::Range(1, 200));
+    app.add_option("--sweeps", sweeps, "of jacobi (default 10)")->check(CLI::Range(1, 100'000));
     app.add_option("--precision", precision, "single or double (default)")
         ->check(CLI::IsMember({"single", "double"}));
     app.add_option("--tile", tile, "size of the tiles (default 960)")
@@ -70,7 +71,7 @@ struct Machine {
   }
 
   [[nodiscard]] bool own_graph() const {
-    return dag == "cholesky" || dag == "qr" || dag == "lu" || dag == "gemm";
+    return dag == "cholesky" || dag == "qr" || dag == "lu" || dag == "gemm" || dag == "jacobi";
   }
 
   [[nodiscard]] std::string kernels_of() const {
@@ -82,9 +83,11 @@ struct Machine {
                                  : hs::Precision::double_precision;
   }
 
-  [[nodiscard]] std::size_t tile_bytes() const {
-    return tile * tile * (precision == "single" ? sizeof(float) : sizeof(double));
+  [[nodiscard]] std::size_t element_bytes() const {
+    return precision == "single" ? sizeof(float) : sizeof(double);
   }
+
+  [[nodiscard]] std::size_t tile_bytes() const { return tile * tile * element_bytes(); }
 
   /// With as many workers as are asked for.
   [[nodiscard]] hs::Platform read() const {
@@ -223,13 +226,18 @@ struct Machine {
     return hs::cholesky_mixed_bound(*in_a_row, kernels);
   }
 
-  /// Of the whole: n^3 / 3 for Cholesky, 4 n^3 / 3 for QR, 2 n^3 / 3 for LU, 2 n^3 for GEMM.
+  /// Of the whole: n^3 / 3 for Cholesky, 4 n^3 / 3 for QR, 2 n^3 / 3 for LU, 2 n^3 for GEMM, 5 n^2
+  /// for each sweep of Jacobi's.
   [[nodiscard]] double flops(std::size_t in_a_row) const {
     auto const n = static_cast<double>(in_a_row * tile);
+    if (dag == "jacobi") {
+      return 5 * n * n * static_cast<double>(sweeps);
+    }
     return n * n * n * (dag == "qr" ? 4 : dag == "lu" ? 2 : dag == "gemm" ? 6 : 1) / 3;
   }
 
 private:
+  [[nodiscard]] hs::TaskGraph jacobi_graph(std::size_t in_a_row) const;
   [[nodiscard]] hs::TaskGraph lu_graph(hs::Platform const& platform, std::size_t in_a_row) const;
 
   /// Of the algorithm, from the library asked for or the first in the file.

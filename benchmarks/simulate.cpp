@@ -10,62 +10,24 @@
 #include <hetsched/simulated_runtime.hpp>
 
 #include "../examples/common/chosen_cache.hpp"
-#include "graph_bounds.hpp"
 #include "progress.hpp"
+#include "simulated_run.hpp"
 
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
 namespace hs = hetsched;
-using nlohmann::ordered_json;
+using benchmarks::Case;
+using benchmarks::Options;
+using benchmarks::Result;
 
 namespace {
-
-struct Options {
-  benchmarks::Machine machine;
-  benchmarks::BoundChoice bounds;
-  std::string scheduler = "all";
-  std::string rank = "own";
-  std::string serve = "gpu";
-  std::string comm = "free";
-  std::string cache = "lru";
-  std::string memory_trace;
-  std::size_t device_memory = 0; // 0: what the platform says
-  int window = 4;
-  std::string noise_is = "type";
-  double noise = 0;
-  std::uint64_t seed = 1;
-  int repeat = 1;
-  bool deterministic = false;
-  bool speed = false;
-  bool related = false;
-  bool json = false;
-};
-
-struct Result {
-  hs::Stats stats;
-  hs::Duration makespan;     // without the way home of the results
-  hs::Duration equal_cpu[2]; // what the tasks that each class ran take on a core
-  hs::Duration equal_gpu[2]; // and on a GPU; nothing if one of them cannot run there
-  bool comparable[2] = {true, true};
-  double real_seconds = 0; // that the simulation took
-};
-
-/// One graph on one machine, and what bounds it.
-struct Case {
-  hs::Platform const& platform;
-  hs::TaskGraph graph;
-  std::optional<std::size_t> tiles;
-  std::string library;
-  std::optional<double> related; // how much faster GPUs are, if so made
-  hs::ClassTimes times;
-  benchmarks::GraphBounds bounds;
-};
 
 /// Priorities by the longest way to the end, tasks taking the least of all workers' times, or the
 /// average; equal ways, equal priorities. `own`: the graph's; fifo: none.
@@ -130,9 +92,12 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
                         .seed = seed,
                         .time_decisions = !options.deterministic && !options.speed};
   Result result;
-  if (options.comm != "free") {
+  if (options.comm != "free" || !options.gantt.empty()) {
     config.on_task = [&](hs::SimulatedTask const& task) {
       result.makespan = task.end - hs::Instant{};
+      if (!options.gantt.empty()) {
+        result.gantt.add(task);
+      }
     };
   }
   hs::SimulatedRuntime<Scheduler, example::ChosenCache> rt(config);
@@ -163,96 +128,29 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
 }
 
 struct Policy {
-  std::string_view name;
+  std::string_view name; // NAME[:option=value,...]
   Result (*run)(Case const&, Options const&, std::uint64_t);
 };
 
-constexpr std::array policies{Policy{"ws", simulate<hs::policies::WorkStealing<>>},
-                              Policy{"eager", simulate<hs::policies::Eager<>>},
-                              Policy{"random", simulate<hs::policies::Random<>>},
-                              Policy{"priority", simulate<hs::policies::Priority<>>}};
+constexpr std::array policies{
+    Policy{"ws", simulate<hs::policies::WorkStealing<>>},
+    Policy{"eager", simulate<hs::policies::Eager<>>},
+    Policy{"random", simulate<hs::policies::Random<>>},
+    Policy{"priority", simulate<hs::policies::Priority<>>},
+    Policy{"ws:queue=fifo", simulate<hs::policies::WorkStealing<hs::policies::Fifo>>},
+    Policy{"eager:queue=lifo", simulate<hs::policies::Eager<hs::policies::Lifo>>},
+    Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
-/// Of all workers of a class, from the first task's begin to the last one's end.
-double idle_seconds(Case const& its, Result const& result, std::size_t worker_class) {
-  std::size_t first = 0;
-  for (std::size_t c = 0; c < worker_class; ++c) {
-    first += static_cast<std::size_t>(its.platform.classes[c].workers);
+/// Those without options are `all`.
+std::vector<Policy> chosen(std::string const& name) {
+  std::vector<Policy> found;
+  for (auto const& policy : policies) {
+    bool const plain = policy.name.find(':') == std::string_view::npos;
+    if (name == policy.name || (name == "all" && plain)) {
+      found.push_back(policy);
+    }
   }
-  hs::Duration idle;
-  for (int k = 0; k < its.platform.classes[worker_class].workers; ++k) {
-    idle += result.stats.workers[first + static_cast<std::size_t>(k)].idle -
-            (result.stats.elapsed - result.makespan);
-  }
-  return idle.seconds();
-}
-
-/// The equivalent acceleration factor of what a class ran (Kumar 2017, sec. 5.6.2): its time on
-/// cores over its time on GPUs.
-ordered_json acceleration(Result const& result, int on) {
-  return result.comparable[on] && result.equal_gpu[on].ns != 0
-             ? ordered_json(result.equal_cpu[on].seconds() / result.equal_gpu[on].seconds())
-             : ordered_json(nullptr);
-}
-
-ordered_json row_of(Case const& its,
-                    Options const& options,
-                    Policy const& policy,
-                    std::uint64_t seed,
-                    Result const& result) {
-  auto const& stats = result.stats;
-  auto const makespan = result.makespan;
-  std::uint64_t bytes = 0;
-  std::uint64_t hits = 0;
-  std::uint64_t uses = 0;
-  for (auto const& device : stats.devices) {
-    bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
-    hits += device.hits;
-    uses += device.hits + device.misses;
-  }
-  ordered_json row;
-  row["platform"] = its.platform.name;
-  row["dag"] = options.machine.dag;
-  row["tiles"] = its.tiles ? ordered_json(*its.tiles) : nullptr;
-  row["precision"] = options.machine.precision;
-  row["tile"] = options.machine.tile;
-  row["library"] = its.library;
-  row["cpus"] = its.platform.classes[0].workers;
-  row["gpus"] = its.platform.classes[1].workers;
-  row["cores_each"] = options.machine.group;
-  row["serve"] = options.serve;
-  row["comm"] = options.comm;
-  row["window"] = options.comm == "free" ? 1 : options.window;
-  row["cache"] = options.cache;
-  row["noise"] = options.noise;
-  row["related"] = its.related ? ordered_json(*its.related) : nullptr;
-  row["tasks"] = its.graph.size();
-  row["scheduler"] = policy.name;
-  row["rank"] = options.rank;
-  row["seed"] = seed;
-  row["makespan_s"] = makespan.seconds();
-  row["gflops"] =
-      its.tiles ? ordered_json(options.machine.flops(*its.tiles) / static_cast<double>(makespan.ns))
-                : nullptr;
-  its.bounds.add_to(row);
-  auto const best = its.bounds.best();
-  row["ratio"] = best ? ordered_json(makespan.seconds() / best->seconds()) : nullptr;
-  row["idle_cpu_s"] = idle_seconds(its, result, 0);
-  row["idle_gpu_s"] = idle_seconds(its, result, 1);
-  row["accel_cpu"] = acceleration(result, 0);
-  row["accel_gpu"] = acceleration(result, 1);
-  bool const moves = !stats.devices.empty(); // else transfers are free, caches without limit
-  row["bytes"] = moves ? ordered_json(bytes) : nullptr;
-  row["hit_ratio"] =
-      uses != 0 ? ordered_json(static_cast<double>(hits) / static_cast<double>(uses)) : nullptr;
-  row["home_s"] = (stats.elapsed - makespan).seconds();
-  row["aborts"] = stats.aborted;
-  row["wasted_s"] = stats.wasted.seconds();
-  auto const tasks = static_cast<double>(its.graph.size());
-  row["sched_ns_per_task"] = options.deterministic || options.speed
-                                 ? ordered_json(nullptr)
-                                 : ordered_json(static_cast<double>(stats.deciding.ns) / tasks);
-  row["tasks_per_s"] = options.speed ? ordered_json(tasks / result.real_seconds) : nullptr;
-  return row;
+  return found;
 }
 
 void print(Options const& options) {
@@ -266,18 +164,23 @@ void print(Options const& options) {
   example::ChosenCache::choose(static_cast<std::size_t>(
       std::find(names.begin(), names.end(), options.cache) - names.begin()));
   bool heading = !options.json;
+  auto const those = chosen(options.scheduler);
   // What a run takes goes with its tasks, and their number with the cube of the tiles in a row.
   auto const weight = [](std::optional<std::size_t> tiles) {
     auto const n = static_cast<double>(tiles.value_or(1));
     return n * n * n;
   };
-  auto const each =
-      static_cast<std::size_t>(options.repeat) * (options.scheduler == "all" ? policies.size() : 1);
+  auto const each = static_cast<std::size_t>(options.repeat) * those.size();
   auto const sizes =
       options.machine.own_graph() ? options.machine.tiles : std::vector{std::size_t{1}};
   double all = 0;
   for (auto const tiles : sizes) {
     all += weight(tiles) * static_cast<double>(each);
+  }
+  if (!options.gantt.empty() && sizes.size() * each != 1) {
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--gantt",
+                    "draws one run, and these are " + std::to_string(sizes.size() * each));
   }
   benchmarks::Progress progress(sizes.size() * each, all);
   options.machine.each_graph(described, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
@@ -303,13 +206,14 @@ void print(Options const& options) {
              std::move(times),
              {}};
     its.bounds = options.bounds.of(its.graph, options.machine, platform, library, tiles, its.times);
-    for (auto const& policy : policies) {
-      if (options.scheduler != "all" && options.scheduler != policy.name) {
-        continue;
-      }
+    for (auto const& policy : those) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
-        auto const row = row_of(its, options, policy, seed, policy.run(its, options, seed));
+        auto result = policy.run(its, options, seed);
+        auto const row = row_of(its, options, policy.name, seed, result);
+        if (!options.gantt.empty()) {
+          draw(its, options, policy.name, result);
+        }
         progress.clear();
         if (options.json) {
           std::printf("%s\n", row.dump().c_str());
@@ -352,8 +256,14 @@ int main(int argc, char** argv) {
   CLI::App app("Runs a task graph on a described machine in virtual time.");
   options.machine.add_to(app);
   options.bounds.add_to(app);
-  app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all (default)")
-      ->check(CLI::IsMember({"ws", "eager", "random", "priority", "all"}));
+  std::set<std::string> names{"all"};
+  for (auto const& policy : policies) {
+    names.emplace(policy.name);
+  }
+  app.add_option("--scheduler",
+                 options.scheduler,
+                 "NAME[:OPTION=VALUE], or all without options (default all)")
+      ->check(CLI::IsMember(names));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
   app.add_option("--serve", options.serve, "idle workers offered work first: cpu or gpu (default)")
@@ -370,6 +280,7 @@ int main(int argc, char** argv) {
   app.add_option("--device-memory", options.device_memory, "of each GPU, such as 2GB")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--memory-trace", options.memory_trace, "file for what decides which bytes move");
+  app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
   app.add_flag(
       "--related", options.related, "GPUs as many times faster as on average, at anything");
   app.add_option("--noise", options.noise, "times are off by up to so much: 0 to below 1")

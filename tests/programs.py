@@ -6,12 +6,14 @@ bad input answered by one line on stderr, nothing on stdout and status 2.
 Usage: programs.py NAME PROGRAM
 """
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 SCHEDULERS = ["ws", "eager", "random", "priority"]
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
@@ -467,6 +469,9 @@ def test_simulate(program):
     (row,) = json_lines(program, *haswell, "--dag", "gemm", *one_core)
     check(row["tasks"] == 27 and abs(row["makespan_s"] - 27 * 0.048532) < 1e-9, f"simulate: {row}")
     check(abs(row["gflops"] / row["gemm_peak_gflops"] - 1) < 1e-6, f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "eager:queue=lifo")
+    check(row["scheduler"] == "eager:queue=lifo" and row["ratio"] >= 1, f"simulate: {row}")
+    check_gantt(program, haswell)
     for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
         rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
         check(len(rows) == len(SCHEDULERS), str(rows))
@@ -481,6 +486,9 @@ def test_simulate(program):
         (["--dag", "star:3"], "star:3"),
         (["--dag", "erdos:10,0.5", "--tile", "320"], "haswell_k40.json"),
         (["--scheduler", "best"], "--scheduler"),
+        (["--scheduler", "ws:queue=heap"], "--scheduler"),
+        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 28"),
+        (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
         (["--noise", "1"], "--noise"),
@@ -498,6 +506,31 @@ def test_simulate(program):
         (["--dag", "/nowhere"], "/nowhere"),
     ]:
         refuses(program, named, *haswell, *bad)
+
+
+def check_gantt(program, haswell):
+    """Boxes in the picture of a run: as many as tasks, none over another, as long as the row says."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "run.svg"
+        one = ["--tiles", "5", "--scheduler", "priority", "--bounds", "area", "--gantt", str(file)]
+        (row,) = json_lines(program, *haswell, *one)
+        svg = ElementTree.parse(file).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = [
+        tuple(float(box.get(name)) for name in ("y", "x", "width"))
+        for group in svg.iter(space + "g")
+        for box in group.iter(space + "rect")
+    ]
+    check(len(boxes) == row["tasks"] == 35, f"simulate --gantt: {len(boxes)} boxes")
+    (bound,) = [line for line in svg.iter(space + "line") if line.get("stroke-dasharray")]
+    begin = min(x for _, x, _ in boxes)
+    scale = (max(x + width for _, x, width in boxes) + 0.2 - begin) / row["makespan_s"]
+    check(abs((float(bound.get("x1")) - begin) / scale - row["area_bound_s"]) < 1e-4, "the bound")
+    busy = sum(width + 0.2 for _, _, width in boxes) / scale
+    idle = row["idle_cpu_s"] + row["idle_gpu_s"]
+    check(abs(busy + idle - 24 * row["makespan_s"]) < 1e-3, f"simulate --gantt: {busy}, {row}")
+    for (y, x, width), (next_y, next_x, _) in itertools.pairwise(sorted(boxes)):
+        check(y != next_y or x + width <= next_x, f"simulate --gantt: boxes at {x} and {next_x}")
 
 
 def test_replay_run(program):
@@ -548,6 +581,18 @@ def test_calibrate(program):
         single = json.loads(file.read_text())
         check(status == 0 and single["gpu_workers"] == 0, f"calibrate: {status} {text} {err}")
         check({k["precision"] for k in single["kernels"]} == {"single"}, f"calibrate: {single}")
+        # What was measured here can be simulated.
+        status, text, err = run(program, *out, "--tile", "8", "--algorithms", "jacobi", *two[:4])
+        check(status == 0, f"calibrate: {status} {text} {err}")
+        sweep = {k["kernel"]: k for k in json.loads(file.read_text())["kernels"]}["sweep"]
+        check(sweep["flops"] == 5 * 64, f"calibrate: {sweep}")
+        here = ["--platform", str(file), "--tile", "8", "--dag", "jacobi", "--sweeps", "5"]
+        rows = json_lines(str(Path(program).parent / "simulate"), *here, "--tiles", "1,4")
+        check([row["tasks"] for row in rows[:: len(SCHEDULERS)]] == [7, 7 * 16], str(rows))
+        for row in rows:
+            check(row["ratio"] >= 1 and row["cpus"] == 1 and row["gpus"] == 2, str(row))
+            flops = 5 * (8 * row["tiles"]) ** 2 * 5
+            check(abs(row["gflops"] * row["makespan_s"] * 1e9 / flops - 1) < 1e-9, str(row))
     refuses(program, "/nowhere/x", "--out", "/nowhere/x")
     refuses(program, "--out")
 

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What simulate is asked for, and what it says of a run: a row, a picture.
+
+#include <hetsched/simulated_runtime.hpp>
+
+#include "gantt.hpp"
+#include "graph_bounds.hpp"
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace benchmarks {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  Machine machine;
+  BoundChoice bounds;
+  std::string scheduler = "all";
+  std::string rank = "own";
+  std::string serve = "gpu";
+  std::string comm = "free";
+  std::string cache = "lru";
+  std::string memory_trace;
+  std::string gantt;
+  std::size_t device_memory = 0; // 0: what the platform says
+  int window = 4;
+  std::string noise_is = "type";
+  double noise = 0;
+  std::uint64_t seed = 1;
+  int repeat = 1;
+  bool deterministic = false;
+  bool speed = false;
+  bool related = false;
+  bool json = false;
+};
+
+struct Result {
+  hs::Stats stats;
+  hs::Duration makespan;     // without the way home of the results
+  hs::Duration equal_cpu[2]; // what the tasks that each class ran take on a core
+  hs::Duration equal_gpu[2]; // and on a GPU; nothing if one of them cannot run there
+  bool comparable[2] = {true, true};
+  Gantt gantt;             // if it is to be drawn
+  double real_seconds = 0; // that the simulation took
+};
+
+/// One graph on one machine, and what bounds it.
+struct Case {
+  hs::Platform const& platform;
+  hs::TaskGraph graph;
+  std::optional<std::size_t> tiles;
+  std::string library;
+  std::optional<double> related; // how much faster GPUs are, if so made
+  hs::ClassTimes times;
+  GraphBounds bounds;
+};
+
+/// Of all workers of a class, from the first task's begin to the last one's end.
+inline double idle_seconds(Case const& its, Result const& result, std::size_t worker_class) {
+  std::size_t first = 0;
+  for (std::size_t c = 0; c < worker_class; ++c) {
+    first += static_cast<std::size_t>(its.platform.classes[c].workers);
+  }
+  hs::Duration idle;
+  for (int k = 0; k < its.platform.classes[worker_class].workers; ++k) {
+    idle += result.stats.workers[first + static_cast<std::size_t>(k)].idle -
+            (result.stats.elapsed - result.makespan);
+  }
+  return idle.seconds();
+}
+
+/// The equivalent acceleration factor of what a class ran (Kumar 2017, sec. 5.6.2): its time on
+/// cores over its time on GPUs.
+inline ordered_json acceleration(Result const& result, int on) {
+  return result.comparable[on] && result.equal_gpu[on].ns != 0
+             ? ordered_json(result.equal_cpu[on].seconds() / result.equal_gpu[on].seconds())
+             : ordered_json(nullptr);
+}
+
+inline ordered_json row_of(Case const& its,
+                           Options const& options,
+                           std::string_view scheduler,
+                           std::uint64_t seed,
+                           Result const& result) {
+  auto const& stats = result.stats;
+  auto const makespan = result.makespan;
+  std::uint64_t bytes = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t uses = 0;
+  for (auto const& device : stats.devices) {
+    bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
+    hits += device.hits;
+    uses += device.hits + device.misses;
+  }
+  ordered_json row;
+  row["platform"] = its.platform.name;
+  row["dag"] = options.machine.dag;
+  row["tiles"] = its.tiles ? ordered_json(*its.tiles) : nullptr;
+  row["precision"] = options.machine.precision;
+  row["tile"] = options.machine.tile;
+  row["library"] = its.library;
+  row["cpus"] = its.platform.classes[0].workers;
+  row["gpus"] = its.platform.classes[1].workers;
+  row["cores_each"] = options.machine.group;
+  row["serve"] = options.serve;
+  row["comm"] = options.comm;
+  row["window"] = options.comm == "free" ? 1 : options.window;
+  row["cache"] = options.cache;
+  row["noise"] = options.noise;
+  row["related"] = its.related ? ordered_json(*its.related) : nullptr;
+  row["tasks"] = its.graph.size();
+  row["scheduler"] = scheduler;
+  row["rank"] = options.rank;
+  row["seed"] = seed;
+  row["makespan_s"] = makespan.seconds();
+  row["gflops"] =
+      its.tiles ? ordered_json(options.machine.flops(*its.tiles) / static_cast<double>(makespan.ns))
+                : nullptr;
+  its.bounds.add_to(row);
+  auto const best = its.bounds.best();
+  row["ratio"] = best ? ordered_json(makespan.seconds() / best->seconds()) : nullptr;
+  row["idle_cpu_s"] = idle_seconds(its, result, 0);
+  row["idle_gpu_s"] = idle_seconds(its, result, 1);
+  row["accel_cpu"] = acceleration(result, 0);
+  row["accel_gpu"] = acceleration(result, 1);
+  bool const moves = !stats.devices.empty(); // else transfers are free, caches without limit
+  row["bytes"] = moves ? ordered_json(bytes) : nullptr;
+  row["hit_ratio"] =
+      uses != 0 ? ordered_json(static_cast<double>(hits) / static_cast<double>(uses)) : nullptr;
+  row["home_s"] = (stats.elapsed - makespan).seconds();
+  row["aborts"] = stats.aborted;
+  row["wasted_s"] = stats.wasted.seconds();
+  auto const tasks = static_cast<double>(its.graph.size());
+  row["sched_ns_per_task"] = options.deterministic || options.speed
+                                 ? ordered_json(nullptr)
+                                 : ordered_json(static_cast<double>(stats.deciding.ns) / tasks);
+  row["tasks_per_s"] = options.speed ? ordered_json(tasks / result.real_seconds) : nullptr;
+  return row;
+}
+
+inline void
+draw(Case const& its, Options const& options, std::string_view scheduler, Result& result) {
+  auto title = std::string(scheduler) + ", " + options.machine.dag;
+  if (its.tiles) {
+    title += " of " + std::to_string(*its.tiles) + " x " + std::to_string(*its.tiles) + " tiles";
+  }
+  title += " on " + its.platform.name + ", virtual time";
+  std::vector<std::pair<std::string, hs::Duration>> marks;
+  if (auto const best = its.bounds.best()) {
+    marks.emplace_back("lower bound", *best);
+  }
+  std::ofstream file(options.gantt);
+  file << result.gantt.svg(title, its.platform, result.makespan, marks);
+  file.close();
+  if (file.fail()) {
+    throw hs::Error(hs::ErrorCode::bad_input, options.gantt, "cannot be written");
+  }
+}
+
+} // namespace benchmarks
