@@ -472,6 +472,16 @@ def test_simulate(program):
     (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "eager:queue=lifo")
     check(row["scheduler"] == "eager:queue=lifo" and row["ratio"] >= 1, f"simulate: {row}")
     check_gantt(program, haswell)
+    for name, dags, precision in [
+        ("haswell_k40", ["cholesky", "qr", "gemm"], "double"),
+        ("idgraf", ["cholesky", "lu"], "single"),
+        ("mirage", ["cholesky", "lu"], "double"),
+        ("sirocco_k40m", ["cholesky", "lu", "qr"], "double"),
+    ]:
+        for dag in dags:
+            machine = ["--platform", str(platforms / f"{name}.json"), "--precision", precision]
+            for row in json_lines(program, *machine, "--dag", dag, "--tiles", "5"):
+                check(row["platform"] == name and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
     for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
         rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
         check(len(rows) == len(SCHEDULERS), str(rows))
