@@ -49,7 +49,7 @@ public:
     app.add_option("--bounds",
                    names_,
                    "some of area,mixed,critical,iterative; by default the first three, and all for "
-                   "cholesky, where the last takes a moment only")
+                   "cholesky of up to 32 tiles, where the last takes a moment only")
         ->delimiter(',')
         ->check(CLI::IsMember({"area", "mixed", "critical", "iterative"}));
   }
@@ -71,7 +71,8 @@ public:
       bounds.path = hs::critical_path(graph, hs::shortest_times(times));
     }
 #ifdef HETSCHED_HAVE_CLP
-    if (names_.empty() ? machine.dag == "cholesky" : wants("iterative")) {
+    bool const quick = machine.dag == "cholesky" && tiles <= std::size_t{32};
+    if (names_.empty() ? quick : wants("iterative")) {
       bounds.iterative = hs::iterative_bound(graph, times);
     }
 #endif

@@ -67,7 +67,7 @@ struct Machine {
     app.add_option("--group", group, "cores that work as one, each group a worker (default 1)")
         ->check(CLI::Range(1, 100'000));
     app.add_option("--gpus", gpus, "by default the file's; each takes a core")
-        ->check(CLI::Range(0, 62));
+        ->check(CLI::Range(0, 1000));
   }
 
   [[nodiscard]] bool own_graph() const {

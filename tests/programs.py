@@ -435,7 +435,23 @@ def test_simulate(program):
         check(abs(row["home_s"] - home) < 2e-9, f"simulate: {row}, not {home}")
     (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "ws", "--speed")
     check(row["tasks_per_s"] > 0 and row["sched_ns_per_task"] is None, f"simulate: {row}")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:  # a large machine
+        nodes = range(101)
+        large = json.loads((platforms / "haswell_k40.json").read_text()) | {
+            "cpu_cores": 1000,
+            "cpu_workers": 900,
+            "gpu_workers": 100,
+            "memory_nodes": [f"node {k}" for k in nodes],
+            "bandwidth_bytes_per_s": [[None if i == j else 1e10 for j in nodes] for i in nodes],
+            "latency_s": [[0 for _ in nodes] for _ in nodes],
+            "topology": None,
+        }
+        file = Path(folder) / "large.json"
+        file.write_text(json.dumps(large))
+        for row in json_lines(program, "--platform", str(file), "--tiles", "20"):
+            check(row["cpus"] == 900 and row["gpus"] == 100 and row["ratio"] >= 1, str(row))
+        moving = ["--platform", str(file), "--comm", "model"]
+        refuses(program, "101 memory nodes are more than 64", *moving)
         graph = Path(folder) / "graph.dot"
         graph.write_text(
             "digraph g { node [type=gemm]; edge [bytes=7372800]\n a [type=potrf]; a -> b; a -> c }"

@@ -310,6 +310,7 @@ struct Looker : OldestFirst {
     std::size_t on_gpu;    // bytes valid on the GPU
     std::size_t unused;    // bytes there
     std::int64_t until;    // the GPU's worker is busy
+    bool shown;            // the GPU has the first datum, as the task's view has it
   };
 
   static inline Seen seen;
@@ -318,7 +319,8 @@ struct Looker : OldestFirst {
     seen = {ctx.transfer(task, hs::WorkerId{0}).ns,
             ctx.valid_bytes(task, hs::NodeId{1}),
             ctx.free_bytes(hs::NodeId{1}),
-            ctx.busy_until(hs::WorkerId{1}).ns};
+            ctx.busy_until(hs::WorkerId{1}).ns,
+            (ctx.task(task).argument(0).valid_nodes & 2U) != 0};
     return OldestFirst::push(ctx, task, from);
   }
 };
@@ -332,6 +334,7 @@ TEST_CASE("Simulated transfers: policies see where data are and what it takes to
   rt.spawn<GpuOnly>()(x[0]);
   CHECK(Looker::seen.transfer == 0);
   CHECK(Looker::seen.on_gpu == 0);
+  CHECK(!Looker::seen.shown);
   CHECK(Looker::seen.unused == 1024);
   rt.spawn<Mix>()(x[0], x[1]); // is pushed when x is on the GPU
   rt.wait();
@@ -339,6 +342,15 @@ TEST_CASE("Simulated transfers: policies see where data are and what it takes to
   CHECK(Looker::seen.on_gpu == 100);
   CHECK(Looker::seen.unused == 768);
   CHECK(Looker::seen.until == 110);
+  CHECK(Looker::seen.shown);
+  // Where transfers are free, everything is everywhere.
+  hs::SimulatedRuntime<Looker> nothing_moves(joined(1, 1, Transfers::free));
+  auto const y = arrays(nothing_moves, memory);
+  nothing_moves.spawn<GpuOnly>()(y[0]);
+  CHECK(Looker::seen.transfer == 0);
+  CHECK(Looker::seen.on_gpu == 100);
+  CHECK(Looker::seen.shown);
+  nothing_moves.sync();
 }
 
 TEST_CASE("Simulated transfers: handles, groups and runtimes that go early") {

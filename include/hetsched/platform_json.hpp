@@ -63,7 +63,8 @@ public:
 
 private:
   static constexpr std::uint64_t most_workers = 100'000;
-  static constexpr double fastest = 1e15; // bytes or operations in a second
+  static constexpr std::uint64_t most_gpus = 1'000; // routes go with the square
+  static constexpr double fastest = 1e15;           // bytes or operations in a second
 
   [[nodiscard]] static std::string text_or_empty(std::optional<JsonValue> const& value) {
     return value ? value->text() : std::string();
@@ -72,7 +73,7 @@ private:
   void read_workers() {
     auto const cores = root_["cpu_cores"].integer(1, most_workers);
     auto const cpus = root_["cpu_workers"].integer(0, cores);
-    auto const gpus = root_["gpu_workers"].integer(0, 62);
+    auto const gpus = root_["gpu_workers"].integer(0, most_gpus);
     if (cpus + gpus == 0) {
       root_["cpu_workers"].refuse("is 0, and there are no GPUs");
     }

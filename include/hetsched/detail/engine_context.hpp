@@ -22,8 +22,15 @@ namespace hetsched::detail {
   return replicas != nullptr ? replicas->valid.load(std::memory_order_acquire) : 1;
 }
 
-/// The view of a live task.
-[[nodiscard]] inline TaskView view_of(TaskRecord const& task) {
+/// Whether one of these nodes is that one. There are no more nodes than bits but where transfers
+/// are free.
+[[nodiscard]] constexpr bool has_node(std::uint64_t nodes, NodeId node) noexcept {
+  return node.value < 64 && (nodes >> static_cast<unsigned>(node.value) & 1U) != 0;
+}
+
+/// The view of a live task. `Everywhere`: every node has everything.
+template <bool Everywhere = false>
+[[nodiscard]] TaskView view_of(TaskRecord const& task) {
   TaskView view;
   auto const& type = task.type_of();
   view.type = type.name;
@@ -35,8 +42,10 @@ namespace hetsched::detail {
   view.set_source(&task, [](void const* source, std::size_t i) {
     auto const& access = static_cast<TaskRecord const*>(source)->accesses()[i];
     auto const& data = *access.queue->data;
-    return ArgumentView{
-        access.mode, data.bytes(), reinterpret_cast<std::uintptr_t>(&data), nodes_of(access)};
+    return ArgumentView{access.mode,
+                        data.bytes(),
+                        reinterpret_cast<std::uintptr_t>(&data),
+                        Everywhere ? ~std::uint64_t{0} : nodes_of(access)};
   });
   return view;
 }
@@ -53,8 +62,8 @@ template <class Scheduler, class... Knobs>
 }
 
 /// Made for one hook call; `now` is read once, when first asked for. The core, an engine's, offers
-/// clock, workers, nodes, can_run, can_abort, random, predicted, transfer, running, busy_until,
-/// free_bytes.
+/// clock, workers, nodes, all_everywhere, can_run, can_abort, random, predicted, transfer, running,
+/// busy_until, free_bytes.
 template <class Core>
 class EngineContext {
 public:
@@ -81,7 +90,7 @@ public:
 
   [[nodiscard]] TaskView task(TaskId task) const {
     auto const& record = *TaskRecord::from(task);
-    auto view = view_of(record);
+    auto view = core_->all_everywhere() ? view_of<true>(record) : view_of<false>(record);
     view.abortable = core_->can_abort(record);
     return view;
   }
@@ -94,9 +103,12 @@ public:
   [[nodiscard]] Duration transfer(TaskId task, WorkerId worker) const {
     auto const to = workers()[worker.index()].node;
     Duration sum;
+    if (core_->all_everywhere()) {
+      return sum;
+    }
     for_each_datum(task, [&](Access const& access) {
       auto const valid = nodes_of(access);
-      if (reads(access.mode) && (valid >> static_cast<unsigned>(to.value) & 1U) == 0) {
+      if (reads(access.mode) && !has_node(valid, to)) {
         NodeId const from{std::countr_zero(valid)};
         sum += core_->transfer(access.queue->data->bytes(), from, to);
       }
@@ -114,7 +126,7 @@ public:
   [[nodiscard]] std::size_t valid_bytes(TaskId task, NodeId node) const {
     std::size_t bytes = 0;
     for_each_datum(task, [&](Access const& access) {
-      if ((nodes_of(access) >> static_cast<unsigned>(node.value) & 1U) != 0) {
+      if (core_->all_everywhere() || has_node(nodes_of(access), node)) {
         bytes += access.queue->data->bytes();
       }
     });

@@ -153,6 +153,8 @@ public:
     return task != nullptr ? task->id() : no_task;
   }
 
+  [[nodiscard]] static constexpr bool all_everywhere() noexcept { return false; }
+
   /// A body that has begun goes on to its end.
   [[nodiscard]] static bool can_abort(TaskRecord const&) noexcept { return false; }
 

@@ -73,6 +73,8 @@ public:
 
   [[nodiscard]] Instant clock() const noexcept { return now_; }
 
+  [[nodiscard]] bool all_everywhere() const noexcept { return memory_ == nullptr; }
+
   [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
     return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(infos_[worker.index()].arch);
   }
