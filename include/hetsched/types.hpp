@@ -103,7 +103,9 @@ struct ArchMask {
 /// run the task, or one worker.
 class Wake {
 public:
-  [[nodiscard]] static constexpr Wake none() noexcept { return Wake{-2}; }
+  constexpr Wake() noexcept = default; // none
+
+  [[nodiscard]] static constexpr Wake none() noexcept { return Wake{}; }
 
   [[nodiscard]] static constexpr Wake any() noexcept { return Wake{-1}; }
 
@@ -125,7 +127,7 @@ public:
 private:
   explicit constexpr Wake(std::int32_t code) noexcept : code_(code) {}
 
-  std::int32_t code_;
+  std::int32_t code_ = -2;
 };
 
 /// Who keeps a scheduler's state consistent: the engine, by one lock around all hooks, or the

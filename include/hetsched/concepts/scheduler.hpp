@@ -33,7 +33,9 @@ class TaskGraph;
 ///     threads. Some worker can run it. O(1) expected; may be the cost of every spawn.
 ///   Wake push_activated(ctx, std::span<TaskId const>, worker)              optional
 ///     `worker`'s finished task made these ready. Wake::any() wakes one for each task;
-///     Wake::worker(w) that worker. Without it each is pushed.
+///     Wake::worker(w) that worker. Without it each is pushed. Or, to answer for each,
+///   void push_activated(ctx, std::span<TaskId const>, worker, std::span<Wake> wakes)
+///     which writes as many wakes as there are tasks.
 ///   TaskId pop(ctx, worker)
 ///     What the worker runs next, or no_task. From then on it is the worker's. Must answer only
 ///     tasks with ctx.can_run(task, worker), and sees every task that this worker alone can reach.
@@ -75,6 +77,12 @@ concept has_push_activated =
     requires(S& s, Ctx const& ctx, std::span<TaskId const> tasks, WorkerId worker) {
       { s.push_activated(ctx, tasks, worker) } -> std::same_as<Wake>;
     };
+
+template <class S, class Ctx>
+concept has_push_activated_each = requires(
+    S& s, Ctx const& ctx, std::span<TaskId const> tasks, WorkerId worker, std::span<Wake> wakes) {
+  { s.push_activated(ctx, tasks, worker, wakes) } -> std::same_as<void>;
+};
 
 template <class S, class Ctx>
 concept has_steal = requires(S& s, Ctx const& ctx, WorkerId thief) {
@@ -131,7 +139,8 @@ enum Hook : unsigned {
 template <class S, class Ctx>
 [[nodiscard]] constexpr unsigned hooks_of() noexcept {
   return (scheduler_for<S, Ctx> ? hook_push | hook_pop : 0U) |
-         (has_push_activated<S, Ctx> ? hook_push_activated : 0U) |
+         (has_push_activated<S, Ctx> || has_push_activated_each<S, Ctx> ? hook_push_activated
+                                                                        : 0U) |
          (has_steal<S, Ctx> ? hook_steal : 0U) | (has_prologue<S, Ctx> ? hook_prologue : 0U) |
          (has_epilogue<S, Ctx> ? hook_epilogue : 0U) | (has_prepare<S, Ctx> ? hook_prepare : 0U) |
          (has_peek<S, Ctx> ? hook_peek : 0U) | (has_reconsider<S, Ctx> ? hook_reconsider : 0U) |

@@ -28,7 +28,7 @@ concept misdeclared_steal =
 
 template <class S, class Ctx>
 concept misdeclared_push_activated =
-    !has_push_activated<S, Ctx> &&
+    !has_push_activated<S, Ctx> && !has_push_activated_each<S, Ctx> &&
     (requires { &S::push_activated; } ||
      requires(S& s, Ctx const& ctx) {
        s.push_activated(ctx, std::span<TaskId const>{}, WorkerId{});

@@ -250,7 +250,16 @@ private:
   [[gnu::noinline]] void flush() {
     std::span const tasks(reinterpret_cast<TaskId const*>(batch_.data()), count_);
     count_ = 0;
-    if constexpr (has_push_activated<S, Context>) {
+    if constexpr (has_push_activated_each<S, Context>) {
+      std::array<Wake, batch_size> wakes;
+      Context const ctx(core_);
+      core_.locked([&] {
+        core_.scheduler_.push_activated(ctx, tasks, from(), std::span(wakes).first(tasks.size()));
+      });
+      for (std::size_t k = 0; k < tasks.size(); ++k) {
+        wake_activated(wakes[k], tasks.subspan(k, 1));
+      }
+    } else if constexpr (has_push_activated<S, Context>) {
       Context const ctx(core_);
       auto const wake =
           core_.locked([&] { return core_.scheduler_.push_activated(ctx, tasks, from()); });

@@ -270,6 +270,7 @@ private:
   std::vector<WorkerId> device_workers_;       // where they are not
   std::vector<WorkerId> cores_waiting_;        // for data, in the order in which they began to
   std::vector<TaskRecord*> merges_waiting_;    // the same
+  std::vector<Wake> wakes_;                    // nobody sleeps here
   std::deque<TaskId> pushed_;                  // that `preempt` has not been asked about
   std::vector<DeviceStats> device_stats_base_; // when the statistics were reset
   bool ending_own_ = false;

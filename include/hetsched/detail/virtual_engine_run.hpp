@@ -63,7 +63,12 @@ void VirtualCore<S, C, P>::push(TaskId task, WorkerId from) {
 
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::push_activated(std::span<TaskId const> tasks, WorkerId from) {
-  if constexpr (has_push_activated<S, Context>) {
+  if constexpr (has_push_activated_each<S, Context>) {
+    note_pushed(tasks);
+    wakes_.assign(tasks.size(), Wake::none());
+    (void)decide(
+        [&](Context const& ctx) { return scheduler_.push_activated(ctx, tasks, from, wakes_), 0; });
+  } else if constexpr (has_push_activated<S, Context>) {
     note_pushed(tasks);
     (void)decide([&](Context const& ctx) { return scheduler_.push_activated(ctx, tasks, from); });
   } else {

@@ -75,15 +75,14 @@ public:
   std::vector<Wake> activate(std::span<TaskId const> tasks, WorkerId from) {
     std::vector<Wake> wakes;
     if ((subject_->hooks() & hook_push_activated) != 0) {
+      wakes.assign(tasks.size(), Wake::none());
       for (auto const task : tasks) {
         before_push(task, from);
       }
-      auto const wake =
-          call([&] { return subject_->push_activated(context_, tasks, from); }, Wake::none());
-      for (auto const task : tasks) {
-        after_push(task, wake);
+      call([&] { return subject_->push_activated(context_, tasks, from, wakes), 0; }, 0);
+      for (std::size_t k = 0; k < tasks.size(); ++k) {
+        after_push(tasks[k], wakes[k]);
       }
-      wakes.assign(tasks.size(), wake);
     } else {
       for (auto const task : tasks) {
         wakes.push_back(push(task, from));

@@ -6,6 +6,7 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -25,8 +26,10 @@ public:
   [[nodiscard]] virtual unsigned hooks() const noexcept = 0; // bits of Hook
 
   virtual Wake push(ScriptedContext const& ctx, TaskId task, WorkerId from) = 0;
-  virtual Wake
-  push_activated(ScriptedContext const& ctx, std::span<TaskId const> tasks, WorkerId from) = 0;
+  virtual void push_activated(ScriptedContext const& ctx,
+                              std::span<TaskId const> tasks,
+                              WorkerId from,
+                              std::span<Wake> wakes) = 0;
   virtual TaskId pop(ScriptedContext const& ctx, WorkerId worker) = 0;
   virtual TaskId steal(ScriptedContext const& ctx, WorkerId thief) = 0;
   virtual std::size_t peek(ScriptedContext const& ctx, WorkerId worker, std::span<TaskId> next) = 0;
@@ -58,13 +61,14 @@ public:
     return scheduler_.push(ctx, task, from);
   }
 
-  Wake push_activated(ScriptedContext const& ctx,
+  void push_activated(ScriptedContext const& ctx,
                       std::span<TaskId const> tasks,
-                      WorkerId from) override {
-    if constexpr (has_push_activated<S, ScriptedContext>) {
-      return scheduler_.push_activated(ctx, tasks, from);
-    } else {
-      return Wake::none();
+                      WorkerId from,
+                      std::span<Wake> wakes) override {
+    if constexpr (has_push_activated_each<S, ScriptedContext>) {
+      scheduler_.push_activated(ctx, tasks, from, wakes);
+    } else if constexpr (has_push_activated<S, ScriptedContext>) {
+      std::fill(wakes.begin(), wakes.end(), scheduler_.push_activated(ctx, tasks, from));
     }
   }
 
