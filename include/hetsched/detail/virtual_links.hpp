@@ -32,9 +32,10 @@ public:
   /// `accelerators`: that the program uses; n_accel of eq. 1.
   VirtualLinks(Platform const& platform, Simulation::Transfers kind, int accelerators, int lanes)
       : platform_(platform), shared_(kind == Simulation::Transfers::shared),
-        accelerators_(shared_ ? 1 : accelerators), lanes_(static_cast<std::size_t>(lanes)) {}
+        accelerators_(accelerators), lanes_(static_cast<std::size_t>(lanes)) {}
 
-  /// With nothing else under way; by eq. 1, with as much under way as it supposes.
+  /// By eq. 1, which supposes that all GPUs' transfers are under way: what is expected, also where
+  /// links are shared, before anybody knows what else will be.
   [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
     return platform_.transfer(bytes, from, to, accelerators_);
   }
