@@ -3,9 +3,14 @@
 // all, and says how far each run is from the lower bounds (docs/simulation.md).
 
 #include <hetsched/hetsched.hpp>
+#include <hetsched/policies/schedulers/data_aware.hpp>
+#include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
@@ -137,15 +142,23 @@ constexpr std::array policies{
     Policy{"eager", simulate<hs::policies::Eager<>>},
     Policy{"random", simulate<hs::policies::Random<>>},
     Policy{"priority", simulate<hs::policies::Priority<>>},
+    Policy{"dataaware", simulate<hs::policies::DataAware<>>},
+    Policy{"locality", simulate<hs::policies::LocalityAware<>>},
+    Policy{"heft:xkaapi", simulate<hs::policies::Heft<>>},
+    Policy{"dmda", simulate<hs::policies::Dmda<>>},
+    Policy{"dmdar", simulate<hs::policies::Dmdar>},
+    Policy{"dmdas", simulate<hs::policies::Dmdas>},
+    Policy{"scioto:single", simulate<hs::policies::SciotoSingle>},
+    Policy{"scioto:double", simulate<hs::policies::SciotoDouble<>>},
     Policy{"ws:queue=fifo", simulate<hs::policies::WorkStealing<hs::policies::Fifo>>},
     Policy{"eager:queue=lifo", simulate<hs::policies::Eager<hs::policies::Lifo>>},
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
-/// Those without options are `all`.
+/// Those without option=value are `all`.
 std::vector<Policy> chosen(std::string const& name) {
   std::vector<Policy> found;
   for (auto const& policy : policies) {
-    bool const plain = policy.name.find(':') == std::string_view::npos;
+    bool const plain = policy.name.find('=') == std::string_view::npos;
     if (name == policy.name || (name == "all" && plain)) {
       found.push_back(policy);
     }
@@ -223,7 +236,7 @@ void print(Options const& options) {
         if (std::exchange(heading, false)) {
           std::printf(
               "%s on %s: %d cores and %d GPUs, %s, tiles of %zu, %s served first, virtual "
-              "time\ntiles   tasks  scheduler   seed   makespan s    GFlop/s  ratio to bound  "
+              "time\ntiles   tasks  scheduler       seed   makespan s    GFlop/s  ratio to bound  "
               "idle cores s   idle GPUs s\n",
               options.machine.dag.c_str(),
               platform.name.c_str(),
@@ -233,7 +246,7 @@ void print(Options const& options) {
               options.machine.tile,
               options.serve.c_str());
         }
-        std::printf("%5s %7zu  %-9s %6llu %12.6f %10.1f %15.4f %13.3f %13.3f\n",
+        std::printf("%5s %7zu  %-13s %6llu %12.6f %10.1f %15.4f %13.3f %13.3f\n",
                     tiles ? std::to_string(*tiles).c_str() : "-",
                     its.graph.size(),
                     std::string(policy.name).c_str(),

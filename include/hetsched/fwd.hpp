@@ -7,6 +7,7 @@ namespace hetsched {
 
 namespace policies {
 
+class Mailbox;
 class WorkStealingDeque;
 class PriorityHeap;
 class Lru;
@@ -17,6 +18,27 @@ class LockedDeque;
 
 template <class Queue = WorkStealingDeque>
 class WorkStealing;
+
+template <class Queue = WorkStealingDeque, class Inbox = Mailbox>
+class DataAware;
+
+template <class Queue = WorkStealingDeque, class Inbox = Mailbox>
+class LocalityAware;
+
+template <class Queue = LockedDeque<DequeOrder{false}>>
+class Heft;
+
+template <class Queue = LockedDeque<DequeOrder{false}>>
+class Dmda;
+
+using Dmdas = Dmda<PriorityHeap>;
+
+class Dmdar;
+
+class SciotoSingle;
+
+template <class Queue = LockedDeque<DequeOrder{false}>>
+class SciotoDouble;
 
 template <class Queue = LockedDeque<DequeOrder{false}>>
 class Eager;

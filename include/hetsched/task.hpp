@@ -5,6 +5,7 @@
 #include <hetsched/access.hpp>
 #include <hetsched/types.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -109,6 +110,11 @@ struct ArgumentView {
   std::size_t bytes = 0;
   std::uint64_t data = 0;        // identity of the datum: equal for equal data
   std::uint64_t valid_nodes = 1; // bit k: memory node k holds a valid copy
+
+  /// The same of one node. With more nodes than bits transfers are free, and all nodes alike.
+  [[nodiscard]] constexpr bool valid_at(NodeId node) const noexcept {
+    return (valid_nodes >> std::min(node.value, 63) & 1U) != 0;
+  }
 };
 
 /// A task as schedulers and performance models see it; valid from push until epilogue returns.

@@ -11,6 +11,7 @@
 #include <hetsched/policies/caches/reuse_guided.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 
+#include "../strategies.hpp"
 #include "covering_array.hpp"
 #include "random_program.hpp"
 
@@ -402,7 +403,7 @@ bool same_as_sequential(Rt& rt, Program const& program, bool pins = false) {
 
 /// Every `stride`-th of half the graphs, from `first` on, with this scheduler and without devices;
 /// workers and limits are drawn from the seed.
-template <class Scheduler>
+template <class Scheduler, class Model = hs::policies::NoModel>
 void check_scheduler(std::uint64_t first, std::uint64_t stride) {
   auto const all = env_or("HETSCHED_TEST_GRAPHS", default_graphs);
   auto const seed0 = env_or("HETSCHED_TEST_SEED", 1);
@@ -416,7 +417,7 @@ void check_scheduler(std::uint64_t first, std::uint64_t stride) {
       config.max_live_tasks = max_live;
       config.bind = hs::Bind::none;
       config.devices = "none";
-      hs::Runtime<Scheduler, DrawnCache> rt(config);
+      hs::Runtime<Scheduler, DrawnCache, Model> rt(config);
       std::uint64_t const lane = (cpus == 1   ? 0
                                   : cpus == 2 ? 1
                                               : 2) *
@@ -476,7 +477,7 @@ struct DeviceKnobs {
 };
 
 /// The other half of the graphs, on 1 to 3 emulated devices with little memory.
-template <class Scheduler>
+template <class Scheduler, class Model = hs::policies::NoModel>
 void check_devices(std::uint64_t first, std::uint64_t stride) {
   auto const all = env_or("HETSCHED_TEST_GRAPHS", default_graphs);
   auto const seed0 = env_or("HETSCHED_TEST_SEED", 1);
@@ -510,7 +511,7 @@ void check_devices(std::uint64_t first, std::uint64_t stride) {
     CAPTURE(knobs.streams);
     CAPTURE(knobs.pins);
     INFO("reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" << seed);
-    hs::Runtime<Scheduler, DrawnCache> rt(config);
+    hs::Runtime<Scheduler, DrawnCache, Model> rt(config);
     watchdog.begin(seed, [&rt] { return rt.dump(); });
     REQUIRE(same_as_sequential(rt, program, knobs.pins));
     watchdog.begin(seed, {});
@@ -518,6 +519,22 @@ void check_devices(std::uint64_t first, std::uint64_t stride) {
 }
 
 } // namespace
+
+TEST_CASE("sequential equivalence with devices: schedulers that look at data and times") {
+  for (ChosenStrategy::chosen = 0; ChosenStrategy::chosen < ChosenStrategy::count;
+       ++ChosenStrategy::chosen) {
+    CAPTURE(ChosenStrategy::chosen);
+    check_devices<ChosenStrategy, InventedTimes>(ChosenStrategy::chosen, 40);
+  }
+}
+
+TEST_CASE("sequential equivalence: schedulers that look at data and times") {
+  for (ChosenStrategy::chosen = 0; ChosenStrategy::chosen < ChosenStrategy::count;
+       ++ChosenStrategy::chosen) {
+    CAPTURE(ChosenStrategy::chosen);
+    check_scheduler<ChosenStrategy, InventedTimes>(ChosenStrategy::chosen, 40);
+  }
+}
 
 TEST_CASE("sequential equivalence with devices: WorkStealing") {
   check_devices<hs::policies::WorkStealing<>>(0, 4);

@@ -5,9 +5,14 @@
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/data_aware.hpp>
+#include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 
@@ -48,6 +53,17 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Random<hs::policies::PriorityHeap>,
                    hs::policies::Random<hs::policies::Mailbox>,
                    hs::policies::Priority<>,
+                   hs::policies::DataAware<>,
+                   hs::policies::DataAware<hs::policies::Fifo, hs::policies::PriorityHeap>,
+                   hs::policies::LocalityAware<>,
+                   hs::policies::Heft<>,
+                   hs::policies::Heft<hs::policies::PriorityHeap>,
+                   hs::policies::Dmda<>,
+                   hs::policies::Dmda<hs::policies::Mailbox>,
+                   hs::policies::Dmdar,
+                   hs::policies::Dmdas,
+                   hs::policies::SciotoSingle,
+                   hs::policies::SciotoDouble<>,
                    own::OldestFirst,
                    own::NewestFirst,
                    own::EveryHook,

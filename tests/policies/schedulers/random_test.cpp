@@ -93,6 +93,29 @@ TEST_CASE("Random: all workers alike, and the same for the same seed") {
   CHECK(drawn != targets(4));
 }
 
+TEST_CASE("Random: goes by speed where all times are known") {
+  ScriptedContext ctx({ArchHost, ArchCUDA, ArchHost});
+  Random<> scheduler(ctx.workers());
+  std::array<int, 3> count{};
+  for (int i = 0; i < 600; ++i) {
+    auto const task =
+        ctx.add({.archs = hs::ArchMask::only(ArchHost) | hs::ArchMask::only(ArchCUDA)});
+    ctx.predict(task, ArchHost, {400});
+    if (i % 2 == 0) {
+      ctx.predict(task, ArchCUDA, {100});
+    }
+    auto const target = scheduler.push(ctx, task, hs::no_worker).target();
+    count[target.index()] += i % 2 == 0 ? 1 : 1000;
+  }
+  // Of 300 with all times known, 4 in 6 to the GPU; of 300 others, a third.
+  CHECK(count[1] % 1000 > 160);
+  CHECK(count[1] % 1000 < 240);
+  CHECK(count[1] / 1000 > 60);
+  CHECK(count[1] / 1000 < 140);
+  CHECK(count[0] % 1000 > 20);
+  CHECK(count[2] % 1000 > 20);
+}
+
 TEST_CASE("Random: the first pushed comes first, or the highest in a priority queue") {
   ScriptedContext ctx({ArchHost});
   Random<> plain(ctx.workers());

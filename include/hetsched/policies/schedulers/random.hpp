@@ -8,17 +8,21 @@
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace hetsched::policies {
 
-/// Decides: a ready task goes to a worker drawn uniformly from those of a class that can run it,
-/// and
-///   stays there.
-/// Source: StarPU's random (Kumar 2017, sec. 1.1.1), here without weights: host cores are equal.
+/// Decides: a ready task goes to a worker drawn from those of a class that can run it, and stays
+///   there. If its time on each of these is known, a worker that is twice as fast has twice the
+///   chance; else all have the same.
+/// Source: StarPU's random (Kumar 2017, sec. 1.1.1). There a worker's speed is one number, here it
+///   is the task's own.
 /// Cost: push O(W), pop O(1).
-/// Needs: placement_context.
+/// Needs: placement_context; context for the weights.
 /// Threading: concurrent.
 /// Deterministic: given the seed, with one thread or in virtual time.
 /// Knobs: the queue, a task_queue.
@@ -38,18 +42,21 @@ public:
   template <placement_context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto const view = ctx.task(task);
-    std::size_t able = 0;
+    auto const weights = weights_of(ctx, task, view);
+    std::uint64_t sum = 0;
     for (auto const& info : ctx.workers()) {
-      able += view.archs.has(info.arch) ? 1 : 0;
+      sum += weights[info.arch.index];
     }
-    auto lot = ctx.random(worker) % able;
+    auto lot = ctx.random(worker) % sum;
     for (auto const& info : ctx.workers()) {
-      if (view.archs.has(info.arch) && lot-- == 0) {
+      auto const weight = weights[info.arch.index];
+      if (lot < weight) {
         slots_[info.id.index()].queue.push(task, view.priority);
         return Wake::worker(info.id);
       }
+      lot -= weight;
     }
-    return Wake::none(); // not reached: lot < able
+    return Wake::none(); // not reached: lot < sum
   }
 
   template <placement_context Ctx>
@@ -65,6 +72,32 @@ public:
   }
 
 private:
+  using Weights = std::array<std::uint64_t, max_archs>;
+
+  /// A worker's chance, by class: the task's speed there, or 1 if that is not known everywhere.
+  template <placement_context Ctx>
+  static Weights weights_of(Ctx const& ctx, TaskId task, TaskView const& view) {
+    Weights speeds{};
+    Weights ones{};
+    bool known = context<Ctx>;
+    for (auto const& info : ctx.workers()) {
+      auto const arch = info.arch.index;
+      if (!view.archs.has(info.arch) || ones[arch] != 0) {
+        continue;
+      }
+      ones[arch] = 1;
+      if constexpr (context<Ctx>) {
+        constexpr std::int64_t fastest = std::int64_t{1} << 40U; // a task in a nanosecond
+        auto const time = ctx.predicted(task, info.id);
+        known = known && time;
+        speeds[arch] = time ? static_cast<std::uint64_t>(
+                                  fastest / std::clamp<std::int64_t>(time->mean.ns, 1, fastest))
+                            : 0;
+      }
+    }
+    return known ? speeds : ones;
+  }
+
   struct alignas(64) Slot {
     Queue queue;
   };

@@ -52,12 +52,7 @@ private:
     auto const task = driver_.add({.priority = static_cast<std::int32_t>(dice_.below(4)),
                                    .archs = draw_archs(dice_, driver_.workers()),
                                    .abortable = !dice_.chance(20)});
-    for (auto const& info : driver_.workers()) {
-      if (driver_.entry(task).task.archs.has(info.arch)) {
-        driver_.context().predict(
-            task, info.arch, {static_cast<std::int64_t>(dice_.below(100)) + 1});
-      }
-    }
+    draw_times(driver_, dice_, task);
     driver_.push(task, from);
     pushed_.push_back(task);
   }

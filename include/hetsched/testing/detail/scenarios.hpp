@@ -28,6 +28,15 @@ namespace hetsched::testing::detail {
   return archs;
 }
 
+/// From now on it is known how long the task takes on every class that can run it.
+inline void draw_times(Driver& driver, Dice& dice, TaskId task) {
+  for (auto const& info : driver.workers()) {
+    if (driver.entry(task).task.archs.has(info.arch)) {
+      driver.context().predict(task, info.arch, {static_cast<std::int64_t>(dice.below(100)) + 1});
+    }
+  }
+}
+
 /// Pushes and polls of random workers, from which a worker now and then is kept by a nested wait.
 class RandomMix {
 public:
@@ -61,9 +70,13 @@ private:
   /// What a waiting worker pushes descends from the task that waits.
   TaskId make(WorkerId from) {
     --left_;
-    return driver_.add({.priority = static_cast<std::int32_t>(dice_.below(4)),
-                        .archs = draw_archs(dice_, driver_.workers()),
-                        .group = from ? driver_.context().restricted_to(from) : 0});
+    auto const task = driver_.add({.priority = static_cast<std::int32_t>(dice_.below(4)),
+                                   .archs = draw_archs(dice_, driver_.workers()),
+                                   .group = from ? driver_.context().restricted_to(from) : 0});
+    if (dice_.chance(70)) {
+      draw_times(driver_, dice_, task);
+    }
+    return task;
   }
 
   void push(WorkerId from) {

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What schedulers have in common that give each ready task to the worker expected to end it first.
+
+#include <hetsched/concepts/queue.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/array.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A queue for each worker, and when it is expected to have done what is in it. The dates are
+/// corrected whenever a task ends. A task for which the model has no time on some class that could
+/// run it goes to a queue that all workers look into behind their own: it is run by whoever is free
+/// first, and so tried on every class, until the model knows better.
+///
+/// To be used under one lock. Nothing is iterated over in the order of a hash. `Undecided` is a
+/// task_queue, too.
+template <class Queue, class Undecided>
+class EarliestFinish {
+public:
+  explicit EarliestFinish(std::span<WorkerInfo const> workers) : slots_(workers.size()) {}
+
+  /// Chooses the worker: the least sum of when it is free, the task's transfers there and its
+  /// predicted time; the lowest number among equals. In a queue ordered by priority, it is free for
+  /// the task when it has done what goes first. O(W + data), and O(distinct priorities in the
+  /// queue) for each worker if these count. Workers that cannot run it now come last.
+  template <context Ctx>
+  Wake assign(Ctx const& ctx, TaskId task) {
+    auto const view = ctx.task(task);
+    WorkerId best;
+    Instant best_end;
+    Duration best_cost;
+    bool best_can = false;
+    std::array<std::optional<Duration>, max_archs> times;
+    std::array<bool, max_archs> asked{};
+    NodeId node{-1};
+    Duration transfer;
+    for (auto const& info : ctx.workers()) {
+      auto const arch = info.arch.index;
+      if (!view.archs.has(info.arch)) {
+        continue;
+      }
+      if (!std::exchange(asked[arch], true)) {
+        if (auto const known = ctx.predicted(task, info.id)) {
+          times[arch] = known->mean;
+        }
+      }
+      if (!times[arch]) {
+        undecided_.push(task, view.priority);
+        return Wake::any();
+      }
+      if (info.node != node) { // neighbours share one
+        node = info.node;
+        transfer = ctx.transfer(task, info.id);
+      }
+      auto const free = free_at(slots_[info.id.index()], ctx.now(), view.priority);
+      auto const end = free + transfer + *times[arch];
+      bool const can = ctx.can_run(task, info.id);
+      if (!best || (can == best_can ? end < best_end : can)) {
+        best = info.id;
+        best_end = end;
+        best_can = can;
+        // It keeps the worker waiting as far as that is free before the data can be there.
+        best_cost = std::max(ctx.now() + transfer, free) - free + *times[arch];
+      }
+    }
+    auto& slot = slots_[best.index()];
+    slot.queue.push(task, view.priority);
+    slot.load.add(view.priority, best_cost);
+    assigned_[task.value] = {best_cost, view.priority};
+    return Wake::worker(best);
+  }
+
+  template <context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    return pop_by(ctx, worker, [](Queue& queue, auto const& accept) { return queue.pop(accept); });
+  }
+
+  /// `take(queue, accept)` chooses from the worker's queue.
+  template <context Ctx, class Take>
+  TaskId pop_by(Ctx const& ctx, WorkerId worker, Take const& take) {
+    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
+    auto& slot = slots_[worker.index()];
+    auto const task = take(slot.queue, accept);
+    if (!task) {
+      return undecided_.pop(accept);
+    }
+    auto const known = assigned_.find(task.value);
+    auto const [cost, priority] = known->second;
+    assigned_.erase(known);
+    slot.load.remove(priority, cost);
+    if (!ctx.running(worker)) { // what was cancelled has no epilogue
+      slot.taken.clear();
+    }
+    slot.taken.push_back({task, cost});
+    slot.until = std::max(slot.until, ctx.now()) + cost;
+    return task;
+  }
+
+  /// What pop would answer the worker next.
+  std::size_t peek(WorkerId worker, std::span<TaskId> next) {
+    return slots_[worker.index()].queue.peek(next);
+  }
+
+  /// The task has ended there.
+  template <clock_context Ctx>
+  void end(Ctx const& ctx, TaskId task, WorkerId worker) {
+    auto& slot = slots_[worker.index()];
+    std::erase_if(slot.taken, [task](Taken const& its) { return its.task == task; });
+    slot.until = ctx.now();
+    for (auto const& its : slot.taken) {
+      slot.until = slot.until + its.cost;
+    }
+  }
+
+private:
+  /// The sum of what tasks cost; with priorities, of those that are not lower.
+  class Load {
+  public:
+    void add(std::int32_t priority, Duration cost) {
+      if constexpr (Queue::ordered_by_priority) {
+        auto& its = by_priority_[priority];
+        its.sum += cost;
+        ++its.tasks;
+      } else {
+        all_ += cost;
+      }
+    }
+
+    void remove(std::int32_t priority, Duration cost) {
+      if constexpr (Queue::ordered_by_priority) {
+        auto const its = by_priority_.find(priority);
+        its->second.sum = its->second.sum - cost;
+        if (--its->second.tasks == 0) {
+          by_priority_.erase(its);
+        }
+      } else {
+        all_ = all_ - cost;
+      }
+    }
+
+    [[nodiscard]] Duration before(std::int32_t priority) const {
+      if constexpr (Queue::ordered_by_priority) {
+        Duration sum;
+        for (auto const& [its, level] : by_priority_) {
+          if (its < priority) {
+            break;
+          }
+          sum += level.sum;
+        }
+        return sum;
+      } else {
+        return all_;
+      }
+    }
+
+  private:
+    struct Level {
+      Duration sum;
+      std::size_t tasks = 0;
+    };
+
+    Duration all_;
+    std::map<std::int32_t, Level, std::greater<>> by_priority_; // highest first
+  };
+
+  struct Taken {
+    TaskId task;
+    Duration cost;
+  };
+
+  struct alignas(64) Slot {
+    Queue queue;
+    Load load;                // of the queue
+    Instant until;            // expected end of what it has taken
+    std::vector<Taken> taken; // and not ended
+  };
+
+  static Instant free_at(Slot const& slot, Instant now, std::int32_t priority) {
+    return std::max(slot.until, now) + slot.load.before(priority);
+  }
+
+  FixedArray<Slot> slots_;
+  Undecided undecided_;
+  std::unordered_map<std::uint64_t, std::pair<Duration, std::int32_t>> assigned_; // in the queues
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Work stealing that sends tasks to their data.
+
+#include <hetsched/concepts/queue.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/stealing_queues.hpp>
+#include <hetsched/fwd.hpp>
+#include <hetsched/policies/queues/mailbox.hpp>
+#include <hetsched/policies/queues/work_stealing_deque.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hetsched::policies {
+
+/// Decides: a ready task goes to the worker on whose memory node the most bytes of its data are
+///   valid: to its own queue if that is the worker that made it, else to the other's mailbox. Idle
+///   workers steal from queues and mailboxes. Among equals the maker, then one by lot.
+/// Source: Lima et al. 2015, sec. 4.3.2, algorithm 2, which leaves ties open.
+/// Cost: push O(W + data x nodes); pop O(1); steal O(W).
+/// Needs: context: valid copies, and what the target runs, to wake a thief if it is busy.
+/// Threading: concurrent.
+/// Deterministic: given the seed, with one thread or in virtual time.
+/// Knobs: the queue, an owned_queue; the inbox, a task_queue.
+/// Limits: knows neither priorities nor times; what one worker's data attract may crowd there until
+///   others are idle.
+template <class Queue, class Inbox>
+class DataAware {
+  static_assert(
+      owned_queue<Queue> && task_queue<Inbox>,
+      "hetsched: DataAware<Queue, Inbox> needs an owned_queue (push, pop and steal) and a "
+      "task_queue; see concepts/queue.hpp");
+
+public:
+  static constexpr auto threading = Threading::concurrent;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  explicit DataAware(std::span<WorkerInfo const> workers) : queues_(workers) {}
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
+    auto const view = ctx.task(task);
+    return queues_.give(ctx, task, view, target(ctx, view, worker), worker);
+  }
+
+  template <placement_context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    return queues_.pop(ctx, worker);
+  }
+
+  template <placement_context Ctx>
+  Stolen steal(Ctx const& ctx, WorkerId thief) {
+    return queues_.steal(ctx, thief);
+  }
+
+private:
+  template <context Ctx>
+  static WorkerId target(Ctx const& ctx, TaskView const& view, WorkerId maker) {
+    std::array<std::size_t, 64> valid{}; // bytes on each node
+    std::size_t most = 0;
+    for (std::size_t k = 0; k < view.arguments; ++k) {
+      auto const argument = view.argument(k);
+      for (auto nodes = argument.valid_nodes; nodes != 0; nodes &= nodes - 1) {
+        valid[static_cast<std::size_t>(std::countr_zero(nodes))] += argument.bytes;
+      }
+    }
+    auto const workers = ctx.workers();
+    auto const bytes = [&](WorkerInfo const& info) {
+      auto const node = static_cast<std::size_t>(std::min(info.node.value, 63));
+      return view.archs.has(info.arch) ? valid[node] : 0;
+    };
+    std::size_t equals = 0;
+    for (auto const& info : workers) {
+      auto const its = bytes(info);
+      equals = its > most ? 1 : equals + (its == most ? 1 : 0);
+      most = std::max(most, its);
+    }
+    if (most == 0 || (maker && bytes(workers[maker.index()]) == most)) {
+      return no_worker; // the maker's
+    }
+    auto lot = equals == 1 ? 0 : ctx.random(maker) % equals;
+    for (auto const& info : workers) {
+      if (bytes(info) == most && lot-- == 0) {
+        return info.id;
+      }
+    }
+    return no_worker; // not reached: lot < equals
+  }
+
+  detail::StealingQueues<Queue, Inbox> queues_;
+};
+
+} // namespace hetsched::policies

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// StarPU's dequeue model family: each task to the worker that is expected to end it first.
+
+#include <hetsched/concepts/queue.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/earliest_finish.hpp>
+#include <hetsched/fwd.hpp>
+#include <hetsched/policies/queues/locked_deque.hpp>
+#include <hetsched/policies/queues/priority_heap.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hetsched::policies {
+
+/// Decides: each ready task goes, in the order in which it becomes ready, to the worker that is
+///   expected to end it first, its transfers included, and stays there. `Dmdas` is
+///   Dmda<PriorityHeap>: workers run the highest priority of their queue first, and only what is
+///   not lower counts when a task looks for its worker. Tasks of unknown times go to whoever is
+///   free.
+/// Source: StarPU's dmda and dmdas (Kumar 2017, sec. 1.1.1; the minimum completion time heuristic).
+/// Cost: push O(W + data), for Dmdas with O(distinct priorities in the queue) for each worker; pop
+///   as the queue's; one lock.
+/// Needs: context: predicted times and transfers, from a PerfModel or a platform.
+/// Threading: serialized.
+/// Deterministic: with one thread or in virtual time.
+/// Knobs: the queue of each worker, a task_queue.
+/// Limits: what is given to a worker is not taken back, however late that is.
+template <class Queue>
+class Dmda {
+  static_assert(task_queue<Queue>,
+                "hetsched: Dmda<Queue> needs a task_queue: push and pop; see concepts/queue.hpp");
+
+public:
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope =
+      Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
+
+  explicit Dmda(std::span<WorkerInfo const> workers) : dates_(workers) {}
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
+    return dates_.assign(ctx, task);
+  }
+
+  template <context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    return dates_.pop(ctx, worker);
+  }
+
+  template <context Ctx>
+    requires peekable_queue<Queue>
+  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
+    return dates_.peek(worker, next);
+  }
+
+  template <clock_context Ctx>
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
+    dates_.end(ctx, task, worker);
+  }
+
+private:
+  detail::EarliestFinish<Queue, Queue> dates_;
+};
+
+/// Decides: as Dmda, but a worker runs the task of its queue that lacks the fewest bytes on its
+///   memory node first, the oldest among equals.
+/// Source: StarPU's dmdar (Kumar 2017, sec. 1.1.1).
+/// Cost: push O(W + data); pop O(queue x data); one lock.
+/// Needs: context: predicted times and transfers, valid copies.
+/// Threading: serialized.
+/// Deterministic: with one thread or in virtual time.
+/// Knobs: none.
+/// Limits: as Dmda's; a task whose data others keep taking away waits for long.
+class Dmdar {
+public:
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  explicit Dmdar(std::span<WorkerInfo const> workers) : dates_(workers) {}
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
+    return dates_.assign(ctx, task);
+  }
+
+  template <context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    auto const node = ctx.workers()[worker.index()].node;
+    return dates_.pop_by(ctx, worker, [&](List& list, auto const& accept) {
+      auto best = list.tasks.end();
+      std::size_t fewest = 0;
+      for (auto it = list.tasks.begin(); it != list.tasks.end(); ++it) {
+        if (!accept(*it)) {
+          continue;
+        }
+        auto const missing = bytes_missing(ctx, *it, node);
+        if (best == list.tasks.end() || missing < fewest) {
+          best = it;
+          fewest = missing;
+        }
+      }
+      auto const task = best != list.tasks.end() ? *best : no_task;
+      if (task) {
+        list.tasks.erase(best);
+      }
+      return task;
+    });
+  }
+
+  template <clock_context Ctx>
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
+    dates_.end(ctx, task, worker);
+  }
+
+private:
+  struct List {
+    static constexpr bool ordered_by_priority = false;
+    std::vector<TaskId> tasks; // oldest first
+
+    void push(TaskId task, std::int32_t /*priority*/) { tasks.push_back(task); }
+  };
+
+  /// Of what the task reads.
+  template <context Ctx>
+  static std::size_t bytes_missing(Ctx const& ctx, TaskId task, NodeId node) {
+    auto const view = ctx.task(task);
+    std::size_t bytes = 0;
+    for (std::size_t k = 0; k < view.arguments; ++k) {
+      auto const argument = view.argument(k);
+      bytes += reads(argument.mode) && !argument.valid_at(node) ? argument.bytes : 0;
+    }
+    return bytes;
+  }
+
+  detail::EarliestFinish<List, Fifo> dates_;
+};
+
+} // namespace hetsched::policies

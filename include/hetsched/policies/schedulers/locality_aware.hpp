@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Work stealing by the owner-computes rule.
+
+#include <hetsched/concepts/queue.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/stealing_queues.hpp>
+#include <hetsched/fwd.hpp>
+#include <hetsched/policies/queues/mailbox.hpp>
+#include <hetsched/policies/queues/work_stealing_deque.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hetsched::policies {
+
+/// Decides: a ready task goes to the mailbox of a worker whose memory node has a valid copy of the
+///   first datum that it writes, by lot if there are several; without one, or if it writes nothing,
+///   to the queue of the worker that made it. Idle workers steal from queues and mailboxes.
+/// Source: Lima et al. 2015, sec. 4.3.3, algorithm 3.
+/// Cost: push O(W + data); pop O(1); steal O(W).
+/// Needs: context: valid copies, and what the target runs, to wake a thief if it is busy.
+/// Threading: concurrent.
+/// Deterministic: given the seed, with one thread or in virtual time.
+/// Knobs: the queue, an owned_queue; the inbox, a task_queue.
+/// Limits: knows neither priorities nor times; one datum decides, however small.
+template <class Queue, class Inbox>
+class LocalityAware {
+  static_assert(
+      owned_queue<Queue> && task_queue<Inbox>,
+      "hetsched: LocalityAware<Queue, Inbox> needs an owned_queue (push, pop and steal) and a "
+      "task_queue; see concepts/queue.hpp");
+
+public:
+  static constexpr auto threading = Threading::concurrent;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  explicit LocalityAware(std::span<WorkerInfo const> workers) : queues_(workers) {}
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
+    auto const view = ctx.task(task);
+    return queues_.give(ctx, task, view, target(ctx, view, worker), worker);
+  }
+
+  template <placement_context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    return queues_.pop(ctx, worker);
+  }
+
+  template <placement_context Ctx>
+  Stolen steal(Ctx const& ctx, WorkerId thief) {
+    return queues_.steal(ctx, thief);
+  }
+
+private:
+  template <context Ctx>
+  static WorkerId target(Ctx const& ctx, TaskView const& view, WorkerId maker) {
+    for (std::size_t k = 0; k < view.arguments; ++k) {
+      auto const argument = view.argument(k);
+      if (!writes(argument.mode)) {
+        continue;
+      }
+      auto const owns = [&](WorkerInfo const& info) {
+        return view.archs.has(info.arch) && argument.valid_at(info.node);
+      };
+      std::size_t owners = 0;
+      for (auto const& info : ctx.workers()) {
+        owners += owns(info) ? 1 : 0;
+      }
+      auto lot = owners > 1 ? ctx.random(maker) % owners : 0;
+      for (auto const& info : ctx.workers()) {
+        if (owns(info) && lot-- == 0) {
+          return info.id;
+        }
+      }
+      return no_worker;
+    }
+    return no_worker;
+  }
+
+  detail::StealingQueues<Queue, Inbox> queues_;
+};
+
+} // namespace hetsched::policies

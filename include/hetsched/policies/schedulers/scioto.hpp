@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Scioto's queues by how well a task suits cores and GPUs, over one machine.
+
+#include <hetsched/concepts/queue.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/ratio_of_times.hpp>
+#include <hetsched/fwd.hpp>
+#include <hetsched/policies/queues/locked_deque.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <span>
+
+namespace hetsched::policies {
+
+/// Decides: one queue, sorted by the ratio of a task's times on a core and on a GPU. Cores take
+/// from
+///   the end with the lowest ratio, others from the one with the highest, the oldest among equals.
+/// Source: Arafat et al. 2016, sec. 3.3, "single queue", within one machine.
+/// Cost: push O(W + log Q), pop O(log Q) if the first task is accepted; one lock.
+/// Needs: context: predicted times.
+/// Threading: serialized.
+/// Deterministic: with one thread or in virtual time.
+/// Knobs: none.
+/// Limits: a class takes whatever is left, however badly it suits; no look at data or priorities.
+class SciotoSingle {
+public:
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
+    queue_.insert({detail::ratio_of_times(ctx, task), pushed_++, task});
+    return Wake::any();
+  }
+
+  template <placement_context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    auto const accept = [&](Entry const& entry) { return ctx.can_run(entry.task, worker); };
+    if (ctx.workers()[worker.index()].arch == ArchHost) {
+      return take(std::find_if(queue_.begin(), queue_.end(), accept));
+    }
+    for (auto end = queue_.end(); end != queue_.begin();) {
+      auto const first = queue_.lower_bound({std::prev(end)->ratio, 0, no_task}); // its equals
+      if (auto const its = std::find_if(first, end, accept); its != end) {
+        return take(its);
+      }
+      end = first;
+    }
+    return no_task;
+  }
+
+private:
+  struct Entry {
+    double ratio;
+    std::uint64_t number;
+    TaskId task;
+
+    friend bool operator<(Entry const& a, Entry const& b) noexcept {
+      return a.ratio != b.ratio ? a.ratio < b.ratio : a.number < b.number;
+    }
+  };
+
+  TaskId take(std::set<Entry>::iterator its) {
+    if (its == queue_.end()) {
+      return no_task;
+    }
+    auto const task = its->task;
+    queue_.erase(its);
+    return task;
+  }
+
+  std::set<Entry> queue_;
+  std::uint64_t pushed_ = 0;
+};
+
+/// Decides: two queues. A task that is faster on a GPU than on a core goes to the one of GPUs, any
+///   other to that of cores. Who finds nothing in his own takes from the other end of the other.
+/// Source: Arafat et al. 2016, sec. 3.3, "double queue", within one machine.
+/// Cost: push O(W); pop and steal as the queue's; one lock.
+/// Needs: context: predicted times.
+/// Threading: serialized.
+/// Deterministic: with one thread or in virtual time.
+/// Knobs: the queue, an owned_queue that any worker may use.
+/// Limits: as SciotoSingle's; within a queue all tasks are alike.
+template <class Queue>
+class SciotoDouble {
+  static_assert(owned_queue<Queue>,
+                "hetsched: SciotoDouble<Queue> needs an owned_queue: push, pop and steal; see "
+                "concepts/queue.hpp");
+
+public:
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
+    queues_[detail::ratio_of_times(ctx, task) > 1 ? 1 : 0].push(task, ctx.task(task).priority);
+    return Wake::any();
+  }
+
+  template <placement_context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    return queues_[own(ctx, worker)].pop([&](TaskId task) { return ctx.can_run(task, worker); });
+  }
+
+  template <placement_context Ctx>
+  TaskId steal(Ctx const& ctx, WorkerId thief) {
+    auto& other = queues_[1 - own(ctx, thief)];
+    return other.steal([&](TaskId task) { return ctx.can_run(task, thief); });
+  }
+
+private:
+  template <placement_context Ctx>
+  static std::size_t own(Ctx const& ctx, WorkerId worker) {
+    return ctx.workers()[worker.index()].arch == ArchHost ? 0 : 1;
+  }
+
+  std::array<Queue, 2> queues_; // of cores, of GPUs
+};
+
+} // namespace hetsched::policies

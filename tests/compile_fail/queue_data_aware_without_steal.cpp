@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// expected-error: hetsched: DataAware<Queue, Inbox> needs an owned_queue (push, pop and steal) and a
+#include <hetsched/hetsched.hpp>
+#include <hetsched/policies/schedulers/data_aware.hpp>
+
+int main() {
+  hetsched::Runtime<hetsched::policies::DataAware<hetsched::policies::PriorityHeap>> rt;
+}
