@@ -12,6 +12,7 @@ class WorkStealingDeque;
 class PriorityHeap;
 class Lru;
 struct NoModel;
+class History;
 enum class DequeOrder : bool;
 template <DequeOrder Order>
 class LockedDeque;
