@@ -101,8 +101,8 @@ public:
     auto const [cost, priority] = known->second;
     assigned_.erase(known);
     slot.load.remove(priority, cost);
-    // What was cancelled has no epilogue. A core has ended all else when it looks for work; a device
-    // may wait for data of what it has taken.
+    // What was cancelled has no epilogue. A core has ended all else when it looks for work; a
+    // device may wait for data of what it has taken.
     bool const on_core = ctx.workers()[worker.index()].arch == ArchHost;
     if (!ctx.running(worker) && (on_core || slot.until <= ctx.now())) {
       slot.taken.clear();
