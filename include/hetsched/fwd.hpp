@@ -13,6 +13,7 @@ class PriorityHeap;
 class Lru;
 struct NoModel;
 class History;
+class Regression;
 enum class DequeOrder : bool;
 template <DequeOrder Order>
 class LockedDeque;

@@ -5,6 +5,7 @@
 #include <hetsched/simulated_runtime.hpp>
 
 #include "../../simulated_machine.hpp"
+#include "sized_task.hpp"
 
 #include <doctest/doctest.h>
 
@@ -21,25 +22,6 @@ using hs::Duration;
 using hs::policies::History;
 
 namespace {
-
-/// A task with one datum of so many bytes.
-struct Sized {
-  explicit Sized(std::string_view type, std::size_t bytes = 8) : bytes_(bytes) {
-    view.type = type;
-    view.arguments = 1;
-    view.set_source(&bytes_, [](void const* source, std::size_t) {
-      return hs::ArgumentView{hs::AccessMode::read, *static_cast<std::size_t const*>(source)};
-    });
-  }
-
-  Sized(Sized const&) = delete;
-  Sized& operator=(Sized const&) = delete;
-
-  hs::TaskView view;
-
-private:
-  std::size_t bytes_;
-};
 
 std::int64_t predicted(History const& model, hs::TaskView const& task, hs::Arch arch = ArchHost) {
   auto const known = model.predict(task, arch);

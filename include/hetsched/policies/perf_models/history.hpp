@@ -42,6 +42,7 @@ public:
     std::string type;
     std::uint64_t footprint = 0; // TaskView::footprint
     Arch arch;
+    std::size_t bytes = 0;    // of its data
     std::uint64_t count = 0;  // times recorded, ever
     Duration mean;            // of all of them
     Duration median;          // of those that count
@@ -68,6 +69,7 @@ public:
     auto& kind = shard.kinds[key];
     if (kind.count == 0) {
       kind.type = task.type;
+      kind.bytes = bytes_of(task);
     }
     kind.add(measured);
   }
@@ -85,6 +87,7 @@ public:
         all.push_back({kind.type,
                        key.footprint,
                        key.arch,
+                       kind.bytes,
                        kind.count,
                        {static_cast<std::int64_t>(kind.mean + 0.5)},
                        kind.median,
@@ -96,6 +99,14 @@ public:
       return std::tie(a.type, a.footprint, a.arch) < std::tie(b.type, b.footprint, b.arch);
     });
     return all;
+  }
+
+  [[nodiscard]] static std::size_t bytes_of(TaskView const& task) {
+    std::size_t bytes = 0;
+    for (std::size_t k = 0; k < task.arguments; ++k) {
+      bytes += task.argument(k).bytes;
+    }
+    return bytes;
   }
 
 private:
@@ -120,6 +131,7 @@ private:
 
   struct Kind {
     std::string type;
+    std::size_t bytes = 0;
     std::uint64_t count = 0;
     double mean = 0; // nanoseconds
     std::array<std::int64_t, window> times{};

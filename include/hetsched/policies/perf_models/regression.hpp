@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What tasks of other sizes took.
+
+#include <hetsched/policies/perf_models/history.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hetsched::policies {
+
+/// t = a n^b + c, fitted to times by least squares of the relative errors.
+struct PowerLaw {
+  double a = 0;
+  double b = 0;
+  double c = 0;
+  double error = 0; // root mean square of the relative errors
+
+  [[nodiscard]] double operator()(double n) const { return a * std::pow(n, b) + c; }
+
+  struct Point {
+    double n; // above 0
+    double t; // above 0
+  };
+
+  /// The constant c is sought from 0 to the least time, on a grid that is refined around its best
+  /// point; for each c the rest is a straight line in logarithms. With two sizes c is 0. Nothing
+  /// with fewer, or if they lie within a factor of 1.5. O(128 points).
+  [[nodiscard]] static std::optional<PowerLaw> fit(std::span<Point const> points) {
+    if (points.empty()) {
+      return std::nullopt;
+    }
+    auto const by_n = [](Point const& p, Point const& q) { return p.n < q.n; };
+    auto const [low, high] = std::minmax_element(points.begin(), points.end(), by_n);
+    if (high->n < 1.5 * low->n) {
+      return std::nullopt;
+    }
+    bool const constant = std::any_of(points.begin(), points.end(), [&](Point const& p) {
+      return p.n != low->n && p.n != high->n;
+    });
+    auto least = points.front().t;
+    for (auto const& point : points) {
+      least = std::min(least, point.t);
+    }
+    auto best = with_constant(points, 0);
+    double from = 0;
+    double to = constant ? 0.999 * least : 0;
+    constexpr int steps = 32;
+    for (int round = 0; round < 4 && from < to; ++round) {
+      auto const step = (to - from) / steps;
+      for (int k = 0; k <= steps; ++k) {
+        auto const law = with_constant(points, from + k * step);
+        if (law.error < best.error) {
+          best = law;
+        }
+      }
+      from = std::max(0.0, best.c - step);
+      to = std::min(0.999 * least, best.c + step);
+    }
+    return best;
+  }
+
+private:
+  [[nodiscard]] static PowerLaw with_constant(std::span<Point const> points, double c) {
+    auto const count = static_cast<double>(points.size());
+    double x = 0;
+    double y = 0;
+    for (auto const& point : points) {
+      x += std::log(point.n) / count;
+      y += std::log(point.t - c) / count;
+    }
+    double xx = 0;
+    double xy = 0;
+    for (auto const& point : points) {
+      auto const dx = std::log(point.n) - x;
+      xx += dx * dx;
+      xy += dx * (std::log(point.t - c) - y);
+    }
+    PowerLaw law;
+    law.b = std::max(0.0, xy / xx); // more data never take less
+    law.a = std::exp(y - law.b * x);
+    law.c = c;
+    for (auto const& point : points) {
+      auto const off = law(point.n) / point.t - 1;
+      law.error += off * off / count;
+    }
+    law.error = std::sqrt(law.error);
+    return law;
+  }
+};
+
+/// Decides: as History; for sizes that it has not seen three times, a n^b + c, n the bytes of all
+///   data, fitted to what is known of the type on that class of worker. Nothing if that is one size
+///   only, or if the size asked for is more than eight times off those known.
+/// Source: StarPU's non-linear regression models; History's.
+/// Cost: as History's. Where it has nothing, a look-up under one lock, and a fit to all sizes of
+///   the type whenever times of 16 more tasks were recorded.
+/// Needs: nothing of the context.
+/// Threading: any operation from any thread.
+/// Deterministic: yes, for one order of records and predictions.
+/// Knobs: none.
+/// Limits: shapes of equal bytes are one size; knows nothing of transfers.
+class Regression {
+public:
+  static constexpr bool measures = true;
+
+  [[nodiscard]] std::optional<Prediction> predict(TaskView const& task, Arch arch) const {
+    if (auto const known = history_.predict(task, arch)) {
+      return known;
+    }
+    auto const n = static_cast<double>(History::bytes_of(task));
+    std::lock_guard const guard(mutex_);
+    auto const& its = fitted(task, arch);
+    if (!its.law || n * reach < its.low || n > its.high * reach) {
+      return std::nullopt;
+    }
+    auto const time = (*its.law)(n);
+    if (!(time < 9e18)) {
+      return std::nullopt;
+    }
+    return Prediction{{static_cast<std::int64_t>(time + 0.5)},
+                      {static_cast<std::int64_t>(time * its.law->error + 0.5)},
+                      its.sizes};
+  }
+
+  void record(TaskView const& task, Arch arch, Duration measured) {
+    history_.record(task, arch, measured);
+    recorded_.fetch_add(1, std::memory_order_relaxed); // only says that there is something new
+  }
+
+  [[nodiscard]] Duration transfer(std::size_t /*bytes*/, NodeId /*from*/, NodeId /*to*/) const {
+    return {};
+  }
+
+  [[nodiscard]] History const& history() const noexcept { return history_; }
+
+private:
+  static constexpr double reach = 8;
+  static constexpr std::uint64_t refit_after = 16;
+
+  struct Fit {
+    std::optional<PowerLaw> law;
+    double low = 0; // sizes it was fitted to
+    double high = 0;
+    std::uint64_t sizes = 0;
+    std::optional<std::uint64_t> recorded; // when it was made
+  };
+
+  Fit const& fitted(TaskView const& task, Arch arch) const {
+    auto& fit = fits_[{std::string(task.type), arch}];
+    auto const recorded = recorded_.load(std::memory_order_relaxed);
+    if (fit.recorded && recorded < *fit.recorded + (fit.law ? refit_after : 1)) {
+      return fit;
+    }
+    std::vector<PowerLaw::Point> points;
+    for (auto const& known : history_.known()) {
+      if (known.type == task.type && known.arch == arch && known.bytes > 0 && known.median.ns > 0) {
+        points.push_back({static_cast<double>(known.bytes), static_cast<double>(known.median.ns)});
+      }
+    }
+    fit = {PowerLaw::fit(points), 0, 0, points.size(), recorded};
+    for (auto const& point : points) {
+      fit.low = fit.low == 0 ? point.n : std::min(fit.low, point.n);
+      fit.high = std::max(fit.high, point.n);
+    }
+    return fit;
+  }
+
+  History history_;
+  std::atomic<std::uint64_t> recorded_{0};
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<std::string, Arch>, Fit> fits_;
+};
+
+static_assert(perf_model<Regression>);
+
+} // namespace hetsched::policies
