@@ -20,6 +20,42 @@
 
 namespace hetsched::detail {
 
+/// A map whose entries come and go: their memory is used again.
+template <class Map>
+class ReusingMap {
+public:
+  using Key = typename Map::key_type;
+  using Value = typename Map::mapped_type;
+
+  /// The key's entry, made if there was none.
+  Value& operator[](Key key) {
+    if (spare_.empty()) {
+      return map_[key];
+    }
+    auto node = std::move(spare_.back());
+    spare_.pop_back();
+    node.key() = key;
+    node.mapped() = Value{};
+    auto inserted = map_.insert(std::move(node));
+    if (!inserted.inserted) {
+      spare_.push_back(std::move(inserted.node));
+    }
+    return inserted.position->second;
+  }
+
+  [[nodiscard]] auto find(Key key) { return map_.find(key); }
+
+  void erase(typename Map::iterator its) { spare_.push_back(map_.extract(its)); }
+
+  [[nodiscard]] auto begin() const { return map_.begin(); }
+
+  [[nodiscard]] auto end() const { return map_.end(); }
+
+private:
+  Map map_;
+  std::vector<typename Map::node_type> spare_;
+};
+
 /// A queue for each worker, and when it is expected to have done what is in it. The dates are
 /// corrected whenever a task ends. A task for which the model has no time on some class that could
 /// run it goes to a queue that all workers look into behind their own: it is run by whoever is free
@@ -176,7 +212,7 @@ private:
     };
 
     Duration all_;
-    std::map<std::int32_t, Level, std::greater<>> by_priority_; // highest first
+    ReusingMap<std::map<std::int32_t, Level, std::greater<>>> by_priority_; // highest first
   };
 
   struct Taken {
@@ -197,7 +233,8 @@ private:
 
   FixedArray<Slot> slots_;
   Undecided undecided_;
-  std::unordered_map<std::uint64_t, std::pair<Duration, std::int32_t>> assigned_; // in the queues
+  ReusingMap<std::unordered_map<std::uint64_t, std::pair<Duration, std::int32_t>>>
+      assigned_; // in the queues
 };
 
 } // namespace hetsched::detail
