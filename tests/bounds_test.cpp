@@ -222,7 +222,33 @@ TEST_CASE("bounds: the area bound of two classes is that of the linear program")
     REQUIRE(area.has_value());
     CHECK(*area <= best_assignment(times));
     CHECK(area->ns == doctest::Approx(std::ceil(dual_of_area(times) - 1e-6)).epsilon(1e-9));
+    auto const use = hs::area_solution(times)->use; // one class is used to the full, none more
+    auto const cores = static_cast<double>(use[0].ns) / times.workers[0];
+    CHECK(std::abs(std::max(cores, static_cast<double>(use[1].ns)) -
+                   static_cast<double>(area->ns)) < 1.5);
   }
+}
+
+TEST_CASE("bounds: what each class does in the area bound's solution") {
+  // On a core 40 and 20, on a GPU 10 each: the GPU does the first and a third of the second, since
+  // 10 + 10 / 3 = 20 * 2 / 3 = 13 1/3.
+  hs::ClassTimes times{{1, 1}, {Duration{40}, Duration{10}, Duration{20}, Duration{10}}};
+  auto solution = hs::area_solution(times);
+  REQUIRE(solution);
+  CHECK(solution->bound == Duration{14});
+  CHECK(solution->use == std::vector<Duration>{{13}, {13}});
+  // Each can be done in one place only.
+  times.times = {Duration{10}, hs::ClassTimes::never, hs::ClassTimes::never, Duration{30}};
+  solution = hs::area_solution(times);
+  REQUIRE(solution);
+  CHECK(solution->bound == Duration{30});
+  CHECK(solution->use == std::vector<Duration>{{10}, {30}});
+  times.workers = {0, 3}; // of one class
+  times.times = {Duration{1}, Duration{10}, Duration{1}, Duration{30}};
+  solution = hs::area_solution(times);
+  REQUIRE(solution);
+  CHECK(solution->bound == Duration{14});
+  CHECK(solution->use == std::vector<Duration>{{0}, {40}});
 }
 
 TEST_CASE("bounds: classes without workers, one class, and three") {

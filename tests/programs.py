@@ -344,7 +344,7 @@ SIMULATE_KEYS = {
     "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "gemm_peak_gflops", "cores_each",
-    "accel_cpu", "accel_gpu", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
+    "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
     "tasks_per_s",
 }  # fmt: skip
 
@@ -418,6 +418,10 @@ def test_simulate(program):
     makespans = {row["makespan_s"] for row in rows if (row["scheduler"], row["tiles"]) == ("eager", 8)}
     check(len(makespans) == 3, f"simulate: three seeds gave {makespans}")
     check(rows[0]["comm"] == "free" and rows[0]["bytes"] is None, str(rows[0]))
+    for row in rows:  # both classes are used to the full in the area bound's solution
+        for where, workers in [("cpu", 20), ("gpu", 4)]:
+            norm = row[f"idle_{where}_s"] / (workers * row["area_bound_s"])
+            check(abs(row[f"idle_{where}_norm"] - norm) < 1e-6, f"simulate: {where} of {row}")
     moving = ["--tiles", "4,12", "--deterministic", "--device-memory", "100MB", "--noise", "0.1"]
     for comm in ["model", "shared"]:
         rows = json_lines(program, *haswell, "--comm", comm, *moving)

@@ -202,10 +202,21 @@ __extension__ using Wide = __int128;
   return {static_cast<std::int64_t>((a + b - 1) / b)};
 }
 
+[[nodiscard]] constexpr Duration nearest(Wide a, Wide b) noexcept {
+  return {static_cast<std::int64_t>((a + b / 2) / b)};
+}
+
+/// What two classes do in the area bound's solution.
+struct AreaOfTwo {
+  Duration bound;
+  Duration first; // all workers of the class together
+  Duration second;
+};
+
 /// The area bound on classes a and b: with tasks by falling acceleration factor, time on a over
 /// time on b, those before some task go to b, those behind it to a, and that one is shared so that
 /// both classes end at once (Kumar 2017, lemmas 5.1 and 5.2).
-[[nodiscard]] inline Duration area_of_two(ClassTimes const& times, std::size_t a, std::size_t b) {
+[[nodiscard]] inline AreaOfTwo area_of_two(ClassTimes const& times, std::size_t a, std::size_t b) {
   auto choices = sort_out(times, a, b);
   Wide const on_a = times.workers[a];
   Wide const on_b = times.workers[b];
@@ -226,12 +237,16 @@ __extension__ using Wide = __int128;
       break;
     }
     if ((work_b + q) * on_a >= (work_a - p) * on_b) {
-      return divide_up(work_b * p + work_a * q, q * on_a + p * on_b);
+      auto const shares = q * on_a + p * on_b;
+      auto const work = work_b * p + work_a * q;
+      return {divide_up(work, shares), nearest(work * on_a, shares), nearest(work * on_b, shares)};
     }
     work_a -= p;
     work_b += q;
   }
-  return std::max(divide_up(work_a, on_a), divide_up(work_b, on_b));
+  return {std::max(divide_up(work_a, on_a), divide_up(work_b, on_b)),
+          {static_cast<std::int64_t>(work_a)},
+          {static_cast<std::int64_t>(work_b)}};
 }
 
 } // namespace detail
@@ -258,11 +273,18 @@ __extension__ using Wide = __int128;
   return shortest;
 }
 
+/// The area bound, and what it is made of.
+struct AreaSolution {
+  Duration bound;
+  std::vector<Duration> use; // of each class: what its workers together do, rounded to a nanosecond
+};
+
 /// The work shared out among the classes as evenly as the times allow, in parts of tasks, with all
-/// dependencies ignored (Kumar 2017, sec. 2.3.1), rounded up to a whole nanosecond. Nothing for
-/// more than two classes with workers: that is a linear program, for linear_bounds.hpp. Throws
-/// Error(bad_call) naming a task that no worker can run. Cost: O(tasks log tasks).
-[[nodiscard]] inline std::optional<Duration> area_bound(ClassTimes const& times) {
+/// dependencies ignored (Kumar 2017, sec. 2.3.1); the bound is rounded up to a whole nanosecond.
+/// `use` is what idle times are normalised by (sec. 5.6.2). Nothing for more than two classes with
+/// workers: that is a linear program, for linear_bounds.hpp. Throws Error(bad_call) naming a task
+/// that no worker can run. Cost: O(tasks log tasks).
+[[nodiscard]] inline std::optional<AreaSolution> area_solution(ClassTimes const& times) {
   std::vector<std::size_t> classes;
   for (std::size_t c = 0; c < times.workers.size(); ++c) {
     if (times.workers[c] > 0) {
@@ -272,14 +294,26 @@ __extension__ using Wide = __int128;
   if (classes.empty() || classes.size() > 2) {
     return std::nullopt;
   }
+  AreaSolution solution;
+  solution.use.resize(times.workers.size());
   if (classes.size() == 2) {
-    return detail::area_of_two(times, classes[0], classes[1]);
+    auto const two = detail::area_of_two(times, classes[0], classes[1]);
+    solution.bound = two.bound;
+    solution.use[classes[0]] = two.first;
+    solution.use[classes[1]] = two.second;
+    return solution;
   }
-  detail::Wide work = 0;
   for (auto const time : shortest_times(times)) {
-    work += time.ns;
+    solution.use[classes[0]] += time;
   }
-  return detail::divide_up(work, times.workers[classes[0]]);
+  solution.bound = detail::divide_up(solution.use[classes[0]].ns, times.workers[classes[0]]);
+  return solution;
+}
+
+/// Its bound alone.
+[[nodiscard]] inline std::optional<Duration> area_bound(ClassTimes const& times) {
+  auto const solution = area_solution(times);
+  return solution ? std::optional(solution->bound) : std::nullopt;
 }
 
 /// How fast the machine would be, in GFlop/s, if all its workers ran nothing but one kernel, such
