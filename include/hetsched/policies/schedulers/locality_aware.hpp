@@ -24,7 +24,8 @@ namespace hetsched::policies {
 /// Threading: concurrent.
 /// Deterministic: given the seed, with one thread or in virtual time.
 /// Knobs: the queue, an owned_queue; the inbox, a task_queue.
-/// Limits: knows neither priorities nor times; one datum decides, however small.
+/// Limits: knows neither priorities nor times; one datum decides, however small. Cores own host
+///   memory together: what is only there goes to any of them, caches or not.
 template <class Queue, class Inbox>
 class LocalityAware {
   static_assert(
