@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expected-error: hetsched: DataAware<Queue, Inbox> needs an owned_queue (push, pop and steal) and a
+// expected-error: hetsched: DataAware<Queue, Inbox> needs an owned_queue (push,
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expected-error: hetsched: LocalityAware<Queue, Inbox> needs an owned_queue (push, pop and steal) and a
+// expected-error: hetsched: LocalityAware<Queue, Inbox> needs an owned_queue (push,
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 
