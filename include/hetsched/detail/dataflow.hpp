@@ -13,6 +13,7 @@
 #include <hetsched/detail/data_registry.hpp>
 #include <hetsched/detail/lock_order.hpp>
 
+#include <exception>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -334,7 +335,8 @@ inline void lease_copy(Access& access) {
   }
 }
 
-/// Combines (or, if cancelled, drops) the private copies of a datum. Body of a merge task.
+/// Combines (or, if cancelled, drops) the private copies of a datum. Body of a merge task. If one
+/// is lost with its device, or cannot be combined, throws that when all are gone.
 inline void merge_copies(TaskRecord& merge) {
   auto& access = merge.accesses()[0];
   auto& queue = *access.queue;
@@ -346,14 +348,22 @@ inline void merge_copies(TaskRecord& merge) {
     std::lock_guard const guard(queue.lock);
     copies = std::exchange(queue.copies, nullptr);
   }
+  std::exception_ptr error;
   while (copies != nullptr) {
     auto* const copy = copies;
     copies = copy->next;
-    if (!merge.cancelled) {
-      take_data(copy->replicas, Whither::host, true);
-      ops->combine(queue.base, shape, copy->elements());
+    if (!merge.cancelled && error == nullptr) {
+      try {
+        take_data(copy->replicas, Whither::host, true);
+        ops->combine(queue.base, shape, copy->elements());
+      } catch (...) {
+        error = std::current_exception();
+      }
     }
     PrivateCopy::destroy(copy);
+  }
+  if (error != nullptr) {
+    std::rethrow_exception(error);
   }
 }
 
