@@ -99,14 +99,10 @@ struct Sampler {
   }
 
   void record(hs::TaskView const& task, hs::Arch arch, hs::Duration measured) {
-    std::size_t bytes = 0;
-    for (std::size_t k = 0; k < task.arguments; ++k) {
-      bytes += task.argument(k).bytes;
-    }
     std::lock_guard const guard(samples_mutex);
     auto& its = samples[std::string(task.type)];
     its.on[arch == hs::ArchHost ? 0 : 1].add(measured.seconds());
-    its.bytes = std::max(its.bytes, bytes);
+    its.bytes = std::max(its.bytes, task.bytes());
     its.archs = task.archs;
   }
 

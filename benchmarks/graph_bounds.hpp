@@ -23,7 +23,8 @@ struct GraphBounds {
   std::optional<hs::Duration> mixed;
   std::optional<hs::Duration> path;
   std::optional<hs::Duration> iterative;
-  std::optional<double> gemm_peak; // GFlop/s if all workers did nothing but gemm
+  std::vector<hs::Duration> area_use; // see AreaSolution; none for more than two classes
+  std::optional<double> gemm_peak;    // GFlop/s if all workers did nothing but gemm
 
   [[nodiscard]] std::optional<hs::Duration> best() const {
     return std::max({area, mixed, path, iterative}); // nothing is less than all
@@ -61,8 +62,9 @@ public:
                                std::optional<std::size_t> tiles,
                                hs::ClassTimes const& times) const {
     GraphBounds bounds;
-    if (wants("area")) {
-      bounds.area = hs::area_bound(times);
+    if (auto const solution = hs::area_solution(times)) {
+      bounds.area_use = solution->use;
+      bounds.area = wants("area") ? std::optional(solution->bound) : std::nullopt;
     }
     if (wants("mixed")) {
       bounds.mixed = machine.mixed_bound(platform, tiles, library);

@@ -129,12 +129,12 @@ inline ordered_json row_of(Case const& its,
   row["idle_cpu_s"] = idle_seconds(its, result, 0);
   row["idle_gpu_s"] = idle_seconds(its, result, 1);
   // By what the class does in the area bound's solution (sec. 5.6.2).
-  auto const use = area_solution(its.times);
+  auto const& use = its.bounds.area_use;
   auto const normalised = [&](std::size_t worker_class) {
-    bool const used = use && use->use[worker_class].ns != 0;
-    return used ? ordered_json(idle_seconds(its, result, worker_class) /
-                               use->use[worker_class].seconds())
-                : ordered_json(nullptr);
+    bool const used = !use.empty() && use[worker_class].ns != 0;
+    return used
+               ? ordered_json(idle_seconds(its, result, worker_class) / use[worker_class].seconds())
+               : ordered_json(nullptr);
   };
   row["idle_cpu_norm"] = normalised(0);
   row["idle_gpu_norm"] = normalised(1);

@@ -5,7 +5,6 @@
 #include <hetsched/access.hpp>
 #include <hetsched/types.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -113,7 +112,7 @@ struct ArgumentView {
 
   /// The same of one node. With more nodes than bits transfers are free, and all nodes alike.
   [[nodiscard]] constexpr bool valid_at(NodeId node) const noexcept {
-    return (valid_nodes >> std::min(node.value, 63) & 1U) != 0;
+    return (valid_nodes >> (node.value < 63 ? node.value : 63) & 1U) != 0;
   }
 };
 
@@ -132,6 +131,15 @@ public:
 
   /// The i-th data argument, i < arguments.
   [[nodiscard]] ArgumentView argument(std::size_t i) const { return get_(source_, i); }
+
+  /// Of all data arguments.
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < arguments; ++i) {
+      sum += argument(i).bytes;
+    }
+    return sum;
+  }
 
   /// Hash of the task type and the sizes of its data: the key of performance histories.
   [[nodiscard]] std::uint64_t footprint() const {

@@ -190,7 +190,7 @@ public:
     std::size_t bytes = 0;
     if (auto const* const entry = find(task)) {
       for (auto const& argument : entry->task.arguments) {
-        bytes += ((argument.valid_nodes >> node.value) & 1U) != 0 ? argument.bytes : 0;
+        bytes += argument.valid_at(node) ? argument.bytes : 0;
       }
     }
     return bytes;

@@ -23,7 +23,7 @@ namespace hetsched::policies {
 ///   sizes, took there: the median of the newest 32 times, from the third on. The spread is 1.4826
 ///   times the median distance from it, a normal distribution's deviation: neither minds spikes.
 ///   When the newest eight times lie apart from those before, these are forgotten.
-/// Source: Lima et al. 2015, sec. 4.2 (task name, footprint and processor type as the key);
+/// Source: Lima et al. 2015, sec. 4.2: task name, footprint and processor type are the key;
 /// StarPU's
 ///   history-based models.
 /// Cost: predict one look-up under a lock that few share; record the same and, for the first eight
@@ -69,7 +69,7 @@ public:
     auto& kind = shard.kinds[key];
     if (kind.count == 0) {
       kind.type = task.type;
-      kind.bytes = bytes_of(task);
+      kind.bytes = task.bytes();
     }
     kind.add(measured);
   }
@@ -99,14 +99,6 @@ public:
       return std::tie(a.type, a.footprint, a.arch) < std::tie(b.type, b.footprint, b.arch);
     });
     return all;
-  }
-
-  [[nodiscard]] static std::size_t bytes_of(TaskView const& task) {
-    std::size_t bytes = 0;
-    for (std::size_t k = 0; k < task.arguments; ++k) {
-      bytes += task.argument(k).bytes;
-    }
-    return bytes;
   }
 
 private:

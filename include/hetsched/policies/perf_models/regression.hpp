@@ -118,7 +118,7 @@ public:
     if (auto const known = history_.predict(task, arch)) {
       return known;
     }
-    auto const n = static_cast<double>(History::bytes_of(task));
+    auto const n = static_cast<double>(task.bytes());
     std::lock_guard const guard(mutex_);
     auto const& its = fitted(task, arch);
     if (!its.law || n * reach < its.low || n > its.high * reach) {
