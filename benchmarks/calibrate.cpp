@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Measures this machine into a file that describes it (docs/platforms.md): the kernels of tile
 // algorithms as the runtime runs them, on all workers at once, and what its transfers take. What a
-// run here did can then be simulated, and its bounds computed.
+// run here did can then be simulated, its bounds computed, and its links known to the performance
+// model Bandwidth. Shows what models have kept, too.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
@@ -13,6 +14,7 @@
 #include <hetsched/stencil/jacobi.hpp>
 
 #include "measured_links.hpp"
+#include "model_files.hpp"
 #include "run_program.hpp"
 
 #include <CLI/CLI.hpp>
@@ -218,16 +220,6 @@ void measure_kernels(Options const& options, ordered_json& kernels) {
   }
 }
 
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name") && line.find(": ") != std::string::npos) {
-      return line.substr(line.find(": ") + 2);
-    }
-  }
-  return "not known";
-}
-
 /// The machine's part of the file. The kernels were measured on as many workers as it says.
 ordered_json describe(Options const& options) {
   LinkRuntime rt({.cpus = options.cpus == 0 ? std::optional<int>() : options.cpus,
@@ -242,7 +234,7 @@ ordered_json describe(Options const& options) {
   machine["name"] = options.name;
   machine["description"] = "Measured by hetsched-calibrate, version " HETSCHED_VERSION
                            ": kernels while all workers are busy, links one transfer at a time.";
-  machine["cpu_model"] = cpu_model();
+  machine["cpu_model"] = hs::detail::cpu_model();
   machine["cpu_cores"] = std::max<std::ptrdiff_t>(cpus + gpus, std::thread::hardware_concurrency());
   machine["cpu_workers"] = cpus;
   machine["gpu_model"] = nullptr;
@@ -306,7 +298,10 @@ private:
   std::ofstream file_;
 };
 
-void calibrate(Options const& options) {
+void calibrate(Options options) {
+  if (options.out.empty()) {
+    options.out = benchmarks::calibration_file({.devices = options.devices});
+  }
   NewFile file(options.out);
   auto machine = describe(options);
   machine["kernels"] = ordered_json::array();
@@ -330,7 +325,7 @@ void calibrate(Options const& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures this machine into a file for simulate and bounds.");
-  app.add_option("--out", options.out, "the file")->required();
+  app.add_option("--out", options.out, "the file (default: the models' under HETSCHED_MODEL_DIR)");
   app.add_option("--name", options.name, "of the machine (default: here)");
   app.add_option(
          "--algorithms", options.algorithms, "whose kernels: cholesky,qr (default), gemm, jacobi")
@@ -346,5 +341,13 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 4096));
   app.add_option("--repeat", options.repeat, "runs on 6 x 6 tiles for each (default 3)")
       ->check(CLI::Range(1, 1000));
-  return benchmarks::run_program("calibrate", app, argc, argv, [&] { calibrate(options); });
+  bool show = false;
+  app.add_flag("--show", show, "measure nothing, print the models under HETSCHED_MODEL_DIR");
+  return benchmarks::run_program("calibrate", app, argc, argv, [&] {
+    if (show) {
+      benchmarks::show_models(hs::detail::resolve_config({}).model_dir);
+    } else {
+      calibrate(options);
+    }
+  });
 }

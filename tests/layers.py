@@ -20,14 +20,16 @@ LAYERS = [
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "task_graph.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
     (1, ["gpu_stream.hpp"]),
+    (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp", "detail/stealing_queues.hpp",
          "detail/earliest_finish.hpp", "detail/ratio_of_times.hpp"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),
+    (3, ["detail/model_files.hpp"]),
     (3, ["testing/"]),
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "platform_json.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
          "gpu_blas.hpp", "cuda/"]),
 ]
 
@@ -42,7 +44,7 @@ HOMES = [
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/"]),
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),
     (re.compile(r"coin/.*"), ["linear_bounds.hpp"]),
-    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "graph_json.hpp"]),
+    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp"]),
 ]
 
 # A scheduler has no concurrency of its own and reads no clock: queues and the context have both.

@@ -653,6 +653,20 @@ def test_calibrate(program):
             check(abs(row["gflops"] * row["makespan_s"] * 1e9 / flops - 1) < 1e-9, str(row))
     refuses(program, "/nowhere/x", "--out", "/nowhere/x")
     refuses(program, "--out")
+    refuses(program, "HETSCHED_MODEL_DIR", "--show")
+    # The file that performance models look for.
+    with tempfile.TemporaryDirectory() as folder:
+        here = {"HETSCHED_MODEL_DIR": folder, "HETSCHED_MACHINE": "here"}
+        small = ["--tile", "8", "--algorithms", "cholesky", "--repeat", "1", *two[:4]]
+        status, text, err = run(program, *small, **here)
+        (file,) = Path(folder).glob("here/*.platform.json")
+        check(status == 0 and str(file) in text, f"calibrate: {status} {text} {err}")
+        status, text, err = run(program, "--show", **here)
+        check(status == 0 and "4 kernels" in text and "ram    to gpu1" in text, f"--show: {text}")
+        check("1 files of models" in text, f"--show: {text}")
+        file.with_name("x.times.json").write_text("{}")
+        status, text, err = run(program, "--show", **here)
+        check(status == 2 and "x.times.json: /: 'format' is missing" in err, f"--show: {err}")
 
 
 def test_bounds(program):

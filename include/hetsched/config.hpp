@@ -34,6 +34,8 @@ enum class Bind : std::uint8_t {
 /// | window         | HETSCHED_WINDOW         | 4 tasks                                        |
 /// | streams        | HETSCHED_STREAMS        | 2                                              |
 /// | memory_trace   | HETSCHED_MEMORY_TRACE   | none                                           |
+/// | model_dir      | HETSCHED_MODEL_DIR      | none: performance models keep no files         |
+/// | machine        | HETSCHED_MACHINE        | the host's name                                |
 struct Config {
   /// Workers on cores, the thread that waits in `sync` included; 1 to 4096. By default one core is
   /// left to the worker of each device, as far as there are.
@@ -61,6 +63,11 @@ struct Config {
   /// A file to which every use, transfer and eviction of data in memory nodes is written, see
   /// docs/gpu.md; of the runtime that began last. Without devices nothing is.
   std::string memory_trace = {};
+  /// Where performance models keep what they know from run to run, see docs/perf_models.md; made if
+  /// it is not there.
+  std::string model_dir = {};
+  /// Whose times those are: one name for all nodes of a cluster that are alike lets them share.
+  std::string machine = {};
 };
 
 namespace detail {
@@ -117,6 +124,8 @@ inline void check_range(std::optional<int> field, char const* name, int most) {
   from_env(config.streams, "HETSCHED_STREAMS", 1, most_streams);
   from_env(config.devices, "HETSCHED_DEVICES");
   from_env(config.memory_trace, "HETSCHED_MEMORY_TRACE");
+  from_env(config.model_dir, "HETSCHED_MODEL_DIR");
+  from_env(config.machine, "HETSCHED_MACHINE");
   if (char const* const text = std::getenv("HETSCHED_BIND"); text != nullptr && !config.bind) {
     std::string_view const view(text);
     if (view != "none" && view != "cores") {

@@ -91,13 +91,15 @@ public:
     return all;
   }
 
-  /// Not empty, of at most 4096 bytes.
+  static constexpr std::size_t longest_text = 4096;
+
+  /// Not empty, of at most longest_text bytes.
   [[nodiscard]] std::string text() const {
     if (!value_->is_string()) {
       refuse("is no string");
     }
     auto const& string = value_->get_ref<std::string const&>();
-    if (string.empty() || string.size() > 4096) {
+    if (string.empty() || string.size() > longest_text) {
       refuse(string.empty() ? "is empty" : "is longer than 4096 bytes");
     }
     return string;

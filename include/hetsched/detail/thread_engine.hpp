@@ -67,6 +67,9 @@ public:
         timing_(config.timing.value_or(false)), outside_pool_(depot_),
         outside_random_(config.seed.value_or(1)) {
     try {
+      if constexpr (has_begin<PerfModel>) {
+        model_.begin(site_of(config));
+      }
       for (auto& worker : workers_) {
         if (worker.info.id.value != 0) {
           worker.thread.start(&run_worker, &worker);
@@ -303,6 +306,8 @@ private:
     }
     return {WorkerId{worker}, ArchCUDA, NodeId{device + 1}, placement_.cpu_of_device(device)};
   }
+
+  [[nodiscard]] Site site_of(Config const& config) const;
 
   [[nodiscard]] TransferCosts transfer_costs() const noexcept {
     return {&model_, [](void const* model, std::size_t bytes, NodeId from, NodeId to) {

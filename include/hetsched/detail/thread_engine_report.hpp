@@ -175,4 +175,24 @@ std::string ThreadCore<S, C, P>::dump(DataRegistry& registry) const {
   return text;
 }
 
+template <class Scheduler, class Cache, class PerfModel>
+Site ThreadCore<Scheduler, Cache, PerfModel>::site_of(Config const& config) const {
+  Site site{config.model_dir,
+            config.machine.empty() ? host_name() : config.machine,
+            {{ArchHost, "cpu", cpu_model()}},
+            device_count()};
+  if (devices_) {
+    Stats named;
+    devices_->add_to(named);
+    std::string hardware;
+    for (auto const& device : named.devices) {
+      if (hardware.find(device.name) == std::string::npos) {
+        hardware += (hardware.empty() ? "" : " + ") + device.name;
+      }
+    }
+    site.classes.push_back({ArchCUDA, "cuda", hardware});
+  }
+  return site;
+}
+
 } // namespace hetsched::detail

@@ -6,10 +6,12 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hetsched::detail {
@@ -37,6 +39,30 @@ private:
   std::size_t bytes_;
   std::vector<unsigned long> words_;
 };
+
+/// What the system calls its processors; "cpu" if it does not say.
+[[nodiscard]] inline std::string cpu_model() {
+  std::string model = "cpu";
+  if (auto* const file = std::fopen("/proc/cpuinfo", "r")) {
+    char line[512];
+    while (std::fgets(line, sizeof line, file) != nullptr) {
+      std::string_view const text(line);
+      auto const value = text.find(": ");
+      if (text.starts_with("model name") && value != std::string_view::npos) {
+        model = text.substr(value + 2, text.find('\n') - value - 2);
+        break;
+      }
+    }
+    std::fclose(file);
+  }
+  return model;
+}
+
+/// The host's name; "host" if it has none.
+[[nodiscard]] inline std::string host_name() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 && *name != '\0' ? name : "host";
+}
 
 /// The number at the beginning of a file of the system, or `otherwise`.
 [[nodiscard]] inline long read_number(std::string const& path, long otherwise) {

@@ -32,7 +32,8 @@ namespace hetsched::policies {
 /// Threading: any operation from any thread; sixteen locks, chosen by the key.
 /// Deterministic: yes, for one order of records.
 /// Knobs: none.
-/// Limits: knows nothing of sizes that it has not seen, and of transfers; forgets all when it goes.
+/// Limits: knows nothing of sizes that it has not seen, and of transfers; forgets all when it goes:
+///   `Stored` keeps it.
 class History {
 public:
   static constexpr bool measures = true;
@@ -48,6 +49,33 @@ public:
     Duration median;          // of those that count
     Duration spread;          // the same
     std::uint64_t drifts = 0; // how often older times were forgotten
+  };
+
+  static constexpr std::size_t window = 32; // times that count
+
+  /// Times of one kind of task, as they are kept from run to run.
+  struct Samples {
+    std::string type;
+    std::uint64_t footprint = 0;
+    Arch arch;
+    std::size_t bytes = 0;
+    std::uint64_t count = 0;
+    double mean_ns = 0; // of all `count`
+    std::uint64_t drifts = 0;
+    std::vector<Duration> newest; // oldest first, at most `window`
+
+    /// Those of `later` come after these.
+    void append(Samples const& later) {
+      count += later.count;
+      mean_ns += count == 0 ? 0
+                            : (later.mean_ns - mean_ns) * static_cast<double>(later.count) /
+                                  static_cast<double>(count);
+      drifts += later.drifts;
+      newest.insert(newest.end(), later.newest.begin(), later.newest.end());
+      if (newest.size() > window) {
+        newest.erase(newest.begin(), newest.end() - static_cast<std::ptrdiff_t>(window));
+      }
+    }
   };
 
   [[nodiscard]] std::optional<Prediction> predict(TaskView const& task, Arch arch) const {
@@ -72,6 +100,28 @@ public:
       kind.bytes = task.bytes();
     }
     kind.add(measured);
+  }
+
+  /// Learns what was kept of a kind that it knows nothing of.
+  void restore(Samples const& kept) {
+    Key const key{kept.footprint, kept.arch};
+    auto& shard = shards_[shard_of(key)];
+    std::lock_guard const guard(shard.mutex);
+    shard.kinds[key].restore(kept);
+  }
+
+  /// What was recorded since the last call, and not restored.
+  [[nodiscard]] std::vector<Samples> take_fresh() {
+    std::vector<Samples> all;
+    for (auto& shard : shards_) {
+      std::lock_guard const guard(shard.mutex);
+      for (auto& [key, kind] : shard.kinds) {
+        if (kind.fresh.count != 0) {
+          all.push_back(kind.take_fresh(key));
+        }
+      }
+    }
+    return all;
   }
 
   [[nodiscard]] Duration transfer(std::size_t /*bytes*/, NodeId /*from*/, NodeId /*to*/) const {
@@ -102,9 +152,8 @@ public:
   }
 
 private:
-  static constexpr std::size_t window = 32; // times that count
-  static constexpr std::size_t recent = 8;  // those that tell of a drift
-  static constexpr std::size_t least = 3;   // before a median is worth anything
+  static constexpr std::size_t recent = 8; // those that tell of a drift
+  static constexpr std::size_t least = 3;  // before a median is worth anything
 
   struct Key {
     std::uint64_t footprint;
@@ -132,9 +181,17 @@ private:
     Duration spread;
     std::uint64_t drifts = 0;
 
+    struct Fresh { // of those, what is not kept yet
+      std::uint64_t count = 0;
+      double mean = 0;
+      std::uint64_t drifts = 0;
+    };
+
+    Fresh fresh;
+
     void add(Duration measured) {
-      ++count;
-      mean += (static_cast<double>(measured.ns) - mean) / static_cast<double>(count);
+      average(mean, ++count, measured);
+      average(fresh.mean, ++fresh.count, measured);
       if (kept == window) {
         std::copy(times.begin() + 1, times.end(), times.begin());
         --kept;
@@ -144,6 +201,37 @@ private:
         forget_if_drifted();
         std::tie(median, spread) = summary(std::span(times).first(kept));
       }
+    }
+
+    static void average(double& mean, std::uint64_t count, Duration another) {
+      mean += (static_cast<double>(another.ns) - mean) / static_cast<double>(count);
+    }
+
+    void restore(Samples const& samples) {
+      type = samples.type;
+      bytes = samples.bytes;
+      count = samples.count;
+      mean = samples.mean_ns;
+      for (auto const time : samples.newest) {
+        times[kept++] = time.ns;
+      }
+      forget_if_drifted(); // as the run did that recorded the newest
+      drifts = samples.drifts;
+      fresh = {};
+      if (kept != 0) {
+        std::tie(median, spread) = summary(std::span(times).first(kept));
+      }
+    }
+
+    [[nodiscard]] Samples take_fresh(Key key) {
+      Samples samples{
+          type, key.footprint, key.arch, bytes, fresh.count, fresh.mean, fresh.drifts, {}};
+      auto const newest = std::min<std::uint64_t>(fresh.count, kept);
+      for (auto k = kept - newest; k < kept; ++k) {
+        samples.newest.push_back({times[k]});
+      }
+      fresh = {};
+      return samples;
     }
 
     /// The newest are apart from the others by more than chance, and by more than a tenth.
@@ -158,6 +246,7 @@ private:
         std::copy(all.end() - recent, all.end(), times.begin());
         kept = recent;
         ++drifts;
+        ++fresh.drifts;
       }
     }
 

@@ -144,6 +144,13 @@ public:
 
   [[nodiscard]] History const& history() const noexcept { return history_; }
 
+  void restore(History::Samples const& kept) {
+    history_.restore(kept);
+    recorded_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::vector<History::Samples> take_fresh() { return history_.take_fresh(); }
+
 private:
   static constexpr double reach = 8;
   static constexpr std::uint64_t refit_after = 16;
