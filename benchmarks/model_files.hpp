@@ -38,22 +38,6 @@ struct SiteProbe : hs::policies::NoModel {
   return Folder(site).path(site.all_hardware(), Folder::platform_ending);
 }
 
-/// In the unit that leaves one to three digits before the point.
-[[nodiscard]] inline std::string shown(hs::Duration time) {
-  char text[32];
-  auto const ns = static_cast<double>(time.ns);
-  if (ns < 1e3) {
-    std::snprintf(text, sizeof text, "%.0f ns", ns);
-  } else if (ns < 1e6) {
-    std::snprintf(text, sizeof text, "%.2f us", ns / 1e3);
-  } else if (ns < 1e9) {
-    std::snprintf(text, sizeof text, "%.2f ms", ns / 1e6);
-  } else {
-    std::snprintf(text, sizeof text, "%.2f s", ns / 1e9);
-  }
-  return text;
-}
-
 inline void show_times(std::string const& path) {
   auto const file = hs::detail::parse_times(hs::detail::read_text_file(path), path);
   std::printf("\n%s, %s: %s\n%-32s %12s %16s %10s %12s %12s %12s %6s\n",
@@ -78,9 +62,9 @@ inline void show_times(std::string const& path) {
                 kind.bytes,
                 hs::detail::in_hex(kind.footprint).c_str(),
                 static_cast<unsigned long long>(kind.count),
-                shown(kind.median).c_str(),
-                shown(kind.spread).c_str(),
-                shown(kind.mean).c_str(),
+                hs::to_text(kind.median).c_str(),
+                hs::to_text(kind.spread).c_str(),
+                hs::to_text(kind.mean).c_str(),
                 static_cast<unsigned long long>(kind.drifts));
   }
 }
@@ -101,7 +85,7 @@ inline void show_platform(std::string const& path) {
                     platform.nodes[static_cast<std::size_t>(from)].name.c_str(),
                     platform.nodes[static_cast<std::size_t>(to)].name.c_str(),
                     route.bytes_per_s / 1e9,
-                    shown(route.latency).c_str());
+                    hs::to_text(route.latency).c_str());
       }
     }
   }

@@ -90,6 +90,7 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
                                      : options.comm == "shared" ? hs::Simulation::Transfers::shared
                                                                 : hs::Simulation::Transfers::free,
                         .window = options.window,
+                        .explain = options.explain,
                         .memory_trace = options.memory_trace,
                         .noise = options.noise,
                         .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
@@ -293,6 +294,9 @@ int main(int argc, char** argv) {
   app.add_option("--device-memory", options.device_memory, "of each GPU, such as 2GB")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--memory-trace", options.memory_trace, "file for what decides which bytes move");
+  app.add_option("--explain",
+                 options.explain,
+                 "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");
   app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
   app.add_flag(
       "--related", options.related, "GPUs as many times faster as on average, at anything");

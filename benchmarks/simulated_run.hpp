@@ -29,6 +29,7 @@ struct Options {
   std::string cache = "lru";
   std::string memory_trace;
   std::string gantt;
+  std::string explain;
   std::size_t device_memory = 0; // 0: what the platform says
   int window = 4;
   std::string noise_is = "type";

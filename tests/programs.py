@@ -287,21 +287,22 @@ def on_device(rows):
 def test_pipeline(program):
     os.environ["HETSCHED_DEVICES"] = "emu?latency=2ms&kernel=2ms"
     rows = on_device(json_lines(program, "--quick"))
-    check([row["mode"] for row in rows] == ["sequential", "results", "all"], str(rows))
-    check([row["window"] for row in rows] == [1, 1, 4], str(rows))
+    check([row["mode"] for row in rows] == ["sequential", "results", "all", "timed"], str(rows))
+    check([row["window"] for row in rows] == [1, 1, 4, 4], str(rows))
     for row in rows:
         check(row["ideal_s"] >= 16 * 2e-3 and row["seconds"] >= 17 * 2e-3, f"pipeline: {row}")
         check(row["transfers_s"] >= 2 * 16 * 2e-3, f"pipeline: {row}")
         check(row["kernels_s"] >= 16 * 2e-3, f"pipeline: {row}")
-    one, _, all_of_them = rows
+    one, _, all_of_them, timed = rows
+    check(timed["overlap"] > 0.3, f"pipeline: timing kernels undid the overlap: {timed}")
     check(one["overlap"] < 0.02 and one["hidden"] < 0.05, f"pipeline: {one}")
     # on an idle machine 0.9 of 0.94
     check(0.3 < all_of_them["overlap"] <= 1 and all_of_them["hidden"] > 0.3, str(all_of_them))
     check(all_of_them["seconds"] < one["seconds"], f"pipeline: {rows}")
     rows = json_lines(program, "--quick", "--n", "3", "--tile", "5", "--scheduler", "all")
-    check(len(rows) == 12 and rows[0]["bytes"] == 20 and rows[0]["tasks"] == 3, str(rows))
+    check(len(rows) == 16 and rows[0]["bytes"] == 20 and rows[0]["tasks"] == 3, str(rows))
     status, out, _ = run(program, "--quick", "--n", "3")
-    check(status == 0 and out.startswith("EMULATED") and out.count("  EMULATED\n") == 3, out)
+    check(status == 0 and out.startswith("EMULATED") and out.count("  EMULATED\n") == 4, out)
     refuses(program, "--window", "--window", "0")
     refuses(program, "HETSCHED_DEVICES", HETSCHED_DEVICES="none")
     refuses(program, "abacus", HETSCHED_DEVICES="abacus")
@@ -496,6 +497,10 @@ def test_simulate(program):
     (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "eager:queue=lifo")
     check(row["scheduler"] == "eager:queue=lifo" and row["ratio"] >= 1, f"simulate: {row}")
     check_gantt(program, haswell)
+    one = [*haswell, "--tiles", "4", "--scheduler", "dmdas", "--explain", "#5", "--bounds", "area"]
+    status, out, err = run(program, *one)
+    check(status == 0 and err.count("hetsched: task '") == 1 and ", node 5, " in err, err)
+    check("is expected to end it first" in err and "  taken by worker" in err, err)
     check_strategies(program, platforms)
     for name, dags, precision in [
         ("haswell_k40", ["cholesky", "qr", "gemm"], "double"),
@@ -662,7 +667,7 @@ def test_calibrate(program):
         (file,) = Path(folder).glob("here/*.platform.json")
         check(status == 0 and str(file) in text, f"calibrate: {status} {text} {err}")
         status, text, err = run(program, "--show", **here)
-        check(status == 0 and "4 kernels" in text and "ram    to gpu1" in text, f"--show: {text}")
+        check(status == 0 and "kernels, 1 cpu" in text and "ram    to gpu1" in text, f"--show: {text}")
         check("1 files of models" in text, f"--show: {text}")
         file.with_name("x.times.json").write_text("{}")
         status, text, err = run(program, "--show", **here)

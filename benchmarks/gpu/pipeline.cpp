@@ -9,9 +9,13 @@
 //     all          H H H H                the same with a window of several tasks
 //                    K K K K
 //                      D D D D
+//     timed        as all, with a performance model that notes every kernel's time, by the device's
+//                  events: what that costs (Lima et al. took such times without overlap)
 //
 // One stream for kernels, so that they run one after another. Kernels are made to take as long as
 // an input, if the device is fast enough.
+
+#include <hetsched/policies/perf_models/history.hpp>
 
 #include "device.hpp"
 
@@ -65,6 +69,7 @@ struct Mode {
   std::string_view name;
   bool one_by_one;
   int window;
+  bool timed = false;
 };
 
 /// Seconds of one transfer or kernel that has the device for itself.
@@ -192,6 +197,18 @@ public:
 
   template <class S>
   void run(std::string_view scheduler, Mode const& mode) {
+    if (mode.timed) {
+      run_with<S, hs::policies::History>(scheduler, mode);
+    } else {
+      run_with<S, hs::policies::NoModel>(scheduler, mode);
+    }
+  }
+
+  [[nodiscard]] std::string const& complaint() const { return complaint_; }
+
+private:
+  template <class S, class PerfModel>
+  void run_with(std::string_view scheduler, Mode const& mode) {
     auto config = options_.config();
     config.cpus = options_.cpus.value_or(1);
     config.window = mode.window;
@@ -199,7 +216,7 @@ public:
     config.devices = list_of(choice_);
     std::vector<Round> rounds;
     {
-      hs::Runtime<S> rt(config);
+      hs::Runtime<S, hs::policies::Lru, PerfModel> rt(config);
       std::vector<hs::Handle<Floats>> inputs;
       std::vector<hs::Handle<Floats>> results;
       for (std::size_t k = 0; k < options_.n; ++k) {
@@ -231,9 +248,6 @@ public:
     print(scheduler, mode, rounds);
   }
 
-  [[nodiscard]] std::string const& complaint() const { return complaint_; }
-
-private:
   [[nodiscard]] double ideal() const { return stages_.longest() * static_cast<double>(options_.n); }
 
   /// Everything went where it should, once.
@@ -324,8 +338,10 @@ std::string compare(Options options, Extra const& extra) {
   Pipeline pipeline(options, choice);
   pipeline.print_head();
   auto const window = static_cast<int>(extra.window);
-  for (auto const& mode :
-       {Mode{"sequential", true, 1}, Mode{"results", false, 1}, Mode{"all", false, window}}) {
+  for (auto const& mode : {Mode{"sequential", true, 1},
+                           Mode{"results", false, 1},
+                           Mode{"all", false, window},
+                           Mode{"timed", false, window, true}}) {
     example::for_each_scheduler(options.scheduler, [&]<class S>(example::Named<S> scheduler) {
       pipeline.run<S>(scheduler.name, mode);
     });
@@ -342,7 +358,8 @@ int main(int argc, char** argv) {
       "Measures how far a device's transfers hide under its kernels.",
       "--n: tasks; --tile: floats of each input and each result (0: as the device needs).\n"
       "Modes: sequential, one operation at a time; results, they come home while the next task\n"
-      "runs; all, with a window of --window tasks. The device is the first of HETSCHED_DEVICES,\n"
+      "runs; all, with a window of --window tasks; timed, the same with the performance model\n"
+      "History. The device is the first of HETSCHED_DEVICES,\n"
       "else the first GPU, else an emulated one whose transfers and kernels take 2 ms each.\n"
       "/ideal: time / longest stage of all tasks. hidden%: of the time of all transfers,\n"
       "1 - (time - kernels) / transfers; overlap%: the part of it during which a kernel ran, from\n"
@@ -352,7 +369,7 @@ int main(int argc, char** argv) {
       "ideal_s, ratio,\ntransfers_s, kernels_s, hidden, overlap."};
   program.add_options = [&](CLI::App& app) {
     example::add_flag(app, "--quick", extra.quick, "few tasks, one run: some seconds");
-    example::add_number(app, "--window", 1, 1024, extra.window, "of the last mode");
+    example::add_number(app, "--window", 1, 1024, extra.window, "of the last two modes");
   };
   program.defaults.n = 0;
   program.defaults.tile = 0;

@@ -36,6 +36,7 @@ enum class Bind : std::uint8_t {
 /// | memory_trace   | HETSCHED_MEMORY_TRACE   | none                                           |
 /// | model_dir      | HETSCHED_MODEL_DIR      | none: performance models keep no files         |
 /// | machine        | HETSCHED_MACHINE        | the host's name                                |
+/// | explain        | HETSCHED_EXPLAIN        | nothing                                        |
 struct Config {
   /// Workers on cores, the thread that waits in `sync` included; 1 to 4096. By default one core is
   /// left to the worker of each device, as far as there are.
@@ -68,6 +69,8 @@ struct Config {
   std::string model_dir = {};
   /// Whose times those are: one name for all nodes of a cluster that are alike lets them share.
   std::string machine = {};
+  /// Of which tasks to print on stderr why they went where they went, see Runtime::explain.
+  std::string explain = {};
 };
 
 namespace detail {
@@ -126,6 +129,7 @@ inline void check_range(std::optional<int> field, char const* name, int most) {
   from_env(config.memory_trace, "HETSCHED_MEMORY_TRACE");
   from_env(config.model_dir, "HETSCHED_MODEL_DIR");
   from_env(config.machine, "HETSCHED_MACHINE");
+  from_env(config.explain, "HETSCHED_EXPLAIN");
   if (char const* const text = std::getenv("HETSCHED_BIND"); text != nullptr && !config.bind) {
     std::string_view const view(text);
     if (view != "none" && view != "cores") {

@@ -17,6 +17,7 @@
 #include <hetsched/partition.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -393,6 +394,16 @@ public:
     core_->failure_log().for_each([&](FailureReport const& report) { reports.push_back(report); });
     return reports;
   }
+
+  /// Asks why tasks go where they go: those with this label, else of this type, or, for "#N", at
+  /// place N of a captured graph, that become ready from now on; of the first 1000. Costs them some
+  /// microseconds, others a comparison of names.
+  void explain(std::string_view what) { core_->explainer().ask(std::string(what)); }
+
+  /// Of the tasks that were asked about: what each worker was expected to mean for it when it
+  /// became ready, the worker that the scheduler chose, why, and who took it. In the order in which
+  /// they were taken, then those that nobody has taken. `explanation.text()` is for people.
+  [[nodiscard]] std::vector<Explanation> explanations() const { return core_->explainer().all(); }
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return core_->workers(); }
 

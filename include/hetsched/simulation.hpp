@@ -56,6 +56,8 @@ struct Simulation {
   /// How many tasks a GPU's worker commits itself to, so that the data of some come while the
   /// kernel of another runs; 1 if transfers are free.
   int window = 4;
+  /// Of which tasks to print on stderr why they went where they went, see Runtime::explain.
+  std::string explain = {};
   /// A file for what decides which bytes move: docs/gpu.md has the format. Empty: none.
   std::string memory_trace = {};
   /// Execution times are off by a factor drawn uniformly from 1 - noise to 1 + noise; below 1.

@@ -55,6 +55,17 @@ concept context =
       { ctx.busy_until(w) } -> std::same_as<Instant>;
     };
 
+/// explains(t): whether somebody asked why t goes where it goes, between its push and its pop.
+/// explain(t, chosen, waits, why): the scheduler has chosen a worker, or none; waits[w] is how long
+/// t would have to wait for worker w to be free.
+template <class Ctx>
+concept explaining_context =
+    context<Ctx> &&
+    requires(Ctx const& ctx, TaskId t, WorkerId w, std::span<Duration const> waits) {
+      { ctx.explains(t) } -> std::same_as<bool>;
+      { ctx.explain(t, w, waits, "why") } -> std::same_as<void>;
+    };
+
 /// nodes(): all memory nodes. valid_bytes(t, n): bytes of t's data that node n holds.
 /// free_bytes(n): what it could still take; the largest size_t where nothing bounds it.
 template <class Ctx>

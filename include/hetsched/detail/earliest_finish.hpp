@@ -94,6 +94,7 @@ public:
         }
       }
       if (!times[arch]) {
+        explain(ctx, task, view.priority, {}, "some class has no time for it yet: whoever is free");
         undecided_.push(task, view.priority);
         return Wake::any();
       }
@@ -112,6 +113,7 @@ public:
         best_cost = std::max(ctx.now() + transfer, free) - free + *times[arch];
       }
     }
+    explain(ctx, task, view.priority, best, "is expected to end it first");
     auto& slot = slots_[best.index()];
     slot.queue.push(task, view.priority);
     slot.load.add(view.priority, best_cost);
@@ -226,6 +228,21 @@ private:
     Instant until;            // expected end of what it has taken
     std::vector<Taken> taken; // and not ended
   };
+
+  /// Before the choice changes anything.
+  template <context Ctx>
+  void
+  explain(Ctx const& ctx, TaskId task, std::int32_t priority, WorkerId chosen, char const* why) {
+    if constexpr (explaining_context<Ctx>) {
+      if (ctx.explains(task)) [[unlikely]] {
+        std::vector<Duration> waits;
+        for (auto const& slot : slots_) {
+          waits.push_back(free_at(slot, ctx.now(), priority) - ctx.now());
+        }
+        ctx.explain(task, chosen, waits, why);
+      }
+    }
+  }
 
   static Instant free_at(Slot const& slot, Instant now, std::int32_t priority) {
     return std::max(slot.until, now) + slot.load.before(priority);

@@ -63,7 +63,7 @@ template <class Scheduler, class... Knobs>
 
 /// Made for one hook call; `now` is read once, when first asked for. The core, an engine's, offers
 /// clock, workers, nodes, all_everywhere, can_run, can_abort, random, predicted, transfer, running,
-/// busy_until, free_bytes.
+/// busy_until, free_bytes, explainer.
 template <class Core>
 class EngineContext {
 public:
@@ -80,7 +80,7 @@ public:
 
   [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return core_->nodes(); }
 
-  [[nodiscard]] bool can_run(TaskId task, WorkerId worker) const noexcept {
+  [[nodiscard, gnu::always_inline]] bool can_run(TaskId task, WorkerId worker) const noexcept {
     return core_->can_run(*TaskRecord::from(task), worker);
   }
 
@@ -134,6 +134,15 @@ public:
   }
 
   [[nodiscard]] std::size_t free_bytes(NodeId node) const { return core_->free_bytes(node); }
+
+  [[nodiscard]] bool explains(TaskId task) const {
+    return core_->explainer().on() && core_->explainer().explains(task);
+  }
+
+  void
+  explain(TaskId task, WorkerId chosen, std::span<Duration const> waits, char const* why) const {
+    core_->explainer().chose(task, chosen, waits, why);
+  }
 
 private:
   /// Each datum once.

@@ -10,6 +10,7 @@
 #include <hetsched/detail/dataflow.hpp>
 #include <hetsched/detail/devices.hpp>
 #include <hetsched/detail/engine_context.hpp>
+#include <hetsched/detail/explainer.hpp>
 #include <hetsched/detail/failures.hpp>
 #include <hetsched/detail/parking.hpp>
 #include <hetsched/detail/thread_worker.hpp>
@@ -64,7 +65,7 @@ public:
                  }),
         scheduler_(make_scheduler<Scheduler>(workers(), knobs...)),
         parking_(static_cast<int>(infos_.size())), max_live_(config.max_live_tasks.value_or(0)),
-        timing_(config.timing.value_or(false)), outside_pool_(depot_),
+        timing_(config.timing.value_or(false)), explainer_(config.explain), outside_pool_(depot_),
         outside_random_(config.seed.value_or(1)) {
     try {
       if constexpr (has_begin<PerfModel>) {
@@ -231,6 +232,8 @@ public:
 
   [[nodiscard]] FailureLog& failure_log() noexcept { return failure_log_; }
 
+  [[nodiscard]] Explainer& explainer() const noexcept { return explainer_; }
+
   [[nodiscard]] TaskDepot const& depot() const noexcept { return depot_; }
 
   [[nodiscard]] Parking const& parking() const noexcept { return parking_; }
@@ -321,6 +324,15 @@ private:
       archs = archs | ArchMask::only(info.arch);
     }
     return archs;
+  }
+
+  // Contexts of their own: the hooks' stay in registers.
+  [[gnu::noinline, gnu::cold]] void explain_ready(TaskId task) {
+    explainer_.ready(Context(*this), task);
+  }
+
+  [[gnu::noinline, gnu::cold]] void explain_taken(TaskId task, WorkerId worker) {
+    explainer_.taken(task, worker, clock());
   }
 
   /// Runs a scheduler hook, under the engine's lock if the scheduler is serialized.
@@ -442,6 +454,7 @@ private:
   Parking parking_;
   std::uint64_t const max_live_;
   bool const timing_;
+  mutable Explainer explainer_;
   FailureLog failure_log_;
   std::atomic<std::int64_t> stats_since_ns_{0};
   mutable std::mutex stats_mutex_;

@@ -43,6 +43,9 @@ public:
     Context const ctx(core_);
     auto const id = task.id();
     auto const worker = from();
+    if (core_.explainer_.on()) [[unlikely]] {
+      core_.explain_ready(id);
+    }
     core_.apply(core_.locked([&]() __attribute__((always_inline)) {
       return core_.scheduler_.push(ctx, id, worker);
     }),
@@ -250,6 +253,11 @@ private:
   [[gnu::noinline]] void flush() {
     std::span const tasks(reinterpret_cast<TaskId const*>(batch_.data()), count_);
     count_ = 0;
+    if (core_.explainer_.on()) [[unlikely]] {
+      for (auto const id : tasks) {
+        core_.explain_ready(id);
+      }
+    }
     if constexpr (has_push_activated_each<S, Context>) {
       std::array<Wake, batch_size> wakes;
       Context const ctx(core_);

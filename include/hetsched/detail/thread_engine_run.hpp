@@ -17,6 +17,9 @@ inline TaskId ThreadCore<S, C, P>::take(ThreadWorker& worker) {
       return no_task;
     }
   }
+  if (explainer_.on()) [[unlikely]] {
+    explain_taken(task, id);
+  }
   worker.owed_wake = no_task;
   if constexpr (!has_steal<S, Context>) {
     if (scopes_lifted_.load(std::memory_order_relaxed)) {

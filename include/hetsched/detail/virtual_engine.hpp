@@ -8,6 +8,7 @@
 #include <hetsched/detail/cache_kind.hpp>
 #include <hetsched/detail/dataflow.hpp>
 #include <hetsched/detail/engine_context.hpp>
+#include <hetsched/detail/explainer.hpp>
 #include <hetsched/detail/failures.hpp>
 #include <hetsched/detail/kernel_times.hpp>
 #include <hetsched/detail/random_stream.hpp>
@@ -47,8 +48,8 @@ public:
   VirtualCore(Simulation const& config, void*, Knobs const&... knobs)
       : config_(config), times_(config_), infos_(infos_of(config_.platform)),
         nodes_(nodes_of(config_.platform)), workers_(infos_.size()), idle_(infos_, config_.serve),
-        scheduler_(make_scheduler<Scheduler>(infos_, knobs...)), pool_(depot_),
-        memory_(make_memory(config_, nodes_)) {
+        scheduler_(make_scheduler<Scheduler>(infos_, knobs...)), explainer_(config_.explain),
+        pool_(depot_), memory_(make_memory(config_, nodes_)) {
     for (auto const& info : infos_) {
       if (memory_ && info.node != host_node) {
         device_workers_.push_back(info.id);
@@ -66,6 +67,8 @@ public:
   ~VirtualCore() { release_domain(root_); }
 
   // ---- for contexts ----
+
+  [[nodiscard]] Explainer& explainer() const noexcept { return explainer_; }
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return infos_; }
 
@@ -259,6 +262,7 @@ private:
   mutable std::vector<RandomStream> random_; // of each worker, and of the outside
   WorkerOrder idle_;
   Scheduler scheduler_;
+  mutable Explainer explainer_;
   PerfModel model_;
   TaskDepot depot_;
   TaskPool pool_;

@@ -13,6 +13,11 @@ namespace hetsched::detail {
 /// The scheduler gets these tasks now.
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::note_pushed(std::span<TaskId const> tasks) {
+  if (explainer_.on()) [[unlikely]] {
+    for (auto const task : tasks) {
+      explainer_.ready(Context(*this), task);
+    }
+  }
   waiting_ += tasks.size();
   if constexpr (preempts) {
     pushed_.insert(pushed_.end(), tasks.begin(), tasks.end());

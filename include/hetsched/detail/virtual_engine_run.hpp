@@ -87,6 +87,9 @@ TaskId VirtualCore<S, C, P>::take(WorkerId worker) {
       workers_[worker.index()].steals += task ? 1 : 0;
     }
   }
+  if (task && explainer_.on()) [[unlikely]] {
+    explainer_.taken(task, worker, now_);
+  }
   return task;
 }
 
