@@ -36,6 +36,8 @@ public:
 
   [[nodiscard]] bool is_null() const noexcept { return value_->is_null(); }
 
+  [[nodiscard]] bool is_array() const noexcept { return value_->is_array(); }
+
   /// The value of a key, which must be there.
   [[nodiscard]] JsonValue operator[](char const* key) const {
     auto const found = object().find(key);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+
+#include "runs.hpp"
+
+#include <hetsched/hetsched.hpp>
+#include <hetsched/platform_json.hpp>
+#include <hetsched/policies/schedulers/data_aware.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/simulated_runtime.hpp>
+
+#include "../../progress.hpp"
+#include "workloads.hpp"
+
+#include <array>
+#include <cmath>
+#include <set>
+
+namespace lima2015 {
+
+namespace hs = hetsched;
+
+namespace {
+
+/// Of 95 % on both sides, by degrees of freedom from 1 on; then the normal distribution's, which is
+/// less than 2 % below.
+double students_t(std::size_t degrees) {
+  constexpr std::array table{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                             2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+                             2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+                             2.040,  2.037, 2.035, 2.032, 2.030, 2.028, 2.026, 2.024, 2.023, 2.021,
+                             2.020,  2.018, 2.017, 2.015, 2.014, 2.013, 2.012, 2.011, 2.010, 2.009};
+  return degrees <= table.size() ? table[degrees - 1] : 1.96;
+}
+
+/// The Figures' members.
+template <class Visit>
+void each_figure(Visit&& visit) {
+  visit([](auto& its) -> auto& { return its.seconds; });
+  visit([](auto& its) -> auto& { return its.bytes; });
+  visit([](auto& its) -> auto& { return its.from_host; });
+  visit([](auto& its) -> auto& { return its.to_host; });
+  visit([](auto& its) -> auto& { return its.hit_percent; });
+  visit([](auto& its) -> auto& { return its.idle_cores; });
+  visit([](auto& its) -> auto& { return its.idle_gpus; });
+  visit([](auto& its) -> auto& { return its.tasks_on_gpu; });
+  visit([](auto& its) -> auto& { return its.link; });
+}
+
+Figures<double> figures_of(hs::Stats const& stats, hs::Platform const& machine) {
+  Figures<double> its{};
+  its.seconds = stats.elapsed.seconds();
+  double hits = 0;
+  double uses = 0;
+  for (auto const& device : stats.devices) {
+    its.from_host += static_cast<double>(device.bytes_from_host);
+    its.to_host += static_cast<double>(device.bytes_to_host);
+    its.bytes += static_cast<double>(device.bytes_from_peers);
+    hits += static_cast<double>(device.hits);
+    uses += static_cast<double>(device.hits + device.misses);
+  }
+  auto const with_host = its.from_host + its.to_host;
+  its.bytes += with_host;
+  its.hit_percent = uses > 0 ? 100 * hits / uses : 0;
+  auto const link = common_link(machine);
+  its.link = link > 0 ? 100 * with_host / link / its.seconds : 0;
+  auto const cores = static_cast<std::size_t>(machine.classes[0].workers);
+  double idle[2] = {};
+  double tasks[2] = {};
+  for (std::size_t w = 0; w < stats.workers.size(); ++w) {
+    auto const on = w < cores ? 0 : 1;
+    idle[on] += stats.workers[w].idle.seconds();
+    tasks[on] += static_cast<double>(stats.workers[w].executed);
+  }
+  auto const percent = [&](double sum, int workers) {
+    return workers != 0 ? 100 * sum / its.seconds / workers : 0;
+  };
+  its.idle_cores = percent(idle[0], machine.classes[0].workers);
+  its.idle_gpus = percent(idle[1], machine.classes[1].workers);
+  its.tasks_on_gpu = 100 * tasks[1] / (tasks[0] + tasks[1]);
+  return its;
+}
+
+template <class Scheduler>
+Figures<double> run(hs::Simulation const& config, hs::TaskGraph const& graph) {
+  hs::SimulatedRuntime<Scheduler, hs::policies::Lru> rt(config);
+  rt.run(graph);
+  return figures_of(rt.stats(), config.platform);
+}
+
+auto runner_of(std::string const& strategy) {
+  auto const plain = strategy.substr(0, strategy.find('+'));
+  return plain == "ws"          ? run<hs::policies::WorkStealing<>>
+         : plain == "dataaware" ? run<hs::policies::DataAware<>>
+         : plain == "locality"  ? run<hs::policies::LocalityAware<>>
+                                : run<hs::policies::Heft<>>;
+}
+
+} // namespace
+
+Mean mean_of(std::vector<double> const& values) {
+  auto const n = static_cast<double>(values.size());
+  double sum = 0;
+  for (auto const value : values) {
+    sum += value;
+  }
+  auto const mean = sum / n;
+  if (values.size() < 2) {
+    return {mean, 0};
+  }
+  double squares = 0;
+  for (auto const value : values) {
+    squares += (value - mean) * (value - mean);
+  }
+  return {mean, students_t(values.size() - 1) * std::sqrt(squares / (n - 1) / n)};
+}
+
+Mean Means::metric(std::string const& name) const {
+  // Of a constant over the time; the interval by first order.
+  auto const over_time = [this](double constant) {
+    auto const value = constant / seconds.value;
+    return Mean{value, value * seconds.half / seconds.value};
+  };
+  if (name == "time") {
+    return seconds;
+  }
+  if (name == "speed") {
+    return over_time(1);
+  }
+  if (name == "speedup") {
+    return over_time(serial_seconds);
+  }
+  if (name == "gflops") {
+    return over_time(flops / 1e9);
+  }
+  if (name == "bytes") {
+    return bytes;
+  }
+  if (name == "gigabytes") {
+    return {bytes.value / 1e9, bytes.half / 1e9};
+  }
+  if (name == "hit_percent") {
+    return hit_percent;
+  }
+  throw hs::Error(hs::ErrorCode::bad_call, "metric", name + " is not known");
+}
+
+Runs::Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed)
+    : claims_(claims), file_(std::move(file)), platform_(hs::read_platform(file_)), runs_(runs),
+      seed_(seed) {
+  if (platform_.links.empty()) {
+    throw hs::Error(hs::ErrorCode::bad_input, file_, "says nothing of the links that routes share");
+  }
+}
+
+int Runs::runs_of(Configuration const& its) const {
+  return its.strategy == "heft" ? 1 : runs_;
+}
+
+hs::TaskGraph const&
+Runs::graph(hs::Platform const& machine, std::string const& workload, std::size_t tiles) {
+  auto const [found, fresh] = graphs_.try_emplace({workload, tiles});
+  if (fresh) {
+    found->second = graph_of(machine, claims_, workload, tiles);
+  }
+  return found->second;
+}
+
+Means const& Runs::of(Configuration const& its) {
+  auto const [found, fresh] = known_.try_emplace(its);
+  if (!fresh) {
+    return found->second;
+  }
+  auto const& workload = claims_.workloads.at(its.workload);
+  auto const machine = machine_of(platform_, file_, claims_, its);
+  auto& means = found->second;
+  means.tiles = tiles_of(claims_, its.workload, its.at.n);
+  means.runs = runs_of(its);
+  auto const& tasks = graph(machine, its.workload, means.tiles);
+  hs::Simulation config{.platform = machine,
+                        .algorithm = its.workload,
+                        .precision = workload.precision,
+                        .tile = workload.tile,
+                        .library = library_of(machine, workload, its.workload),
+                        .transfers = hs::Simulation::Transfers::shared,
+                        .window = claims_.window};
+  std::vector<Figures<double>> all;
+  for (int k = 0; k < means.runs; ++k) {
+    config.seed = seed_ + static_cast<std::uint64_t>(k);
+    all.push_back(runner_of(its.strategy)(config, tasks));
+  }
+  each_figure([&](auto const& member) {
+    std::vector<double> values;
+    for (auto const& figures : all) {
+      values.push_back(member(figures));
+    }
+    member(means) = mean_of(values);
+  });
+  if (its.workload == "cholesky" || its.workload == "lu") {
+    means.flops = flops_of(claims_, its.workload, means.tiles);
+  } else if (its.workload == "saxpy") {
+    auto const bytes = static_cast<double>(3 * sizeof(float) * workload.tile * means.tiles);
+    means.serial_seconds = bytes / claims_.memory.core;
+  }
+  return means;
+}
+
+void Runs::simulate(std::vector<Configuration> const& those) {
+  std::set<Configuration> const missing(those.begin(), those.end());
+  auto const weight = [this](Configuration const& its) {
+    auto const tiles = static_cast<double>(tiles_of(claims_, its.workload, its.at.n));
+    auto const tasks = its.workload == "saxpy"    ? tiles
+                       : its.workload == "jacobi" ? tiles * tiles * 50
+                                                  : tiles * tiles * tiles / 3;
+    return tasks * runs_of(its);
+  };
+  double all = 0;
+  for (auto const& its : missing) {
+    all += weight(its);
+  }
+  benchmarks::Progress progress(missing.size(), all);
+  for (auto const& its : missing) {
+    (void)of(its);
+    progress.done(weight(its));
+  }
+}
+
+} // namespace lima2015

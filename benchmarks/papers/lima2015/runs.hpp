@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Simulated runs of the claims' configurations, each once, and their means.
+
+#include <hetsched/task_graph.hpp>
+
+#include "claims.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lima2015 {
+
+/// A mean over the runs, and half of its 95 % confidence interval by Student's t; 0 for one run.
+struct Mean {
+  double value = 0;
+  double half = 0;
+};
+
+[[nodiscard]] Mean mean_of(std::vector<double> const& values);
+
+/// What one run gave, or the means of many.
+template <class Number>
+struct Figures {
+  Number seconds;   // until all results are in host memory
+  Number bytes;     // from and to GPU memories
+  Number from_host; // of these
+  Number to_host;
+  Number hit_percent;  // of the data that tasks on GPUs were let in with
+  Number idle_cores;   // percent of the time in which cores ran no task
+  Number idle_gpus;    // and GPUs
+  Number tasks_on_gpu; // percent of the tasks
+  Number link;         // percent of the common link's capacity that transfers with host memory took
+};
+
+struct Means : Figures<Mean> {
+  std::size_t tiles = 0;
+  int runs = 0;
+
+  /// In the unit of the metric. Throws Error(bad_call) for one that is not known.
+  [[nodiscard]] Mean metric(std::string const& name) const;
+
+  double flops = 0;          // of the whole; 0: not counted
+  double serial_seconds = 0; // on one core, of a vector; 0: not known
+};
+
+class Runs {
+public:
+  /// `file` describes the machine. Strategies that draw lots run `runs` times, with seeds from
+  /// `seed` on; HEFT draws none and runs once.
+  Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed);
+
+  /// Simulates it, unless that was done. Throws Error(bad_input).
+  Means const& of(Configuration const& its);
+
+  /// Simulates what is missing of those; says on a terminal how far it is.
+  void simulate(std::vector<Configuration> const& those);
+
+private:
+  [[nodiscard]] int runs_of(Configuration const& its) const;
+  hetsched::TaskGraph const&
+  graph(hetsched::Platform const& machine, std::string const& workload, std::size_t tiles);
+
+  Claims const& claims_;
+  std::string const file_;
+  hetsched::Platform const platform_;
+  int const runs_;
+  std::uint64_t const seed_;
+  std::map<Configuration, Means> known_;
+  std::map<std::pair<std::string, std::size_t>, hetsched::TaskGraph> graphs_;
+};
+
+} // namespace lima2015
