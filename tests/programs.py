@@ -47,6 +47,10 @@ BAD_GENERAL = {
     name: BAD_MATRICES[name] for name in ["not_square.mtx", "cut_off.mtx", "empty.mtx"]
 }
 
+CLAIM_KEYS = {
+    "id", "section", "workload", "says", "verdict", "why", "published", "ours", "against", "facts",
+}  # fmt: skip
+
 failures = []
 
 # Tests that want devices say which.
@@ -729,6 +733,197 @@ def test_bounds(program):
         refuses(program, "cut.json", "--platform", str(cut))
 
 
+def claim_holds(rule, at, mean):
+    """What the rules of claims.json say, once more. `mean(metric, strategy, point)`."""
+
+    def better(a, b):
+        more = rule["metric"] in ["speed", "speedup", "gflops", "hit_percent"]
+        return a > b if more else a < b
+
+    def of(strategy, point=0):
+        return mean(rule.get("metric", "speed"), strategy, at[point])
+
+    points = range(len(at))
+    kind = rule["kind"]
+    if kind == "order":
+        held = [
+            all(better(of(a, p), of(b, p)) for a in rule["better"] for b in rule["worse"])
+            for p in points
+        ]
+        return sum(held) >= rule["share"] * len(at) - 1e-9
+    if kind == "similar":
+        spreads = [[of(name, p) for name in rule["of"]] for p in points]
+        held = [max(its) / min(its) - 1 <= rule["within_percent"] / 100 for its in spreads]
+        return sum(held) >= rule["share"] * len(at) - 1e-9
+    if kind == "change":
+        ours = 100 * (of(rule["of"]) / of(rule["over"]) - 1)
+        return ours * rule["published"] > 0 and abs(ours - rule["published"]) <= rule["within"]
+    if kind == "value":
+        within = rule.get("within", rule.get("within_percent", 0) / 100 * rule["published"])
+        return all(abs(of(name) - rule["published"]) <= within for name in rule["of"])
+    if kind == "best":
+        best = [of(rule["of"], p) for p in points]
+        others = [of(name, p) for name in rule["among"] for p in points]
+        return all(any(not better(other, its) for its in best) for other in others)
+    if kind == "not_worst":
+        return any(better(of(rule["of"]), of(name)) for name in rule["among"])
+    if kind == "scaling":
+        few, many = (key(points, key=lambda p: at[p]["gpus"]) for key in [min, max])
+        times = [of(name, many) / of(name, few) for name in rule["of"]]
+        return all(rule.get("at_least", 0) <= t < rule.get("below", 1e99) for t in times)
+    assert kind == "growth", kind
+    return all(better(of(name, p), of(name, p - 1)) for name in rule["of"] for p in points[1:])
+
+
+def check_claims(name, claims, rows):
+    """The verdicts, from the facts of the rows."""
+    check([row["id"] for row in rows] == [claim["id"] for claim in claims], f"{name}: not those claims")
+    for claim, row in zip(claims, rows):
+        check(set(row) == CLAIM_KEYS, f"{name}: keys {sorted(set(row) ^ CLAIM_KEYS)}")
+        if "not_testable" in claim:
+            its = (row["verdict"], row["why"])
+            check(its == ("not testable", claim["not_testable"]), f"{name}: {row}")
+            continue
+        facts = {(fact["strategy"], fact["n"], fact["gpus"]): fact for fact in row["facts"]}
+
+        def mean(metric, strategy, point):
+            fact = facts[strategy, point["n"], point["gpus"]]
+            seconds, moved = fact["seconds"]["mean"], fact["bytes"]["mean"]
+            n = fact["tiles"] * 960
+            return {
+                "time": seconds, "speed": 1 / seconds, "bytes": moved, "gigabytes": moved / 1e9,
+                "hit_percent": fact["hit_percent"]["mean"], "gflops": n**3 / 3 / seconds / 1e9,
+                "speedup": fact["tiles"] * 3 * 4 * 2**20 / 9.283e9 / seconds,
+            }[metric]  # fmt: skip
+
+        points = [
+            {"n": n, "gpus": gpus}
+            for its in claim["at"]
+            for n in (its["n"] if isinstance(its["n"], list) else [its["n"]])
+            for gpus in (its["gpus"] if isinstance(its["gpus"], list) else [its["gpus"]])
+        ]
+        holds = claim_holds(claim["rule"], points, mean)
+        its = f"{name}: {row['id']}: {row['verdict']}, {row['ours']}"
+        check(row["verdict"] == ("reproduced" if holds else "not reproduced"), its)
+        check((row["against"] == []) == holds, f"{its}: {row['against']}")
+
+
+# Of every kind one that holds and one that cannot, on small graphs.
+SMALL_RULES = [
+    ({"kind": "order", "metric": "time", "better": ["heft"], "worse": ["ws"], "share": share},
+     {"n": [960, 3840], "gpus": [1, 8]}) for share in [0.1, 1]
+] + [
+    ({"kind": "similar", "metric": "bytes", "of": ["ws", "locality"], "within_percent": within,
+      "share": 1}, {"n": 4800, "gpus": [2, 4]}) for within in [1e6, 0]
+] + [
+    ({"kind": "change", "metric": "speed", "of": "heft", "over": "ws", "published": published,
+      "within": 1e4}, {"n": 9600, "gpus": 4}) for published in [50, -50]
+] + [
+    ({"kind": "value", "metric": metric, "of": ["ws+setarch", "heft"], "published": 50,
+      "within": within}, {"n": 4800, "gpus": 3})
+    for metric in ["hit_percent", "gflops", "gigabytes"] for within in [1e6, 1e-6]
+] + [
+    ({"kind": "best", "metric": "time", "of": of, "among": ["heft", "ws"]},
+     {"n": 4800, "gpus": [1, 8]}) for of in ["locality", "heft", "ws"]
+] + [
+    ({"kind": "not_worst", "metric": "bytes", "of": of, "among": ["ws", "heft"]},
+     {"n": 4800, "gpus": 8}) for of in ["heft", "ws"]
+] + [
+    ({"kind": "scaling", "of": ["ws", "heft"], key: 1e-3}, {"n": 4800, "gpus": [1, 8]})
+    for key in ["at_least", "below"]
+] + [
+    ({"kind": "growth", "metric": "gflops", "of": ["heft", "ws+setarch"]},
+     {"n": sizes, "gpus": 8}) for sizes in [[960, 4800], [4800, 960]]
+]  # fmt: skip
+
+BAD_CLAIMS = [  # what to change, and what the message names
+    (lambda its: its.update(format="claims-2"), "/format"),
+    (lambda its: its.pop("memory"), "'memory' is missing"),
+    (lambda its: its.update(more=1), "'more' is not known"),
+    (lambda its: its["workloads"].pop("lu"), "'lu' is missing"),
+    (lambda its: its["workloads"]["lu"].update(tile=100), "no times for lu"),
+    (lambda its: its["workloads"]["cholesky"].update(tile=100), "nor lu's gemm"),
+    (lambda its: its["claims"].append(its["claims"][0]), "/claims/1/id"),
+    (lambda its: its["claims"][0].pop("says"), "'says' is missing"),
+    (lambda its: its["claims"][0].update(workload="qr"), "/claims/0/workload"),
+    (lambda its: its["claims"][0]["rule"].update(kind="feeling"), "/claims/0/rule/kind"),
+    (lambda its: its["claims"][0]["rule"].update(metric="mood"), "/claims/0/rule/metric"),
+    (lambda its: its["claims"][0]["rule"].update(over="eager"), "/claims/0/rule/over"),
+    (lambda its: its["claims"][0]["rule"].update(within="much"), "/claims/0/rule/within"),
+    (lambda its: its["claims"][0].update(at=[]), "/claims/0/at"),
+    (lambda its: its["claims"][0].update(at=[{"n": 960, "gpus": [1, 2]}]), "2 points, not 1"),
+    (lambda its: its["claims"][0].update(at=[{"n": 0, "gpus": 1}]), "/claims/0/at/0/n"),
+    (lambda its: its["claims"][0].update(at=[{"n": 960, "gpus": 9}]), "9 GPUs"),
+]  # fmt: skip
+
+
+def test_lima2015(program):
+    folder = Path(__file__).parent.parent / "benchmarks"
+    platform = folder / "platforms" / "idgraf.json"
+    path = folder / "papers" / "lima2015" / "claims.json"
+    given = json.loads(path.read_text())
+    machine = ["--platform", str(platform)]
+    saxpy = ["--claims", str(path), *machine, "--only", "saxpy", "--runs", "2"]
+    those = [claim for claim in given["claims"] if claim["workload"] == "saxpy"]
+    rows = json_lines(program, *saxpy)
+    check_claims("lima2015", those, rows)
+    check(rows == json_lines(program, *saxpy), "lima2015: two runs, two results")
+    status, out, _ = run(program, *saxpy)
+    verdicts = [row["verdict"] for row in rows]
+    out_of = len(verdicts) - verdicts.count("not testable")
+    summary = "%d testable, %d reproduced, %d not testable" % (
+        out_of, verdicts.count("reproduced"), verdicts.count("not testable"))  # fmt: skip
+    check(status == 0 and out.splitlines()[-1] == summary, f"lima2015: {out}, not {summary}")
+    for row in rows:  # a line of the table for each
+        (line,) = [line for line in out.splitlines() if line.startswith(row["id"] + " ")]
+        its = f" {row['verdict']} "
+        check(its in line and line.endswith(row["says"]), f"lima2015: {line}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command = ["--claims", str(file), *machine, "--runs", "2"]
+        small = [
+            {"id": f"claim-{k}", "section": "5", "workload": "cholesky", "says": "so", "rule": rule,
+             "at": [at]} for k, (rule, at) in enumerate(SMALL_RULES)
+        ]  # fmt: skip
+        file.write_text(json.dumps({**given, "claims": small}))
+        rows = json_lines(program, *command)
+        check_claims("lima2015", small, rows)
+        seen = {(claim["rule"]["kind"], row["verdict"]) for claim, row in zip(small, rows)}
+        check(len(seen) == 2 * 8, f"lima2015: not every kind both ways: {sorted(seen)}")
+        for row in rows:
+            for fact in row["facts"]:  # on one GPU, or without lots, all runs are the same
+                check(fact["tiles"] == fact["n"] // 960, f"lima2015: {fact}")
+                runs = 1 if fact["strategy"] == "heft" else 2
+                check(fact["runs"] == runs, f"lima2015: {fact}")
+                moved = fact["bytes_from_host"]["mean"] + fact["bytes_to_host"]["mean"]
+                check(moved <= fact["bytes"]["mean"] * (1 + 1e-9), f"lima2015: {fact}")
+        (row,) = json_lines(program, *command, "--only", "claim-4")
+        (other,) = json_lines(program, *command, "--only", "claim-4", "--seed", "7")
+        for heft_or_not in [True, False]:  # it draws no lots, the others do
+            one, two = (
+                [fact for fact in its["facts"] if (fact["strategy"] == "heft") == heft_or_not]
+                for its in (row, other)
+            )
+            check((one == two) == heft_or_not, f"lima2015: {one} {two}")
+        status, out, _ = run(program, *command, "--only", "claim-5")
+        told = [line.split()[1] for line in out.splitlines() if line.startswith("    cholesky")]
+        check(status == 0 and told == ["heft", "ws"], f"lima2015: {out}")
+        for change, named in BAD_CLAIMS:
+            its = json.loads(json.dumps({**given, "claims": [small[4]]}))
+            if "lu's" not in named and "cholesky" not in named and "for lu" in named:
+                its["claims"][0]["workload"] = "lu"
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+        file.write_text("{")
+        refuses(program, str(file), *command)
+    refuses(program, "nowhere.json", "--claims", "nowhere.json", *machine)
+    refuses(program, "nowhere.json", "--claims", str(path), "--platform", "nowhere.json")
+    refuses(program, "--only", *saxpy[:-3], "saxpy,nothing")
+    refuses(program, "--runs", *saxpy[:-1], "0")
+    refuses(program, "--claims", *machine)
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -744,6 +939,7 @@ def main():
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,
+        "lima2015": test_lima2015,
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,
         "gpu_linalg": test_gpu_linalg,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lima et al. 2015 as a program: every published claim beside what virtual time gives
-// (docs/papers.md).
+// (README.md beside this file).
 
 #include "../../run_program.hpp"
 #include "claims.hpp"

@@ -13,6 +13,7 @@
 #include "../../progress.hpp"
 #include "workloads.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
@@ -167,8 +168,14 @@ Runs::Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed)
   }
 }
 
+std::size_t Runs::tasks(Configuration const& its) const {
+  return tasks_of(claims_, its.workload, tiles_of(claims_, its.workload, its.at.n));
+}
+
 int Runs::runs_of(Configuration const& its) const {
-  return its.strategy == "heft" ? 1 : runs_;
+  constexpr std::size_t many_tasks = 40'000;
+  constexpr int few = 3;
+  return its.strategy == "heft" ? 1 : tasks(its) > many_tasks ? std::min(runs_, few) : runs_;
 }
 
 hs::TaskGraph const&
@@ -222,11 +229,7 @@ Means const& Runs::of(Configuration const& its) {
 void Runs::simulate(std::vector<Configuration> const& those) {
   std::set<Configuration> const missing(those.begin(), those.end());
   auto const weight = [this](Configuration const& its) {
-    auto const tiles = static_cast<double>(tiles_of(claims_, its.workload, its.at.n));
-    auto const tasks = its.workload == "saxpy"    ? tiles
-                       : its.workload == "jacobi" ? tiles * tiles * 50
-                                                  : tiles * tiles * tiles / 3;
-    return tasks * runs_of(its);
+    return static_cast<double>(tasks(its)) * runs_of(its);
   };
   double all = 0;
   for (auto const& its : missing) {

@@ -51,7 +51,8 @@ struct Means : Figures<Mean> {
 class Runs {
 public:
   /// `file` describes the machine. Strategies that draw lots run `runs` times, with seeds from
-  /// `seed` on; HEFT draws none and runs once.
+  /// `seed` on, but at most 3 on graphs of more than 40000 tasks, which take minutes else; HEFT
+  /// draws none and runs once.
   Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed);
 
   /// Simulates it, unless that was done. Throws Error(bad_input).
@@ -61,6 +62,7 @@ public:
   void simulate(std::vector<Configuration> const& those);
 
 private:
+  [[nodiscard]] std::size_t tasks(Configuration const& its) const;
   [[nodiscard]] int runs_of(Configuration const& its) const;
   hetsched::TaskGraph const&
   graph(hetsched::Platform const& machine, std::string const& workload, std::size_t tiles);

@@ -250,6 +250,16 @@ hs::TaskGraph graph_of(hs::Platform const& machine,
   return graph_maker(its, workload).graph_of(machine, tiles);
 }
 
+std::size_t tasks_of(Claims const& claims, std::string const& workload, std::size_t tiles) {
+  if (workload == "saxpy") {
+    return tiles;
+  }
+  if (workload == "jacobi") {
+    return tiles * tiles * (claims.workloads.at(workload).sweeps + 1);
+  }
+  return tiles * tiles * tiles / (workload == "lu" ? 3 : 6);
+}
+
 double flops_of(Claims const& claims, std::string const& workload, std::size_t tiles) {
   return graph_maker(claims.workloads.at(workload), workload).flops(tiles);
 }

@@ -39,6 +39,10 @@ tiles_of(Claims const& claims, std::string const& workload, std::size_t n);
                                            std::string const& workload,
                                            std::size_t tiles);
 
+/// About how many tasks its graph has.
+[[nodiscard]] std::size_t
+tasks_of(Claims const& claims, std::string const& workload, std::size_t tiles);
+
 /// Of the whole factorisation.
 [[nodiscard]] double flops_of(Claims const& claims, std::string const& workload, std::size_t tiles);
 
