@@ -99,6 +99,7 @@ ordered_json fact(Configuration const& its, Means const& means) {
           {"idle_cores_percent", number(means.idle_cores)},
           {"idle_gpus_percent", number(means.idle_gpus)},
           {"tasks_on_gpus_percent", number(means.tasks_on_gpu)},
+          {"stolen_percent", number(means.stolen)},
           {"common_link_percent", number(means.link)}};
 }
 
@@ -127,7 +128,7 @@ void print_facts(std::vector<Configuration> const& those, lima2015::Runs& runs) 
   if (those.empty()) {
     return;
   }
-  std::printf("    %-8s %-18s %9s %4s %10s %8s %8s %6s %6s %6s %6s %6s %6s %6s\n",
+  std::printf("    %-8s %-18s %9s %4s %10s %8s %8s %6s %6s %6s %6s %6s %6s %6s %6s\n",
               "",
               "strategy",
               "n",
@@ -141,11 +142,12 @@ void print_facts(std::vector<Configuration> const& those, lima2015::Runs& runs) 
               "core %",
               "GPU %",
               "tasks%",
+              "steal%",
               "link %");
   for (auto const& its : those) {
     auto const& means = runs.of(its);
     std::printf("    %-8s %-18s %9zu %4d %10.4f %8.1g %8.2f %6.2f %6.2f %6.1f %6.1f %6.1f %6.1f "
-                "%6.1f\n",
+                "%6.1f %6.1f\n",
                 its.workload.c_str(),
                 its.strategy.c_str(),
                 its.at.n,
@@ -159,6 +161,7 @@ void print_facts(std::vector<Configuration> const& those, lima2015::Runs& runs) 
                 means.idle_cores.value,
                 means.idle_gpus.value,
                 means.tasks_on_gpu.value,
+                means.stolen.value,
                 means.link.value);
   }
 }

@@ -47,6 +47,7 @@ void each_figure(Visit&& visit) {
   visit([](auto& its) -> auto& { return its.idle_cores; });
   visit([](auto& its) -> auto& { return its.idle_gpus; });
   visit([](auto& its) -> auto& { return its.tasks_on_gpu; });
+  visit([](auto& its) -> auto& { return its.stolen; });
   visit([](auto& its) -> auto& { return its.link; });
 }
 
@@ -81,6 +82,7 @@ Figures<double> figures_of(hs::Stats const& stats, hs::Platform const& machine) 
   its.idle_cores = percent(idle[0], machine.classes[0].workers);
   its.idle_gpus = percent(idle[1], machine.classes[1].workers);
   its.tasks_on_gpu = 100 * tasks[1] / (tasks[0] + tasks[1]);
+  its.stolen = 100 * static_cast<double>(stats.steals) / (tasks[0] + tasks[1]);
   return its;
 }
 

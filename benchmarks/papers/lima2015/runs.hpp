@@ -34,6 +34,7 @@ struct Figures {
   Number idle_cores;   // percent of the time in which cores ran no task
   Number idle_gpus;    // and GPUs
   Number tasks_on_gpu; // percent of the tasks
+  Number stolen;       // percent of the tasks
   Number link;         // percent of the common link's capacity that transfers with host memory took
 };
 
