@@ -777,7 +777,8 @@ def claim_holds(rule, at, mean):
 
 def check_claims(name, claims, rows):
     """The verdicts, from the facts of the rows."""
-    check([row["id"] for row in rows] == [claim["id"] for claim in claims], f"{name}: not those claims")
+    ids = [row["id"] for row in rows]
+    check(ids == [claim["id"] for claim in claims], f"{name}: claims {ids}")
     for claim, row in zip(claims, rows):
         check(set(row) == CLAIM_KEYS, f"{name}: keys {sorted(set(row) ^ CLAIM_KEYS)}")
         if "not_testable" in claim:
