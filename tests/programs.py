@@ -533,7 +533,7 @@ def test_simulate(program):
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
         (["--gantt", "/nowhere/at/all"], "draws one run, and these are 84"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
-        (["--dag", "lu"], "haswell_k40.json"),
+        (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
         (["--noise", "1"], "--noise"),
         (["--serve", "all"], "--serve"),
