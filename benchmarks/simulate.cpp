@@ -20,9 +20,7 @@
 
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -34,47 +32,10 @@ using benchmarks::Result;
 
 namespace {
 
-/// Priorities by the longest way to the end, tasks taking the least of all workers' times, or the
-/// average; equal ways, equal priorities. `own`: the graph's; fifo: none.
-std::vector<hs::TaskGraph::Node>
-ranked(hs::TaskGraph const& graph, hs::ClassTimes const& times, std::string const& rank) {
-  std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
-  if (rank == "own") {
-    return nodes;
-  }
-  if (rank == "fifo") {
-    for (auto& node : nodes) {
-      node.priority = 0;
-    }
-    return nodes;
-  }
-  auto durations = hs::shortest_times(times);
-  if (rank == "avg") {
-    for (std::size_t v = 0; v < nodes.size(); ++v) {
-      std::int64_t sum = 0;
-      std::int64_t workers = 0;
-      for (std::size_t c = 0; c < times.workers.size(); ++c) {
-        if (times.on(v, c) != hs::ClassTimes::never) {
-          sum += times.on(v, c).ns * times.workers[c];
-          workers += times.workers[c];
-        }
-      }
-      durations[v] = {sum / workers};
-    }
-  }
-  auto const levels = hs::bottom_levels(graph, durations);
-  std::map<hs::Duration, std::int32_t> places;
-  for (auto const level : levels) {
-    places[level] = 0;
-  }
-  std::int32_t place = 0;
-  for (auto& [level, number] : places) {
-    number = place++;
-  }
-  for (std::size_t v = 0; v < nodes.size(); ++v) {
-    nodes[v].priority = places[levels[v]];
-  }
-  return nodes;
+hs::Priorities priorities(std::string const& rank) {
+  return rank == "min"   ? hs::Priorities::bottom_min
+         : rank == "avg" ? hs::Priorities::bottom_avg
+                         : hs::Priorities::own;
 }
 
 template <class Scheduler>
@@ -96,6 +57,7 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
                         .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
                                                                : hs::Simulation::Noise::per_type,
                         .seed = seed,
+                        .priorities = priorities(options.rank),
                         .time_decisions = !options.deterministic && !options.speed};
   Result result;
   if (options.comm != "free" || !options.gantt.empty()) {
@@ -210,15 +172,10 @@ void print(Options const& options) {
                                  options.machine.arithmetic(),
                                  options.machine.tile,
                                  library);
-    std::vector<std::size_t> bytes(graph.data_bytes().begin(), graph.data_bytes().end());
-    auto nodes = ranked(graph, times, options.rank);
-    Case its{platform,
-             {std::move(nodes), std::move(bytes)},
-             tiles,
-             library,
-             related,
-             std::move(times),
-             {}};
+    if (options.rank == "fifo") {
+      graph = graph.with_priorities(std::vector<std::int32_t>(graph.size()));
+    }
+    Case its{platform, std::move(graph), tiles, library, related, std::move(times), {}};
     its.bounds = options.bounds.of(its.graph, options.machine, platform, library, tiles, its.times);
     for (auto const& policy : those) {
       for (int k = 0; k < options.repeat; ++k) {

@@ -105,6 +105,7 @@ TEST_CASE("config: the environment fills what the program leaves open") {
   Variable const live("HETSCHED_MAX_LIVE_TASKS", "1000000");
   Variable const seed("HETSCHED_SEED", "18446744073709551615");
   Variable const timing("HETSCHED_TIMING", "1");
+  Variable const priorities("HETSCHED_PRIORITIES", "avg");
 
   auto const config = resolved();
   CHECK(config.cpus == 3);
@@ -112,6 +113,7 @@ TEST_CASE("config: the environment fills what the program leaves open") {
   CHECK(config.max_live_tasks == 1000000);
   CHECK(config.seed == 18446744073709551615U);
   CHECK(config.timing == true);
+  CHECK(config.priorities == hs::Priorities::bottom_avg);
   CHECK(hs::Runtime<>().workers().size() == 3);
 }
 
@@ -121,12 +123,14 @@ TEST_CASE("config: what the program sets wins, even over a bad variable") {
   Variable const live("HETSCHED_MAX_LIVE_TASKS", "-1");
   Variable const seed("HETSCHED_SEED", "x");
   Variable const timing("HETSCHED_TIMING", "2");
+  Variable const priorities("HETSCHED_PRIORITIES", "max");
   hs::Config config;
   config.cpus = 2;
   config.bind = hs::Bind::cores;
   config.max_live_tasks = 7;
   config.seed = 8;
   config.timing = false;
+  config.priorities = hs::Priorities::own;
 
   config = resolved(config);
   CHECK(config.cpus == 2);
@@ -134,6 +138,16 @@ TEST_CASE("config: what the program sets wins, even over a bad variable") {
   CHECK(config.max_live_tasks == 7);
   CHECK(config.seed == 8);
   CHECK(config.timing == false);
+  CHECK(config.priorities == hs::Priorities::own);
+}
+
+TEST_CASE("config: whose priorities") {
+  for (auto const& [value, expected] : {std::pair("own", hs::Priorities::own),
+                                        std::pair("min", hs::Priorities::bottom_min),
+                                        std::pair("avg", hs::Priorities::bottom_avg)}) {
+    Variable const priorities("HETSCHED_PRIORITIES", value);
+    CHECK(resolved().priorities == expected);
+  }
 }
 
 TEST_CASE("config: a bad variable is an error that names it and its value") {
@@ -156,6 +170,8 @@ TEST_CASE("config: a bad variable is an error that names it and its value") {
                                         Bad{"HETSCHED_MAX_LIVE_TASKS", "1e6"},
                                         Bad{"HETSCHED_SEED", "0x10"},
                                         Bad{"HETSCHED_SEED", "18446744073709551616"},
+                                        Bad{"HETSCHED_PRIORITIES", "max"},
+                                        Bad{"HETSCHED_PRIORITIES", ""},
                                         Bad{"HETSCHED_TIMING", "on"},
                                         Bad{"HETSCHED_TIMING", "2"}}) {
     CAPTURE(variable);

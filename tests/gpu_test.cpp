@@ -8,9 +8,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -27,6 +30,38 @@ struct Look : hs::Task<1>::Signature<hs::R<Vector>> {};
 
 struct InOrder : hs::Task<2>::Signature<hs::RW<Vector>, hs::R<Vector>> {};
 
+/// On cores, too.
+struct Anywhere : hs::Task<1>::Signature<hs::RW<Vector>> {
+  static constexpr std::string_view name = "anywhere";
+};
+
+/// Tasks take 40 on a core and 10 on a device, `Increment`, which has no name, 20 on a device.
+struct Timed {
+  static constexpr bool measures = false;
+
+  [[nodiscard]] std::optional<hs::Prediction> predict(hs::TaskView const& task,
+                                                      hs::Arch arch) const {
+    auto const on_device = task.type == "anywhere" ? 10 : 20;
+    return hs::Prediction{{arch == hs::ArchHost ? 40 : on_device}, {}, 1};
+  }
+
+  void record(hs::TaskView const&, hs::Arch, hs::Duration) {}
+
+  [[nodiscard]] hs::Duration transfer(std::size_t, hs::NodeId, hs::NodeId) const { return {}; }
+};
+
+/// Shows the graph that it prepares for.
+struct Preparing : hs::policies::Eager<> {
+  static inline std::vector<int> priorities;
+
+  void prepare(hs::placement_context auto const&, hs::TaskGraph const& graph) {
+    priorities.clear();
+    for (auto const& node : graph.nodes()) {
+      priorities.push_back(node.priority);
+    }
+  }
+};
+
 struct SpawnInside : hs::Task<2>::Signature<void*, hs::R<Vector>> {};
 
 } // namespace
@@ -39,6 +74,18 @@ struct hetsched::TaskBodyGPU<Increment> {
         value += 1;
       }
     }));
+  }
+};
+
+template <>
+struct hetsched::TaskBodyGPU<Anywhere> : hetsched::TaskBodyGPU<Increment> {};
+
+template <>
+struct hetsched::TaskBodyCPU<Anywhere> {
+  void operator()(Vector x) const {
+    for (auto& value : x) {
+      value += 1;
+    }
   }
 };
 
@@ -297,5 +344,30 @@ TEST_CASE("gpu: NextUse misses as often as the optimum does" * doctest::timeout(
     }
     rt.sync();
     CHECK(rt.stats().devices[0].misses == misses + 1); // and the chain's own
+  }
+}
+
+//                              min    avg
+//   0: Anywhere x --> 1          20 10  40 20    a core (40) and two devices (10)
+//   2: Increment y, on devices   20     20
+//   3: Anywhere z, too large     40     40       for a device: it is for the core
+TEST_CASE("gpu: priorities count the classes that may run a task" * doctest::timeout(30)) {
+  using hs::Priorities;
+  std::vector<double> x(n), y(n), z(4 * n);
+  for (auto const& [how, expected] :
+       {std::pair(Priorities::bottom_min, std::vector<int>{1, 0, 1, 2}),
+        std::pair(Priorities::bottom_avg, std::vector<int>{1, 0, 0, 1})}) {
+    auto config = with("emu:2@2KB");
+    config.priorities = how;
+    hs::Runtime<Preparing, hs::policies::Lru, Timed> rt(config);
+    auto hx = rt.data(x), hy = rt.data(y), hz = rt.data(z);
+    rt.run(rt.capture([&] {
+      rt.spawn<Anywhere>()(hx);
+      rt.spawn<Anywhere>()(hx);
+      rt.spawn<Increment>()(hy);
+      rt.spawn<Anywhere>()(hz);
+    }));
+    CHECK(Preparing::priorities == expected);
+    CHECK(z[0] == (how == Priorities::bottom_min ? 1 : 2));
   }
 }

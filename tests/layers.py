@@ -18,7 +18,7 @@ LAYERS = [
     (0, ["fwd.hpp", "types.hpp", "time.hpp", "access.hpp", "error.hpp", "version.hpp",
          "device_code.hpp"]),
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
-    (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "explanation.hpp", "task_graph.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
+    (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "explanation.hpp", "task_graph.hpp", "bottom_levels.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
     (1, ["gpu_stream.hpp"]),
     (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp", "detail/stealing_queues.hpp",

@@ -2,6 +2,7 @@
 #pragma once
 // Lower bounds on the makespan of a captured graph: on equal workers, and on classes of workers.
 
+#include <hetsched/bottom_levels.hpp>
 #include <hetsched/error.hpp>
 #include <hetsched/platform_model.hpp>
 #include <hetsched/stats.hpp>
@@ -25,19 +26,6 @@ namespace hetsched {
 // looked at. All that is left out can only make a real run longer, so in the model no makespan is
 // below these bounds. Times measured in one run vary from task to task: with means of them the
 // bounds are those of a run in which each task took its mean, which a real run may beat by chance.
-
-namespace detail {
-
-inline void check_durations(TaskGraph const& graph, std::span<Duration const> durations) {
-  if (durations.size() != graph.size()) {
-    throw Error(ErrorCode::bad_call,
-                "durations",
-                std::to_string(durations.size()) + " given for a graph of " +
-                    std::to_string(graph.size()) + " tasks");
-  }
-}
-
-} // namespace detail
 
 /// One duration per task of the graph: the mean measured for its type, rounded down to whole
 /// nanoseconds. Types are told apart by name, so sizes are not (a ragged tile gets the mean of
@@ -67,23 +55,6 @@ inline void check_durations(TaskGraph const& graph, std::span<Duration const> du
     durations.push_back({mean(*best)});
   }
   return durations;
-}
-
-/// For each task, the time of the longest path from its start to the end of the graph, itself
-/// included (Kumar 2017, sec. 2.2.2). Throws Error(bad_call) unless there is a duration per task.
-/// Cost: O(tasks + edges).
-[[nodiscard]] inline std::vector<Duration> bottom_levels(TaskGraph const& graph,
-                                                         std::span<Duration const> durations) {
-  detail::check_durations(graph, durations);
-  std::vector<Duration> levels(graph.size());
-  for (std::size_t v = graph.size(); v-- > 0;) { // edges go from lower to higher numbers
-    Duration longest;
-    for (auto const successor : graph.successors(v)) {
-      longest = std::max(longest, levels[successor]);
-    }
-    levels[v] = durations[v] + longest;
-  }
-  return levels;
 }
 
 /// The longest path through the graph: the makespan on as many workers as one likes. 0 for a graph

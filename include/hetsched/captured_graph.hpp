@@ -2,6 +2,7 @@
 #pragma once
 // Graphs recorded by Runtime::capture.
 
+#include <hetsched/detail/ranked_graph.hpp>
 #include <hetsched/detail/spawn.hpp>
 #include <hetsched/task_graph.hpp>
 
@@ -66,13 +67,18 @@ public:
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  void spawn(Core& core, std::int32_t graph_node) const {
+  void spawn(Core& core, std::int32_t graph_node, std::int32_t priority) const {
     auto attributes = attributes_;
     attributes.label = label_;
     attributes.graph_node = graph_node;
+    attributes.priority = priority;
     auto copy = [this](void* where) { type_->copy_values(where, values_); };
     auto const values = values_ != nullptr ? ValueMaker::calling(copy) : ValueMaker{};
     spawn_task(core, *type_, attributes, data_, values);
+  }
+
+  [[nodiscard]] Prospect prospect() const noexcept {
+    return {type_, attributes_.archs, label_, data_};
   }
 
   /// The task as a node of a graph, its data numbered by `number(record)`.

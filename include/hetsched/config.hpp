@@ -3,6 +3,7 @@
 // How a runtime is set up: by this struct, else by the environment, else by defaults.
 
 #include <hetsched/error.hpp>
+#include <hetsched/types.hpp>
 
 #include <cerrno>
 #include <cstdint>
@@ -37,6 +38,7 @@ enum class Bind : std::uint8_t {
 /// | model_dir      | HETSCHED_MODEL_DIR      | none: performance models keep no files         |
 /// | machine        | HETSCHED_MACHINE        | the host's name                                |
 /// | explain        | HETSCHED_EXPLAIN        | nothing                                        |
+/// | priorities     | HETSCHED_PRIORITIES     | own                                            |
 struct Config {
   /// Workers on cores, the thread that waits in `sync` included; 1 to 4096. By default one core is
   /// left to the worker of each device, as far as there are.
@@ -71,6 +73,8 @@ struct Config {
   std::string machine = {};
   /// Of which tasks to print on stderr why they went where they went, see Runtime::explain.
   std::string explain = {};
+  /// Of the tasks of a graph that is run as a whole. The variable's values: own, min, avg.
+  std::optional<Priorities> priorities = {};
 };
 
 namespace detail {
@@ -114,6 +118,20 @@ inline void check_range(std::optional<int> field, char const* name, int most) {
   }
 }
 
+inline void from_env(std::optional<Priorities>& field, char const* variable) {
+  if (char const* const text = std::getenv(variable); text != nullptr && !field) {
+    std::string_view const view(text);
+    if (view != "own" && view != "min" && view != "avg") {
+      throw Error(ErrorCode::bad_config,
+                  variable,
+                  "'" + std::string(view) + "' is neither own, min nor avg");
+    }
+    field = view == "own"   ? Priorities::own
+            : view == "min" ? Priorities::bottom_min
+                            : Priorities::bottom_avg;
+  }
+}
+
 /// Fills empty fields from the environment and checks all.
 [[nodiscard]] inline Config resolve_config(Config config) {
   constexpr int most_cpus = 4096;
@@ -130,6 +148,7 @@ inline void check_range(std::optional<int> field, char const* name, int most) {
   from_env(config.model_dir, "HETSCHED_MODEL_DIR");
   from_env(config.machine, "HETSCHED_MACHINE");
   from_env(config.explain, "HETSCHED_EXPLAIN");
+  from_env(config.priorities, "HETSCHED_PRIORITIES");
   if (char const* const text = std::getenv("HETSCHED_BIND"); text != nullptr && !config.bind) {
     std::string_view const view(text);
     if (view != "none" && view != "cores") {

@@ -32,6 +32,10 @@ struct ThreadEngine {
     return detail::resolve_config(config);
   }
 
+  [[nodiscard]] static Priorities priorities(Config const& config) noexcept {
+    return config.priorities.value_or(Priorities::own);
+  }
+
   template <class Scheduler, class Cache, class PerfModel>
   using Core = typename detail::ThreadCore<Scheduler, Cache, PerfModel>;
 };
@@ -51,12 +55,13 @@ public:
   using Config = typename Engine::Config;
 
   /// Throws Error(bad_config).
-  explicit Runtime(Config const& config = {}) : Runtime(Made{}, config) {}
+  explicit Runtime(Config const& config = {}) : Runtime(Made{}, Engine::resolve(config)) {}
 
   /// The same; `knobs` is the scheduler's own `Config`.
   template <class Knobs>
     requires std::is_constructible_v<Scheduler, std::span<WorkerInfo const>, Knobs const&>
-  Runtime(Config const& config, Knobs const& knobs) : Runtime(Made{}, config, knobs) {}
+  Runtime(Config const& config, Knobs const& knobs)
+      : Runtime(Made{}, Engine::resolve(config), knobs) {}
 
   Runtime(Runtime const&) = delete;
   Runtime& operator=(Runtime const&) = delete;
@@ -344,8 +349,10 @@ public:
     return CapturedGraph(recording, static_cast<Core const*>(core_));
   }
 
-  /// Waits for everything spawned before, lets the scheduler prepare for the graph, runs its tasks
-  /// as if spawned now in program order, and waits for them; as `sync()`. Repeatable.
+  /// Waits for everything spawned before, computes priorities if Config::priorities asks for it,
+  /// lets the scheduler prepare for the graph, runs its tasks as if spawned now in program order,
+  /// and waits for them; as `sync()`. Repeatable: computed priorities then follow what the
+  /// performance model has learnt. What bodies spawn keeps its own.
   void run(CapturedGraph const& graph) {
     check_usable("run");
     if (core_->current_task() != nullptr) {
@@ -355,10 +362,15 @@ public:
       throw Error(ErrorCode::bad_call, "run", "the graph was captured by another runtime");
     }
     sync();
-    core_->prepare(graph.tasks());
-    std::int32_t node = 0;
-    for (auto const& prototype : graph.template prototypes<Core>()) {
-      prototype->spawn(*core_, node++);
+    auto const& prototypes = graph.template prototypes<Core>();
+    auto const ranked =
+        detail::ranked_graph(*core_, graph.tasks(), priorities_, [&](std::size_t v) {
+          return prototypes[v]->prospect();
+        });
+    auto const& tasks = ranked ? *ranked : graph.tasks();
+    core_->prepare(tasks);
+    for (std::size_t v = 0; v < prototypes.size(); ++v) {
+      prototypes[v]->spawn(*core_, static_cast<std::int32_t>(v), tasks.nodes()[v].priority);
     }
     sync();
   }
@@ -370,9 +382,12 @@ public:
   void run(Graph const& graph) {
     sync();
     typename Engine::Replay replay(graph, core_->current_domain(), *registry_);
-    core_->prepare(graph);
+    auto const ranked = detail::ranked_graph(
+        *core_, graph, priorities_, [&](std::size_t v) { return replay.prospect(v); });
+    auto const& tasks = ranked ? *ranked : graph;
+    core_->prepare(tasks);
     try {
-      replay.spawn_all(*core_);
+      replay.spawn_all(*core_, tasks);
     } catch (...) {
       core_->drain();
       throw;
@@ -433,8 +448,8 @@ private:
   struct Made {}; // tells the constructor that makes the parts
 
   template <class... Knobs>
-  Runtime(Made, Config const& config, Knobs const&... knobs)
-      : core_(new Core(Engine::resolve(config), this, knobs...)),
+  Runtime(Made, Config const& resolved, Knobs const&... knobs)
+      : priorities_(Engine::priorities(resolved)), core_(new Core(resolved, this, knobs...)),
         registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
           static_cast<Runtime*>(rt)->await_unused(record);
         })) {}
@@ -618,6 +633,7 @@ private:
   }
 
   detail::ForkMark forked_;
+  Priorities const priorities_; // of graphs that are run
   Core* const core_;
   detail::DataRegistry* const registry_; // one reference is held
 };

@@ -33,6 +33,10 @@ struct VirtualEngine {
     detail::check_simulation(config);
     return config;
   }
+
+  [[nodiscard]] static Priorities priorities(Config const& config) noexcept {
+    return config.priorities;
+  }
 };
 
 /// `stats().elapsed` is the makespan, in virtual time, as are all durations in it.

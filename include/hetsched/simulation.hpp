@@ -65,6 +65,8 @@ struct Simulation {
   Noise noise_is = Noise::per_type;
   /// Of the schedulers' random streams and of the noise.
   std::uint64_t seed = 1;
+  /// Of the tasks of a graph that is run as a whole.
+  Priorities priorities = Priorities::own;
   /// Measures how long the scheduler's hooks really take, for SimulatedRuntime::decision_time.
   bool time_decisions = false;
   /// Called at the end of each execution, in the order of the ends.

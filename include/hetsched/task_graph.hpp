@@ -44,6 +44,15 @@ public:
     link<History>();
   }
 
+  /// The same tasks with other priorities, one for each.
+  [[nodiscard]] TaskGraph with_priorities(std::span<std::int32_t const> priorities) const {
+    auto graph = *this;
+    for (std::size_t v = 0; v < nodes_.size(); ++v) {
+      graph.nodes_[v].priority = priorities[v];
+    }
+    return graph;
+  }
+
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
 
   [[nodiscard]] std::span<Node const> nodes() const noexcept {

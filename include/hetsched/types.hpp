@@ -137,4 +137,13 @@ enum class Threading : std::uint8_t { serialized, concurrent };
 /// What a scheduler promises about priorities; see concepts/scheduler.hpp.
 enum class PriorityScope : std::uint8_t { none, per_queue, global };
 
+/// What priorities `Runtime::run` gives the tasks of a graph: their own (`hs::priority`), or by
+/// their bottom levels, the longest ways to the end of the graph (Kumar 2017, sec. 2.2.2). Then a
+/// task counts as long as the performance model, or the platform in virtual time, predicts: on the
+/// fastest class of worker that may run it, or on average over all workers that may. Transfers do
+/// not count. Classes without a prediction are left out; a task without any counts as the mean of
+/// those with one, every task as one if there is none. Equal levels, equal priorities, 0 the
+/// lowest.
+enum class Priorities : std::uint8_t { own, bottom_min, bottom_avg };
+
 } // namespace hetsched

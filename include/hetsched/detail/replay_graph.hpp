@@ -2,6 +2,7 @@
 #pragma once
 // A graph that is plain data as tasks of a runtime in virtual time.
 
+#include <hetsched/detail/ranked_graph.hpp>
 #include <hetsched/detail/register_data.hpp>
 #include <hetsched/detail/spawn.hpp>
 #include <hetsched/task_graph.hpp>
@@ -38,22 +39,27 @@ public:
     }
   }
 
-  /// Spawns all tasks, in order. What a node is allowed to run on is not looked at: a class of
+  /// Task v, until the next call. What its node is allowed to run on is not looked at: a class of
   /// worker can run what the platform has a time for.
+  [[nodiscard]] Prospect prospect(std::size_t v) {
+    auto const& node = graph_.nodes()[v];
+    of_one_.clear();
+    for (auto const& access : node.accesses) {
+      of_one_.push_back(data_[access.data]);
+    }
+    return {&type_of(node), Attributes{}.archs, node.label, of_one_};
+  }
+
+  /// Spawns all tasks, in order, with the priorities of `ranked`, the same graph.
   template <class Core>
-  void spawn_all(Core& core) {
-    std::vector<DataRecord*> data;
+  void spawn_all(Core& core, TaskGraph const& ranked) {
     for (std::size_t v = 0; v < graph_.size(); ++v) {
-      auto const& node = graph_.nodes()[v];
-      data.clear();
-      for (auto const& access : node.accesses) {
-        data.push_back(data_[access.data]);
-      }
+      auto const task = prospect(v);
       Attributes attributes;
-      attributes.priority = node.priority;
-      attributes.label = node.label;
+      attributes.priority = ranked.nodes()[v].priority;
+      attributes.label = task.label;
       attributes.graph_node = static_cast<std::int32_t>(v);
-      spawn_task(core, type_of(node), attributes, data, {});
+      spawn_task(core, *task.type, attributes, task.data, {});
     }
   }
 
@@ -88,6 +94,7 @@ private:
 
   TaskGraph const& graph_;
   std::vector<DataRecord*> data_;
+  std::vector<DataRecord*> of_one_; // of the task that was asked for last
   std::map<Key, Type> types_;
   std::map<void const*, ReductionOps> operators_; // told apart, never called
 };

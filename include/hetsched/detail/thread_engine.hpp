@@ -144,6 +144,14 @@ public:
     return model_.predict(view_of(task), worker.arch);
   }
 
+  /// Classes of worker that can run tasks of a type, and what one of a graph would take there.
+  [[nodiscard]] ArchMask archs_of(TaskType const& type) const noexcept { return type.archs; }
+
+  [[nodiscard]] std::optional<Prediction>
+  predicted(TaskType const&, TaskView const& task, Arch arch) const {
+    return model_.predict(task, arch);
+  }
+
   [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {
     return model_.transfer(bytes, from, to);
   }

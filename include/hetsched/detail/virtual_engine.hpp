@@ -94,12 +94,21 @@ public:
   /// What the model says, else the platform's mean.
   [[nodiscard]] std::optional<Prediction> predicted(TaskRecord const& task,
                                                     WorkerInfo const& worker) const {
-    if (auto const known = model_.predict(view_of(task), worker.arch)) {
+    return predicted(task.type_of(), view_of(task), worker.arch);
+  }
+
+  /// The same of a task of a type that `archs_of` was asked about.
+  [[nodiscard]] std::optional<Prediction>
+  predicted(TaskType const& type, TaskView const& task, Arch arch) const {
+    if (auto const known = model_.predict(task, arch)) {
       return known;
     }
-    auto const& time = times_.of(task.type_of()).on[worker.arch.index];
+    auto const& time = times_.of(type).on[arch.index];
     return time ? std::optional(Prediction{*time, {}, 0}) : std::nullopt;
   }
+
+  /// Classes of worker that can run tasks of a type. Throws Error(cannot_run) if none can.
+  [[nodiscard]] ArchMask archs_of(TaskType const& type) { return times_.learn(type).archs; }
 
   /// What the model says, else the platform.
   [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {

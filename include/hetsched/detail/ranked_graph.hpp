@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Priorities that a runtime computes for the tasks of a graph before it spawns them.
+
+#include <hetsched/bottom_levels.hpp>
+#include <hetsched/detail/data_record.hpp>
+#include <hetsched/detail/task_record.hpp>
+#include <hetsched/task_graph.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A task that is to be spawned.
+struct Prospect {
+  TaskType const* type;
+  ArchMask archs; // that its spawn allows
+  std::string_view label;
+  std::span<DataRecord* const> data; // one for each parameter of the type
+};
+
+/// As performance models see it: where its data are is not known, so all are in host memory.
+[[nodiscard]] inline TaskView view_of(Prospect const& task) {
+  TaskView view;
+  view.type = task.type->name;
+  view.label = task.label;
+  view.archs = task.archs;
+  view.arguments = task.data.size();
+  view.set_source(&task, [](void const* source, std::size_t i) {
+    auto const& its = *static_cast<Prospect const*>(source);
+    return ArgumentView{its.type->parameters[i].mode,
+                        its.data[i]->bytes(),
+                        reinterpret_cast<std::uintptr_t>(its.data[i]),
+                        1};
+  });
+  return view;
+}
+
+/// What a task will take, by what its engine predicts; nothing if it predicts nothing.
+template <class Core>
+[[nodiscard]] std::optional<Duration> expected_time(Core& core,
+                                                    std::array<int, max_archs> const& workers,
+                                                    Prospect task,
+                                                    Priorities how) {
+  task.archs = task.archs & core.archs_of(*task.type);
+  if (core.devices() != nullptr && core.devices()->shortage(task.data).bytes != 0) {
+    task.archs = task.archs & ArchMask::only(ArchHost); // as its spawn will find
+  }
+  auto const view = view_of(task);
+  Duration least;
+  Duration sum;
+  int counted = 0;
+  for (std::size_t a = 0; a < workers.size(); ++a) {
+    Arch const arch{static_cast<std::uint8_t>(a)};
+    if (workers[a] == 0 || !task.archs.has(arch)) {
+      continue;
+    }
+    if (auto const known = core.predicted(*task.type, view, arch)) {
+      least = counted == 0 ? known->mean : std::min(least, known->mean);
+      sum.ns += known->mean.ns * workers[a];
+      counted += workers[a];
+    }
+  }
+  if (counted == 0) {
+    return std::nullopt;
+  }
+  return how == Priorities::bottom_min ? least : Duration{sum.ns / counted};
+}
+
+/// The graph with the priorities that are asked for; nothing if they are its own. `prospect(v)` is
+/// task v. Throws what spawns of these would throw. Cost: O(tasks x (classes + data) + edges +
+/// tasks log tasks).
+template <class Core, class Prospects>
+[[nodiscard]] std::optional<TaskGraph>
+ranked_graph(Core& core, TaskGraph const& graph, Priorities how, Prospects&& prospect) {
+  if (how == Priorities::own) {
+    return std::nullopt;
+  }
+  std::array<int, max_archs> workers{};
+  for (auto const& worker : core.workers()) {
+    ++workers[worker.arch.index];
+  }
+  std::vector<std::optional<Duration>> expected;
+  Duration sum;
+  std::int64_t known = 0;
+  for (std::size_t v = 0; v < graph.size(); ++v) {
+    expected.push_back(expected_time(core, workers, prospect(v), how));
+    sum += expected.back().value_or(Duration{});
+    known += expected.back() ? 1 : 0;
+  }
+  Duration const others{known == 0 ? 1 : std::max<std::int64_t>(1, sum.ns / known)};
+  std::vector<Duration> durations;
+  for (auto const& time : expected) {
+    durations.push_back(time.value_or(others));
+  }
+  return graph.with_priorities(priorities_of(bottom_levels(graph, durations)));
+}
+
+} // namespace hetsched::detail
