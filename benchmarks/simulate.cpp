@@ -114,6 +114,9 @@ constexpr std::array policies{
     Policy{"scioto:single", simulate<hs::policies::SciotoSingle>},
     Policy{"scioto:double", simulate<hs::policies::SciotoDouble<>>},
     Policy{"ws:queue=fifo", simulate<hs::policies::WorkStealing<hs::policies::Fifo>>},
+    Policy{"ws:victim=loaded",
+           simulate<hs::policies::WorkStealing<hs::policies::WorkStealingDeque,
+                                               hs::policies::MostLoadedVictim>>},
     Policy{"eager:queue=lifo", simulate<hs::policies::Eager<hs::policies::Lifo>>},
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 

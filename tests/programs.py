@@ -399,6 +399,10 @@ def test_simulate(program):
                       "--rank", "min", "--serve", "cpu")  # fmt: skip
     check([(row["serve"], row["rank"]) for row in rows] == [("cpu", "min")], str(rows))
     check(rows[0]["ratio"] >= 1 and rows[0]["mixed_bound_s"] is None, str(rows))
+    # Thieves that look for the most loaded: another schedule, as good as any.
+    both = [json_lines(program, *haswell, "--tiles", "8", "--scheduler", name)[0]
+            for name in ("ws", "ws:victim=loaded")]  # fmt: skip
+    check(both[0]["makespan_s"] != both[1]["makespan_s"] and both[1]["ratio"] >= 1, str(both))
     # Four groups of five cores, and what Kumar 2017, table 4.1, has for these.
     grouped = ["--tiles", "4", "--scheduler", "eager", "--group", "5"]
     (row,) = json_lines(program, *haswell, *grouped)
@@ -531,6 +535,7 @@ def test_simulate(program):
         (["--dag", "erdos:10,0.5", "--tile", "320"], "haswell_k40.json"),
         (["--scheduler", "best"], "--scheduler"),
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
+        (["--scheduler", "ws:victim=weakest"], "--scheduler"),
         (["--gantt", "/nowhere/at/all"], "draws one run, and these are 84"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),

@@ -99,16 +99,19 @@ public:
   }
 
 private:
-  using Variant = std::variant<std::monostate,
-                               hetsched::policies::DataAware<>,
-                               hetsched::policies::LocalityAware<>,
-                               hetsched::policies::Heft<>,
-                               hetsched::policies::Heft<hetsched::policies::PriorityHeap>,
-                               hetsched::policies::Dmda<>,
-                               hetsched::policies::Dmdar,
-                               hetsched::policies::Dmdas,
-                               hetsched::policies::SciotoSingle,
-                               hetsched::policies::SciotoDouble<>>;
+  using Variant =
+      std::variant<std::monostate,
+                   hetsched::policies::DataAware<>,
+                   hetsched::policies::LocalityAware<>,
+                   hetsched::policies::Heft<>,
+                   hetsched::policies::Heft<hetsched::policies::PriorityHeap>,
+                   hetsched::policies::Dmda<>,
+                   hetsched::policies::Dmdar,
+                   hetsched::policies::Dmdas,
+                   hetsched::policies::SciotoSingle,
+                   hetsched::policies::SciotoDouble<>,
+                   hetsched::policies::WorkStealing<hetsched::policies::Fifo,
+                                                    hetsched::policies::MostLoadedVictim>>;
 
   template <std::size_t K>
   void make(std::span<hetsched::WorkerInfo const> workers) {

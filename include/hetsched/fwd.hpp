@@ -18,13 +18,16 @@ enum class DequeOrder : bool;
 template <DequeOrder Order>
 class LockedDeque;
 
-template <class Queue = WorkStealingDeque>
+class RandomVictim;
+class MostLoadedVictim;
+
+template <class Queue = WorkStealingDeque, class Victim = RandomVictim>
 class WorkStealing;
 
-template <class Queue = WorkStealingDeque, class Inbox = Mailbox>
+template <class Queue = WorkStealingDeque, class Inbox = Mailbox, class Victim = RandomVictim>
 class DataAware;
 
-template <class Queue = WorkStealingDeque, class Inbox = Mailbox>
+template <class Queue = WorkStealingDeque, class Inbox = Mailbox, class Victim = RandomVictim>
 class LocalityAware;
 
 template <class Queue = LockedDeque<DequeOrder{false}>>

@@ -25,6 +25,13 @@ namespace hs = hetsched;
 
 namespace {
 
+using LoadedVictims =
+    hs::policies::WorkStealing<hs::policies::WorkStealingDeque, hs::policies::MostLoadedVictim>;
+using LoadedLifos = hs::policies::WorkStealing<hs::policies::Lifo, hs::policies::MostLoadedVictim>;
+using LoadedDataAware = hs::policies::DataAware<hs::policies::WorkStealingDeque,
+                                                hs::policies::Mailbox,
+                                                hs::policies::MostLoadedVictim>;
+
 using hs::testing::check_scheduler;
 using hs::testing::Options;
 using hs::testing::Rule;
@@ -44,6 +51,9 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::WorkStealing<>,
                    hs::policies::WorkStealing<hs::policies::Fifo>,
                    hs::policies::WorkStealing<hs::policies::Lifo>,
+                   LoadedVictims,
+                   LoadedLifos,
+                   LoadedDataAware,
                    hs::policies::Eager<>,
                    hs::policies::Eager<hs::policies::Lifo>,
                    hs::policies::Eager<hs::policies::PriorityHeap>,
@@ -79,10 +89,12 @@ TEST_CASE("check_scheduler: up to eight threads") {
   Options const wide{.seeds = 1, .tasks = 20, .threads = 8, .threaded_tasks = 600};
 
   auto const stealing = check_scheduler<hs::policies::WorkStealing<>>(wide);
+  auto const loaded = check_scheduler<LoadedVictims>(wide);
   auto const central = check_scheduler<hs::policies::Priority<>>(wide);
   auto const own = check_scheduler<own::NewestFirst>(wide);
 
   CHECK_MESSAGE(stealing.ok(), stealing.text());
+  CHECK_MESSAGE(loaded.ok(), loaded.text());
   CHECK_MESSAGE(central.ok(), central.text());
   CHECK_MESSAGE(own.ok(), own.text());
 }

@@ -46,6 +46,13 @@ concept owned_queue = task_queue<Q> && requires(Q& queue) {
 template <class Q>
 concept priority_queue = task_queue<Q> && Q::ordered_by_priority;
 
+/// A queue that tells how many tasks it holds: exact while nobody uses it, else of some time of
+/// late, a hint that orders nothing. From any thread, O(1).
+template <class Q>
+concept sized_queue = task_queue<Q> && requires(Q const& queue) {
+  { queue.size() } noexcept -> std::same_as<std::size_t>;
+};
+
 /// A queue that can tell what pop will answer, if it may: `peek(next)` writes the first tasks in
 /// its order, at most next.size(), and answers how many. O(next.size()^2).
 template <class Q>

@@ -5,6 +5,7 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/array.hpp>
+#include <hetsched/detail/victims.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -14,12 +15,18 @@
 namespace hetsched::detail {
 
 /// A worker takes the newest of its own queue, then what others put into its inbox; a thief tries
-/// each other worker once, from a random one on: the oldest of its queue, then its inbox. `Queue`
-/// is an owned_queue, `Inbox` a task_queue.
-template <class Queue, class Inbox>
+/// each other worker once, in the order of `Victim` (victims.hpp): the oldest of its queue, then
+/// its inbox. `Queue` is an owned_queue, `Inbox` a task_queue; both sized if the victim's load
+/// counts.
+template <class Queue, class Inbox, class Victim>
 class StealingQueues {
+  static_assert(!Victim::needs_load || (sized_queue<Queue> && sized_queue<Inbox>),
+                "hetsched: MostLoadedVictim needs a sized_queue (size) and an inbox that is "
+                "one; see concepts/queue.hpp");
+
 public:
-  explicit StealingQueues(std::span<WorkerInfo const> workers) : slots_(workers.size()) {}
+  explicit StealingQueues(std::span<WorkerInfo const> workers)
+      : slots_(workers.size()), victim_(workers) {}
 
   /// By the worker itself.
   [[gnu::always_inline]] void push_own(TaskId task, std::int32_t priority, WorkerId worker) {
@@ -69,26 +76,25 @@ public:
 
   template <placement_context Ctx>
   Stolen steal(Ctx const& ctx, WorkerId thief) {
-    auto const count = ctx.workers().size();
-    if (count == 1) {
+    if (ctx.workers().size() == 1) {
       return {};
     }
     auto const accept = [&](TaskId task) { return ctx.can_run(task, thief); };
-    auto const first = ctx.random(thief) % count;
-    for (std::size_t i = 0; i < count; ++i) {
-      auto const victim = (first + i) % count;
-      if (victim == thief.index()) {
-        continue;
+    auto const load = [this](std::size_t victim) -> std::size_t {
+      if constexpr (Victim::needs_load) {
+        return slots_[victim].own.size() + slots_[victim].inbox.size();
+      } else {
+        return 0;
       }
+    };
+    auto const take = [&](std::size_t victim) -> Stolen {
       auto& slot = slots_[victim];
       if (auto const task = slot.own.steal(accept)) {
         return {task, is_contested(slot.own)};
       }
-      if (auto const task = slot.inbox.pop(accept)) {
-        return {task};
-      }
-    }
-    return {};
+      return {slot.inbox.pop(accept)};
+    };
+    return victim_.steal(ctx, thief, load, take);
   }
 
 private:
@@ -126,6 +132,7 @@ private:
   }
 
   FixedArray<Slot> slots_;
+  [[no_unique_address]] Victim victim_;
 };
 
 } // namespace hetsched::detail

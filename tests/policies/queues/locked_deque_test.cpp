@@ -11,6 +11,11 @@ using hs::policies::Lifo;
 
 TEST_SUITE_BEGIN("policies/queues");
 
+TEST_CASE("LockedDeque: tells how many tasks it holds") {
+  CHECK(queue_checks::counts_its_tasks<hs::policies::Fifo>());
+  CHECK(queue_checks::counts_its_tasks<hs::policies::Lifo>());
+}
+
 TEST_CASE("Fifo: gives the oldest first, thieves the newest") {
   Fifo queue;
   push(queue, {a, b, c, d});

@@ -13,6 +13,10 @@ using hs::policies::Mailbox;
 
 TEST_SUITE_BEGIN("policies/queues");
 
+TEST_CASE("Mailbox: tells how many tasks it holds") {
+  CHECK(queue_checks::counts_its_tasks<hs::policies::Mailbox>());
+}
+
 TEST_CASE("Mailbox: gives the oldest first") {
   Mailbox mailbox;
   push(mailbox, {a, b, c});

@@ -12,6 +12,10 @@ using hs::policies::PriorityHeap;
 
 TEST_SUITE_BEGIN("policies/queues");
 
+TEST_CASE("PriorityHeap: tells how many tasks it holds") {
+  CHECK(queue_checks::counts_its_tasks<hs::policies::PriorityHeap>());
+}
+
 TEST_CASE("PriorityHeap: gives the highest priority first") {
   PriorityHeap heap;
   heap.push(a, -1);

@@ -41,6 +41,27 @@ void push(Queue& queue, std::initializer_list<hs::TaskId> tasks) {
   }
 }
 
+/// With one thread, it holds what was pushed and not taken.
+template <class Queue>
+bool counts_its_tasks() {
+  Queue queue;
+  bool right = queue.size() == 0;
+  for (std::size_t k = 1; k <= 600; ++k) {
+    queue.push(hs::TaskId{k}, static_cast<std::int32_t>(k % 3));
+    right = right && queue.size() == k;
+  }
+  (void)queue.pop(Nothing{});
+  for (std::size_t left = 600; left-- > 0;) {
+    if constexpr (hs::owned_queue<Queue>) {
+      (void)(left % 2 == 0 ? queue.pop(any) : queue.steal(any));
+    } else {
+      (void)queue.pop(any);
+    }
+    right = right && queue.size() == left;
+  }
+  return right && !queue.pop(any) && queue.size() == 0;
+}
+
 /// How often each of `count` tasks was taken; ids are 1 to count.
 class Tally {
 public:
@@ -79,15 +100,23 @@ void in_threads(int count, F&& f) {
   }
 }
 
-/// Two threads push and two take what they accept: each task comes out once.
+/// Two threads push and two take what they accept: each task comes out once. A fifth counts them.
 template <class Queue>
 bool survives_pushers_and_takers(std::uint64_t count) {
   Queue queue;
   Tally tally(count);
-  in_threads(4, [&](int k) {
+  bool in_bounds = true;
+  in_threads(5, [&](int k) {
     if (k < 2) {
       for (auto i = static_cast<std::uint64_t>(k); i < count; i += 2) {
         queue.push(hs::TaskId{i + 1}, static_cast<std::int32_t>(i % 5));
+      }
+      return;
+    }
+    if (k == 4) {
+      while (!tally.complete()) {
+        in_bounds = in_bounds && queue.size() <= count;
+        std::this_thread::yield();
       }
       return;
     }
@@ -103,19 +132,24 @@ bool survives_pushers_and_takers(std::uint64_t count) {
       }
     }
   });
-  return tally.each_once() && !queue.pop(any);
+  return in_bounds && tally.each_once() && !queue.pop(any);
 }
 
-/// An owner pushes and pops, two thieves steal: each task comes out once.
+/// An owner pushes and pops, two thieves steal, one after a look at the size: each task comes out
+/// once.
 template <class Queue>
 bool survives_thieves(std::uint64_t count) {
   Queue queue;
   Tally tally(count);
+  bool in_bounds = true;
   in_threads(3, [&](int k) {
     std::uint64_t pushed = 0;
     while (!tally.complete()) {
       for (int burst = 0; k == 0 && burst < 3 && pushed < count; ++burst) {
         queue.push(hs::TaskId{++pushed}, 0);
+      }
+      if (k == 2) {
+        in_bounds = in_bounds && queue.size() <= count;
       }
       auto const task = k == 0 ? queue.pop(any) : queue.steal(any);
       if (task) {
@@ -125,7 +159,7 @@ bool survives_thieves(std::uint64_t count) {
       }
     }
   });
-  return tally.each_once() && !queue.pop(any) && !queue.steal(any);
+  return in_bounds && tally.each_once() && !queue.pop(any) && !queue.steal(any);
 }
 
 } // namespace queue_checks

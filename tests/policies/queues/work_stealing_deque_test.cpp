@@ -12,6 +12,10 @@ using hs::policies::WorkStealingDeque;
 
 TEST_SUITE_BEGIN("policies/queues");
 
+TEST_CASE("WorkStealingDeque: tells how many tasks it holds") {
+  CHECK(queue_checks::counts_its_tasks<hs::policies::WorkStealingDeque>());
+}
+
 TEST_CASE("WorkStealingDeque: gives its owner the newest, thieves the oldest") {
   WorkStealingDeque deque;
   push(deque, {a, b, c, d});

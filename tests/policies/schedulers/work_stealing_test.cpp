@@ -6,7 +6,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <random>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace hs = hetsched;
 
@@ -19,6 +25,13 @@ using hs::testing::ScriptedContext;
 template hs::Wake WorkStealing<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId WorkStealing<>::pop(PlacementArchetype const&, hs::WorkerId);
 template hs::Stolen WorkStealing<>::steal(PlacementArchetype const&, hs::WorkerId);
+
+/// As WorkStealing<>, but for the victim.
+using MostLoaded = WorkStealing<hs::policies::WorkStealingDeque, hs::policies::MostLoadedVictim>;
+
+template hs::Wake MostLoaded::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
+template hs::TaskId MostLoaded::pop(PlacementArchetype const&, hs::WorkerId);
+template hs::Stolen MostLoaded::steal(PlacementArchetype const&, hs::WorkerId);
 
 namespace {
 
@@ -158,6 +171,131 @@ TEST_CASE("WorkStealing: a worker that waits in a task takes its children only")
   CHECK(m.scheduler.pop(m.ctx, w0) == hs::no_task);
   m.ctx.restrict_to(w0, 0);
   CHECK(m.scheduler.pop(m.ctx, w0) == before);
+}
+
+TEST_CASE("WorkStealing: from the most loaded worker") {
+  constexpr unsigned hooks = hs::hook_push | hs::hook_pop | hs::hook_steal;
+  static_assert(hs::hooks_of<MostLoaded, PlacementArchetype>() == hooks);
+
+  ScriptedContext ctx{{ArchHost, ArchHost, ArchHost, ArchCUDA}};
+  constexpr hs::WorkerId gpu{3};
+  MostLoaded scheduler(ctx.workers());
+  auto const push = [&](hs::WorkerId from, hs::ArchMask archs) {
+    auto const task = ctx.add({.archs = archs});
+    scheduler.push(ctx, task, from);
+    return task;
+  };
+  constexpr auto host = hs::ArchMask::only(ArchHost);
+  auto const shared = push(w0, both);
+  auto const oldest = push(w1, host);
+  auto const second = push(w1, host);
+  push(w1, host);
+
+  CHECK(scheduler.steal(ctx, gpu) == shared); // the three of worker 1 are not for it
+  push(w0, host);
+  push(w2, host);
+  push(w2, host);
+  CHECK(scheduler.steal(ctx, w2) == oldest); // has most, but is the thief
+  push(w2, host);
+  CHECK(scheduler.pop(ctx, w2));
+  CHECK(scheduler.pop(ctx, w2));
+  CHECK(scheduler.steal(ctx, w0) == second);
+  CHECK(scheduler.steal(ctx, w0));
+  CHECK(scheduler.steal(ctx, w0));
+  CHECK(scheduler.steal(ctx, w0) == hs::no_task); // one is left, its own
+  CHECK(scheduler.pop(ctx, w0));
+}
+
+TEST_CASE("WorkStealing: inboxes count as load") {
+  ScriptedContext ctx{{ArchHost, ArchCUDA, ArchCUDA}};
+  MostLoaded scheduler(ctx.workers());
+  std::vector<hs::TaskId> sent;
+  for (int k = 0; k < 3; ++k) { // to worker 0, the only one that can
+    sent.push_back(ctx.add({.archs = both}));
+    scheduler.push(ctx, sent.back(), w0);
+  }
+  auto const rest = ctx.add({.archs = hs::ArchMask::only(ArchHost)});
+  scheduler.push(ctx, rest, w1);
+  for (int k = 0; k < 3; ++k) {
+    auto const task = ctx.add({.archs = both});
+    scheduler.push(ctx, task, w1);
+  }
+  CHECK(scheduler.steal(ctx, w2) == sent[0]); // four to three, then three to three
+}
+
+// Against queues that the test keeps itself.
+TEST_CASE("WorkStealing: from the most loaded of those that have something for the thief") {
+  std::mt19937_64 dice(1);
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    ScriptedContext ctx{{ArchHost, ArchHost, ArchHost, ArchCUDA, ArchCUDA}};
+    MostLoaded scheduler(ctx.workers());
+    std::vector<std::deque<std::pair<hs::TaskId, hs::ArchMask>>> queues(5);
+    for (int step = 0; step < 300; ++step) {
+      auto const w = dice() % 5;
+      hs::WorkerId const worker{static_cast<int>(w)};
+      auto const arch = ctx.workers()[w].arch;
+      if (dice() % 2 == 0) {
+        auto const archs = dice() % 2 == 0 ? both : hs::ArchMask::only(arch);
+        auto const task = ctx.add({.archs = archs});
+        scheduler.push(ctx, task, worker);
+        queues[w].emplace_back(task, archs);
+        continue;
+      }
+      auto const has_something = [&](std::size_t victim) {
+        auto const& its = queues[victim];
+        return victim != w && !its.empty() && its.front().second.has(arch);
+      };
+      std::size_t most = 0;
+      for (std::size_t victim = 0; victim < 5; ++victim) {
+        most = has_something(victim) ? std::max(most, queues[victim].size()) : most;
+      }
+      auto const task = scheduler.steal(ctx, worker).task;
+      REQUIRE(static_cast<bool>(task) == (most != 0));
+      for (std::size_t victim = 0; task && victim < 5; ++victim) {
+        if (has_something(victim) && queues[victim].front().first == task) {
+          REQUIRE(queues[victim].size() == most);
+          queues[victim].pop_front();
+          most = 0;
+        }
+      }
+      REQUIRE(most == 0); // it was somebody's oldest
+    }
+  }
+}
+
+TEST_CASE("WorkStealing: among many loaded workers, the one that has something") {
+  ScriptedContext ctx{std::vector<hs::Arch>(130, ArchHost)};
+  MostLoaded scheduler(ctx.workers());
+  for (int w = 1; w < 129; ++w) {
+    auto const task = ctx.add({});
+    ctx.forbid(task, w0);
+    for (int k = 0; k < 2; ++k) {
+      scheduler.push(ctx, k == 0 ? task : ctx.add({}), hs::WorkerId{w});
+    }
+  }
+  CHECK(scheduler.steal(ctx, w0) == hs::no_task);
+  auto const wanted = ctx.add({});
+  scheduler.push(ctx, wanted, hs::WorkerId{129});
+  CHECK(scheduler.steal(ctx, w0) == wanted);
+  CHECK(scheduler.steal(ctx, w0) == hs::no_task);
+}
+
+namespace {
+
+/// Its size is of a time before any push.
+struct Late : hs::policies::Lifo {
+  [[nodiscard]] std::size_t size() const noexcept { return 0; }
+};
+
+} // namespace
+
+TEST_CASE("WorkStealing: a load that does not show yet hides no task") {
+  ScriptedContext ctx{{ArchHost, ArchHost, ArchHost}};
+  WorkStealing<Late, hs::policies::MostLoadedVictim> scheduler(ctx.workers());
+  auto const task = ctx.add({});
+  scheduler.push(ctx, task, w2);
+  CHECK(scheduler.steal(ctx, w0) == task);
 }
 
 TEST_SUITE_END();

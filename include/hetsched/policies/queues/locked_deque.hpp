@@ -56,6 +56,9 @@ public:
     return count;
   }
 
+  /// relaxed: a hint, of one moment or another; what it counts is looked for under the lock.
+  [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+
 private:
   /// Without the lock. seq_cst, as is `count`: a push that precedes the engine's look at sleeping
   /// workers is seen by one that announced its sleep before (concepts/queue.hpp, visibility).
@@ -111,5 +114,6 @@ using Lifo = LockedDeque<DequeOrder::lifo>;
 
 static_assert(owned_queue<Fifo> && owned_queue<Lifo>);
 static_assert(peekable_queue<Fifo> && peekable_queue<Lifo>);
+static_assert(sized_queue<Fifo> && sized_queue<Lifo>);
 
 } // namespace hetsched::policies

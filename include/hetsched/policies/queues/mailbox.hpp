@@ -61,6 +61,12 @@ public:
     return no_task;
   }
 
+  /// relaxed: a hint, of one moment or another. A taker may count before the pusher does.
+  [[nodiscard]] std::size_t size() const noexcept {
+    auto const count = count_.load(std::memory_order_relaxed);
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+
 private:
   boost::lockfree::queue<std::uint64_t> queue_{16};
   std::atomic<std::int64_t> count_{0}; // pushed and not taken; lags behind queue_ during a push
@@ -68,6 +74,6 @@ private:
   std::deque<TaskId> refused_; // older than all in queue_; guarded by taking_
 };
 
-static_assert(task_queue<Mailbox>);
+static_assert(sized_queue<Mailbox>);
 
 } // namespace hetsched::policies

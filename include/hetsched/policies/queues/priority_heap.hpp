@@ -6,6 +6,7 @@
 #include <hetsched/detail/array.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <span>
@@ -28,6 +29,7 @@ public:
     std::lock_guard const guard(mutex_);
     heap_.push_back({task, priority, pushed_++});
     rise(heap_.size() - 1);
+    size_.store(heap_.size(), std::memory_order_relaxed);
   }
 
   template <class Accept>
@@ -65,6 +67,9 @@ public:
     return count;
   }
 
+  /// relaxed, as its stores under the lock: a hint, of one moment or another.
+  [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+
 private:
   struct Entry {
     TaskId task;
@@ -92,6 +97,7 @@ private:
   TaskId take(std::size_t i) noexcept {
     auto const task = heap_[i].task;
     auto const last = heap_.pop_back();
+    size_.store(heap_.size(), std::memory_order_relaxed);
     if (i < heap_.size()) {
       heap_[i] = last;
       rise(i);
@@ -127,8 +133,10 @@ private:
   detail::Array<Entry> heap_;
   detail::Array<std::size_t> reached_; // by a peek: what comes after those it has answered
   std::uint64_t pushed_ = 0;
+  std::atomic<std::size_t> size_{0}; // of the heap, for who does not hold the lock
 };
 
 static_assert(priority_queue<PriorityHeap> && peekable_queue<PriorityHeap>);
+static_assert(sized_queue<PriorityHeap>);
 
 } // namespace hetsched::policies

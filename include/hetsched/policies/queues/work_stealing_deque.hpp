@@ -101,6 +101,14 @@ public:
     return contested_.load(std::memory_order_relaxed);
   }
 
+  /// relaxed: a hint, of two moments: the thieves' end may have passed what is seen of the owner's,
+  /// and a pop in progress may count or not. What it counts is looked for by pop and steal.
+  [[nodiscard]] std::size_t size() const noexcept {
+    auto const top = top_.load(std::memory_order_relaxed);
+    auto const bottom = bottom_.load(std::memory_order_relaxed);
+    return bottom <= top ? 0 : static_cast<std::size_t>(bottom - top);
+  }
+
 private:
   /// 2^k slots, used cyclically; what thieves may still read stays reachable through `smaller`.
   struct Ring {
@@ -133,6 +141,6 @@ private:
   std::atomic<Ring*> ring_{new Ring(256, nullptr)};
 };
 
-static_assert(owned_queue<WorkStealingDeque>);
+static_assert(owned_queue<WorkStealingDeque> && sized_queue<WorkStealingDeque>);
 
 } // namespace hetsched::policies

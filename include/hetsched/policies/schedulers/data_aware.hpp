@@ -26,10 +26,10 @@ namespace hetsched::policies {
 /// Needs: context: valid copies, and what the target runs, to wake a thief if it is busy.
 /// Threading: concurrent.
 /// Deterministic: given the seed, with one thread or in virtual time.
-/// Knobs: the queue, an owned_queue; the inbox, a task_queue.
+/// Knobs: the queue, an owned_queue; the inbox, a task_queue; the victim, as of WorkStealing.
 /// Limits: knows neither priorities nor times; what one worker's data attract may crowd there until
 ///   others are idle.
-template <class Queue, class Inbox>
+template <class Queue, class Inbox, class Victim>
 class DataAware {
   static_assert(
       owned_queue<Queue> && task_queue<Inbox>,
@@ -92,7 +92,7 @@ private:
     return no_worker; // not reached: lot < equals
   }
 
-  detail::StealingQueues<Queue, Inbox> queues_;
+  detail::StealingQueues<Queue, Inbox, Victim> queues_;
 };
 
 } // namespace hetsched::policies

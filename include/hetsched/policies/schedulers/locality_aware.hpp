@@ -23,10 +23,10 @@ namespace hetsched::policies {
 /// Needs: context: valid copies, and what the target runs, to wake a thief if it is busy.
 /// Threading: concurrent.
 /// Deterministic: given the seed, with one thread or in virtual time.
-/// Knobs: the queue, an owned_queue; the inbox, a task_queue.
+/// Knobs: the queue, an owned_queue; the inbox, a task_queue; the victim, as of WorkStealing.
 /// Limits: knows neither priorities nor times; one datum decides, however small. Cores own host
 ///   memory together: what is only there goes to any of them, caches or not.
-template <class Queue, class Inbox>
+template <class Queue, class Inbox, class Victim>
 class LocalityAware {
   static_assert(
       owned_queue<Queue> && task_queue<Inbox>,
@@ -81,7 +81,7 @@ private:
     return no_worker;
   }
 
-  detail::StealingQueues<Queue, Inbox> queues_;
+  detail::StealingQueues<Queue, Inbox, Victim> queues_;
 };
 
 } // namespace hetsched::policies

@@ -13,18 +13,20 @@
 
 namespace hetsched::policies {
 
-/// Decides: a worker runs the newest task of its own queue; an idle one steals the oldest of a
-///   randomly chosen other, trying each once. A task that its maker cannot run, or that comes from
-///   outside the runtime, goes to the inbox of a random worker that can; thieves look there too.
-/// Source: Lima et al. 2015, sec. 4.1, algorithm 1, and sec. 4.3.1. The thief runs what it stole
-///   instead of putting it into its own queue first.
-/// Cost: push and pop O(1); steal O(W).
+/// Decides: a worker runs the newest task of its own queue; an idle one steals the oldest of
+///   another, trying each once: from a random one on, or the most loaded first. A task that its
+///   maker cannot run, or that comes from outside the runtime, goes to the inbox of a random worker
+///   that can; thieves look there too.
+/// Source: Lima et al. 2015, sec. 4.1, algorithm 1, and sec. 4.3.1; with MostLoadedVictim StarPU's
+///   `ws`, Kumar 2017, sec. 1.1.1. The thief runs what it stole instead of putting it into its own
+///   queue first.
+/// Cost: push and pop O(1); steal O(W), with MostLoadedVictim O(W) for each that refuses it.
 /// Needs: placement_context.
 /// Threading: concurrent.
 /// Deterministic: given the seed, with one thread or in virtual time.
-/// Knobs: the queue, an owned_queue.
+/// Knobs: the queue, an owned_queue; the victim, RandomVictim or MostLoadedVictim.
 /// Limits: knows neither priorities nor data; a task refused by a thief hides those behind it.
-template <class Queue>
+template <class Queue, class Victim>
 class WorkStealing {
   static_assert(owned_queue<Queue>,
                 "hetsched: WorkStealing<Queue> needs an owned_queue: push, pop "
@@ -59,7 +61,7 @@ public:
   }
 
 private:
-  detail::StealingQueues<Queue, Fifo> queues_;
+  detail::StealingQueues<Queue, Fifo, Victim> queues_;
 };
 
 } // namespace hetsched::policies
