@@ -15,14 +15,13 @@
 // is recycled as in a long program.
 
 #include "../examples/common/program.hpp"
+#include "callgrind.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -174,22 +173,6 @@ Rounds run(Options const& options, std::string_view name, std::size_t count) {
   return rounds;
 }
 
-/// Instructions of this program running `rounds` rounds, by callgrind; nothing if there is none.
-std::optional<double> instructions(std::string const& self, std::size_t rounds) {
-  auto const command = "valgrind --tool=callgrind --callgrind-out-file=/dev/null " + self +
-                       " --rounds " + std::to_string(rounds) + " 2>&1 </dev/null";
-  std::unique_ptr<FILE, int (*)(FILE*)> const pipe(::popen(command.c_str(), "r"), ::pclose);
-  std::optional<double> count;
-  char line[512];
-  while (pipe != nullptr && std::fgets(line, sizeof line, pipe.get()) != nullptr) {
-    std::string_view const text(line);
-    if (auto const at = text.find("Collected : "); at != std::string_view::npos) {
-      count = std::strtod(line + at + 12, nullptr);
-    }
-  }
-  return count;
-}
-
 void print(Options const& options,
            std::string_view name,
            std::string_view scheduler,
@@ -225,14 +208,8 @@ void print(Options const& options,
 
 /// The program's own command line for one case and scheduler, for callgrind to run.
 std::string own_command(Options const& options, std::string_view name, std::string_view scheduler) {
-  char path[4096];
-  auto const length = ::readlink("/proc/self/exe", path, sizeof path);
-  std::string quoted = "'";
-  for (auto i = 0; i < length; ++i) {
-    quoted += path[i] == '\'' ? std::string("'\\''") : std::string(1, path[i]);
-  }
-  return quoted + "' --case " + std::string(name) + " --scheduler " + std::string(scheduler) +
-         " --n " + std::to_string(options.n) + " --cpus " +
+  return benchmarks::own_path() + " --case " + std::string(name) + " --scheduler " +
+         std::string(scheduler) + " --n " + std::to_string(options.n) + " --cpus " +
          std::to_string(options.cpus.value_or(1)) + " --seed " + std::to_string(options.seed);
 }
 
@@ -263,8 +240,8 @@ std::string compare(Options options, Extra const& extra) {
       }
       auto const rounds = run<S>(options, entry.name, options.repeat + 1);
       auto const self = own_command(options, entry.name, scheduler.name);
-      auto const two = instructions(self, 2);
-      auto const three = two ? instructions(self, 3) : std::nullopt;
+      auto const two = benchmarks::instructions(self + " --rounds 2");
+      auto const three = two ? benchmarks::instructions(self + " --rounds 3") : std::nullopt;
       std::optional<double> per_task;
       if (three) {
         per_task = (*three - *two) / static_cast<double>(rounds.tasks);

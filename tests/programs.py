@@ -257,6 +257,28 @@ def test_task_cost(program):
         check(count is None or 50 < count < 20000, f"task_cost: {row}")
 
 
+def test_decision_cost(program):
+    rows = json_lines(program, "--n", "50", "--pairs", "3", "--no-count")
+    graphs = ["independent_cores", "cholesky_cores", "independent_split", "cholesky_split"]
+    order = ["ws", "locality", "ws", "heft", "ws", "dmdas"]
+    check([(row["kernel"], row["scheduler"]) for row in rows] == [(g, s) for g in graphs for s in order],
+          str(rows))  # fmt: skip
+    for row in rows:
+        check(row["tasks"] == (2600 if "cholesky" in row["kernel"] else 50), f"decision_cost: {row}")
+        share = {"independent_split": 0.5, "cholesky_split": 1222 / 2600}.get(row["kernel"], 0)
+        check(abs(row["on_devices"] - share) < 1e-6, f"decision_cost: {row}, not {share}")
+        check(0 < row["ns_per_task_low"] <= row["ns_per_task"] <= row["ns_per_task_high"], str(row))
+        if row["scheduler"] == "ws":
+            check(row["ratio"] is None and row["limit"] is None and row["verdict"] == "", str(row))
+            continue
+        low, high, limit = row["ratio_low"], row["ratio_high"], row["limit"]
+        check(limit == (1.5 if row["scheduler"] == "locality" else 3), str(row))
+        verdict = "met" if high <= limit else "missed" if low > limit else "unresolved"
+        check(row["verdict"] == verdict, f"decision_cost: {row}, not {verdict}")
+    refuses(program, "--graph", "--graph", "star")
+    refuses(program, "abacus", "--devices", "abacus", "--no-count")
+
+
 def test_overhead(program):
     few = ["--quick", "--repeat", "1", "--cpus", "1"]
     sizes = {"independent": 500, "independent_data": 500, "chain": 500,
@@ -955,6 +977,7 @@ def main():
         "lu": test_lu,
         "qr": test_qr,
         "task_cost": test_task_cost,
+        "decision_cost": test_decision_cost,
         "task_memory": test_task_memory,
     }
     tests[sys.argv[1]](sys.argv[2])
