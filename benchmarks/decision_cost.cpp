@@ -383,9 +383,13 @@ void print(Options const& options, Line const& line) {
   std::fflush(stdout);
 }
 
+/// Before the first line.
 void print_heading() {
-  std::printf("graph              scheduler  tasks  instr./task  ns per task, median [95 %%]  on "
-              "devices   times as long as ws\n");
+  static bool due = true;
+  if (std::exchange(due, false)) {
+    std::printf("graph              scheduler  tasks  instr./task  ns per task, median [95 %%]  on "
+                "devices   times as long as ws\n");
+  }
 }
 
 /// Pairs of rounds in turn, each scheduler first in half of them.
@@ -416,8 +420,7 @@ void compare(Options const& options, Graph const& graph, Compared<S> const& othe
   line.on_devices = its.on_devices();
   base_line.instructions = counted(options, graph, "ws", base_line.tasks);
   line.instructions = counted(options, graph, other.name, line.tasks);
-  static bool heading = !options.json;
-  if (std::exchange(heading, false)) {
+  if (!options.json) {
     print_heading();
   }
   print(options, base_line);
