@@ -80,7 +80,7 @@ public:
       return {};
     }
     auto const accept = [&](TaskId task) { return ctx.can_run(task, thief); };
-    auto const load = [this](std::size_t victim) -> std::size_t {
+    auto const load = [&](std::size_t victim) -> std::size_t {
       if constexpr (Victim::needs_load) {
         return slots_[victim].own.size() + slots_[victim].inbox.size();
       } else {
