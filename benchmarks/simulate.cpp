@@ -7,6 +7,7 @@
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
@@ -111,6 +112,7 @@ constexpr std::array policies{
     Policy{"dmda", simulate<hs::policies::Dmda<>>},
     Policy{"dmdar", simulate<hs::policies::Dmdar>},
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
+    Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
     Policy{"scioto:single", simulate<hs::policies::SciotoSingle>},
     Policy{"scioto:double", simulate<hs::policies::SciotoDouble<>>},
     Policy{"ws:queue=fifo", simulate<hs::policies::WorkStealing<hs::policies::Fifo>>},

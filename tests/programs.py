@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 SCHEDULERS = ["ws", "eager", "random", "priority"]
 SIMULATED = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "dmda", "dmdar", "dmdas",
-    "scioto:single", "scioto:double",
+    "heteroprio", "scioto:single", "scioto:double",
 ]  # fmt: skip
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
@@ -558,7 +558,7 @@ def test_simulate(program):
         (["--scheduler", "best"], "--scheduler"),
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
         (["--scheduler", "ws:victim=weakest"], "--scheduler"),
-        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 84"),
+        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 91"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
@@ -591,6 +591,15 @@ def check_strategies(program, platforms):
         for name in ["heft:xkaapi", "dmdas"]:
             check(by[name]["ratio"] <= 1.5, f"simulate: {by[name]}")
         check(by["eager"]["ratio"] >= 1.8 * by["dmdas"]["ratio"], f"simulate: {by['eager']}")
+    # Kumar 2017, sec. 5.6.2: within 30 % of the bound.
+    if os.environ.get("HETSCHED_TEST_CLP") == "true":
+        for dag, tiles in [("cholesky", "4,11,13,24,32"), ("lu", "10,14,24"), ("qr", "4,8,10")]:
+            those = ["--dag", dag, "--tiles", tiles, "--bounds", "iterative", "--serve", "cpu",
+                     "--scheduler", "heteroprio"]  # fmt: skip
+            for row in json_lines(
+                program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min", *those
+            ):
+                check(1 <= row["ratio"] <= 1.3, f"simulate: {dag}: {row}")
     for dag in ["cholesky", "lu"]:
         by = runs("sirocco_k40m", "--gpus", "3", "--dag", dag, "--tiles", "24", "--comm", "shared",
                   "--bounds", "area")  # fmt: skip

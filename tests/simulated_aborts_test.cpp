@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tasks that are stopped half way in virtual time: schedules worked out on paper.
 
+#include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/simulated_runtime.hpp>
 #include <hetsched/testing/archetypes.hpp>
 
@@ -10,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,6 +21,7 @@
 namespace hs = hetsched;
 using hs::Duration;
 using hs::Simulation;
+using hs::policies::HeteroPrio;
 using simulated::Add;
 using simulated::array;
 using simulated::arrays;
@@ -93,10 +96,14 @@ struct Watching : OldestFirst {
 };
 
 /// First come, first served; then as algorithm 3.
-struct OldestOrAnothers : Affinity {
+struct OldestOrAnothers : OldestFirst {
+  HeteroPrio nothing_ready;
+
   template <class Ctx>
-  hs::TaskId pop(Ctx const& ctx, hs::WorkerId worker) {
-    return OldestFirst::pop(ctx, worker);
+  hs::TaskId reconsider(Ctx const& ctx, hs::WorkerId worker) {
+    bool const found = std::any_of(
+        ready.begin(), ready.end(), [&](hs::TaskId task) { return ctx.can_run(task, worker); });
+    return found ? hs::no_task : nothing_ready.reconsider(ctx, worker);
   }
 };
 
@@ -115,7 +122,7 @@ TEST_SUITE_BEGIN("simulation");
 TEST_CASE("Simulated aborts: the engine sees the hooks") {
   using Ctx = hs::testing::ContextArchetype;
   constexpr unsigned least = hs::hook_push | hs::hook_pop;
-  static_assert(hs::hooks_of<Affinity, Ctx>() == (least | hs::hook_reconsider));
+  static_assert(hs::hooks_of<HeteroPrio, Ctx>() == (least | hs::hook_reconsider));
   static_assert(hs::hooks_of<Preempting, Ctx>() == (least | hs::hook_preempt));
   static_assert(hs::hooks_of<RandomAborts, Ctx>() ==
                 (least | hs::hook_reconsider | hs::hook_preempt));
@@ -127,7 +134,7 @@ TEST_CASE("Simulated aborts: an idle GPU takes over what it ends earlier") {
   auto config = on(1, 1);
   keep(config, log);
   std::vector<int> memory(2);
-  hs::SimulatedRuntime<Affinity> rt(config);
+  hs::SimulatedRuntime<HeteroPrio> rt(config);
   auto const x = cells(rt, memory);
   rt.spawn<Fast>(hs::label("a"))(x[0]);
   rt.spawn<Fast>(hs::label("b"))(x[1]);
@@ -155,7 +162,7 @@ TEST_CASE("Simulated aborts: at the instant at which it began") {
   auto config = serving_cores(on(1, 1));
   keep(config, log);
   std::vector<int> memory(1);
-  hs::SimulatedRuntime<Affinity> rt(config);
+  hs::SimulatedRuntime<HeteroPrio> rt(config);
   auto const x = cells(rt, memory);
   rt.spawn<Fast>(hs::label("a"))(x[0]);
   rt.sync();
@@ -173,7 +180,7 @@ TEST_CASE("Simulated aborts: algorithm 3's worst case on one core and one GPU") 
                              kernel("Fast", 1'000'000'000, 618'033'988)};
   std::vector<int> memory(2);
   {
-    hs::SimulatedRuntime<Affinity> rt(config);
+    hs::SimulatedRuntime<HeteroPrio> rt(config);
     auto const x = cells(rt, memory);
     rt.spawn<Even>()(x[0]);
     rt.spawn<Fast>()(x[1]);
@@ -183,7 +190,7 @@ TEST_CASE("Simulated aborts: algorithm 3's worst case on one core and one GPU") 
   }
   // A little more on the core, and it does.
   config.platform.kernels[0] = kernel("Even", 1'618'033'989, 1'000'000'000);
-  hs::SimulatedRuntime<Affinity> rt(config);
+  hs::SimulatedRuntime<HeteroPrio> rt(config);
   auto const x = cells(rt, memory);
   rt.spawn<Even>()(x[0]);
   rt.spawn<Fast>()(x[1]);
@@ -289,7 +296,7 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
     Log log;
     auto config = machine(1);
     keep(config, log);
-    hs::SimulatedRuntime<Affinity> rt(config);
+    hs::SimulatedRuntime<HeteroPrio> rt(config);
     auto const x = arrays(rt, memory);
     rt.spawn<Fast>(hs::label("a"), hs::SetArch(hs::ArchHost))(x[2]);
     rt.spawn<Fast>(hs::label("b"))(x[1]);
@@ -314,7 +321,7 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
     Log log;
     auto config = machine(1);
     keep(config, log);
-    hs::SimulatedRuntime<Affinity> rt(config);
+    hs::SimulatedRuntime<HeteroPrio> rt(config);
     auto const x = arrays(rt, memory);
     rt.spawn<Even>(hs::label("a"))(x[0]);
     rt.sync();

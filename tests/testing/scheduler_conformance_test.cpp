@@ -9,6 +9,7 @@
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
@@ -72,12 +73,12 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Dmda<hs::policies::Mailbox>,
                    hs::policies::Dmdar,
                    hs::policies::Dmdas,
+                   hs::policies::HeteroPrio,
                    hs::policies::SciotoSingle,
                    hs::policies::SciotoDouble<>,
                    own::OldestFirst,
                    own::NewestFirst,
                    own::EveryHook,
-                   Affinity,
                    Preempting,
                    RandomAborts) {
   auto const report = check_scheduler<S>(options);
