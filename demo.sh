@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds the examples in build/, and factorises a matrix with every
-# scheduler. With no network the matrix is a generated one.
+# scheduler: on CPU cores, and with devices, which are GPUs if there are any and else emulated. With
+# no network the matrix is a generated one.
 # Usage: ./demo.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -18,16 +19,36 @@ else
 fi
 echo "Matrix: $matrix"
 
-echo
-echo "build/examples/cholesky ${arguments[*]}"
-status=0
-build/examples/cholesky "${arguments[@]}" </dev/null || status=$?
+factorise() { # ARGUMENT...
+  echo
+  echo "build/examples/cholesky $*"
+  local status=0
+  build/examples/cholesky "$@" </dev/null || status=$?
+  if ((status != 0)); then
+    echo
+    echo "Demo FAILED: build/examples/cholesky ended with status $status."
+    exit "$status"
+  fi
+}
+
+factorise "${arguments[@]}" --gpus none
+
+# No device in a small run: there is no GPU that can be used.
+probe=$(build/examples/cholesky --n 1 --repeat 1 --scheduler eager --gpus cuda --json \
+  </dev/null 2>/dev/null || true)
+if [[ $probe == *'"devices": [{'* ]]; then
+  gpus=cuda
+  devices="this machine's GPUs"
+else
+  gpus=emu:2
+  devices="two EMULATED devices; no GPU was used, and these times say nothing of one"
+fi
+factorise "${arguments[@]}" --repeat 1 --gpus "$gpus"
 
 echo
-if ((status != 0)); then
-  echo "Demo FAILED: build/examples/cholesky ended with status $status."
-  exit "$status"
-fi
-echo "Demo done. Every scheduler factorised the matrix three times, on this machine's CPU cores; no"
-echo "GPU was used. Matrix: $matrix."
-echo "Times are medians of three runs: compare them only where the ranges beside them do not meet."
+echo "Demo done. Every scheduler factorised the matrix three times on this machine's CPU cores, and"
+echo "once on cores and on $devices."
+echo "Matrix: $matrix."
+echo "Times on cores alone are medians of three runs: compare them only where the ranges beside them"
+echo "do not meet. Those with devices are of one run, in which schedulers that ask for times only"
+echo "learn them."

@@ -16,7 +16,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 SCHEDULERS = ["ws", "eager", "random", "priority"]
-SIMULATED = [
+ALL_SCHEDULERS = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "dmda", "dmdar", "dmdas",
     "heteroprio", "scioto:single", "scioto:double",
 ]  # fmt: skip
@@ -89,8 +89,12 @@ def refuses(program, named, *arguments, **environment):
     check(err.count("\n") == 1 and named in err, f"{name}: {err!r} does not name {named!r}")
 
 
+def schedulers_of(kernel):
+    return ALL_SCHEDULERS if kernel in DEVICE_PROGRAMS else SCHEDULERS
+
+
 def test_devices(program, kernel, n):
-    """Emulated devices with little memory, every cache; and what is refused."""
+    """Emulated devices with little memory, every cache; every scheduler; and what is refused."""
     size = ["--n", str(n), "--tile", "64", "--cpus", "1", "--repeat", "2"]
     misses = 0
     for cache in ["lru", "fifo", "reuse", "nextuse"]:
@@ -105,11 +109,15 @@ def test_devices(program, kernel, n):
                 check(device.keys() == DEVICE_KEYS, f"{name}: {device}")
                 misses += device["misses"]
     check(misses > 0, f"{kernel}: nothing went to the devices")
+    rows = json_lines(program, *size, "--gpus", "emu:2")
+    check([row["scheduler"] for row in rows] == ALL_SCHEDULERS, f"{kernel} on devices: {rows}")
+    for row in rows:
+        check(0 <= row["residual"] <= 1e-13 and len(row["devices"]) == 2, f"{kernel}: {row}")
     own = ["--gpus", "emu@1MB;emu@2MB?latency=1us", "--device-memory", "3MB"]
     for row in json_lines(program, *size, "--scheduler", "eager", *own):
         names = [device["name"] for device in row["devices"]]
         check("1 MiB" in names[0] and "2 MiB" in names[1], f"{kernel} {own}: {names}")
-    status, out, _ = run(program, *size, HETSCHED_DEVICES="emu")
+    status, out, _ = run(program, *size, "--scheduler", "dmda", HETSCHED_DEVICES="emu")
     check(status == 0 and "1 workers and 1 device" in out, f"{kernel}: no device in {out}")
     check("emulated device 0" in out and "hits" in out, f"{kernel}: no counts in {out}")
     for arguments, named in [
@@ -126,7 +134,8 @@ def test_devices(program, kernel, n):
 def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
     """What holds for every program with a row per scheduler; returns the rows for n."""
     rows = json_lines(program, "--n", str(n), "--tile", "64", "--cpus", "2", "--seed", "7")
-    check([row["scheduler"] for row in rows] == SCHEDULERS, f"{kernel}: schedulers of {rows}")
+    names = schedulers_of(kernel)
+    check([row["scheduler"] for row in rows] == names, f"{kernel}: schedulers of {rows}")
     for row in rows:
         name = f"{kernel} --json, {row['scheduler']}"
         check(SOLVER_KEYS <= row.keys(), f"{name}: lacks {SOLVER_KEYS - row.keys()}")
@@ -136,9 +145,10 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         check(0 <= row["idle"] <= 1, f"{name}: {row}")
     one = json_lines(program, "--n", str(small), "--scheduler", "eager", "--repeat", "1")
     check(len(one) == 1 and one[0]["repeat"] == 1, f"{kernel}: {one}")
-    check(len(json_lines(program, "--n", "0")) == 4, f"{kernel} --n 0")
+    check(len(json_lines(program, "--n", "0")) == len(names), f"{kernel} --n 0")
     status, out, _ = run(program, "--help")
-    check(status == 0 and "--scheduler" in out and "residual" in out, f"{kernel} --help")
+    check(status == 0 and ", ".join([*names, "all"]) in out, f"{kernel} --help: {out}")
+    check("residual" in out, f"{kernel} --help")
     for arguments, named in [
         (["--n", "-1"], "--n"),
         (["--n", "12x"], "12x"),
@@ -227,6 +237,8 @@ def test_factorisation(program, kernel, good_text, bad_matrices, tasks, flops):
 
 def test_cholesky(program, kernel, tasks):
     test_factorisation(program, kernel, SPD, BAD_MATRICES, tasks, 300 * 301 * 601 / 6)
+    if kernel == "cholesky" and os.environ.get("HETSCHED_TEST_JSON") == "true":
+        test_kept_times(program)
 
 
 def test_lu(program):
@@ -349,6 +361,21 @@ def test_saxpy_overhead(program):
     refuses(program, "--blocks", "--blocks", "x")
 
 
+def test_kept_times(program):
+    """Schedulers that ask for times find those of earlier runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HETSCHED_MODEL_DIR"] = folder
+        small = ["--n", "200", "--tile", "64", "--repeat", "1", "--scheduler", "dmda"]
+        counts = []
+        for _ in range(2):
+            json_lines(program, *small)
+            (file,) = Path(folder).glob("*/*.times.json")
+            kinds = json.loads(file.read_text())["kinds"]
+            counts.append(sum(kind["count"] for kind in kinds if kind["type"] == "gemm"))
+        check(counts == [4, 8], f"times kept of gemm: {counts}")
+        del os.environ["HETSCHED_MODEL_DIR"]
+
+
 def test_gpu_linalg(program):
     os.environ["HETSCHED_DEVICES"] = "emu?latency=10us"
     few = ["--n", "100", "--tile", "32", "--repeat", "1", "--cpus", "2"]
@@ -392,7 +419,7 @@ def test_simulate(program):
     platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
     rows = json_lines(program, *haswell)
-    check(len(rows) == 7 * len(SIMULATED), str(rows))
+    check(len(rows) == 7 * len(ALL_SCHEDULERS), str(rows))
     peak = (20 / 0.048532 + 4 / 0.0016851) * 2 * 960**3 / 1e9
     for row in rows:
         check(set(row) == SIMULATE_KEYS, f"simulate: keys {sorted(set(row) ^ SIMULATE_KEYS)}")
@@ -544,7 +571,7 @@ def test_simulate(program):
                 check(row["platform"] == name and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
     for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
         rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
-        check(len(rows) == len(SIMULATED), str(rows))
+        check(len(rows) == len(ALL_SCHEDULERS), str(rows))
         for row in rows:
             check(row["tasks"] == tasks and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
         others = json_lines(program, *haswell, "--dag", dag, "--deterministic", "--graph-seed", "2")
@@ -691,7 +718,7 @@ def test_calibrate(program):
         check(sweep["flops"] == 5 * 64, f"calibrate: {sweep}")
         here = ["--platform", str(file), "--tile", "8", "--dag", "jacobi", "--sweeps", "5"]
         rows = json_lines(str(Path(program).parent / "simulate"), *here, "--tiles", "1,4")
-        check([row["tasks"] for row in rows[:: len(SIMULATED)]] == [7, 7 * 16], str(rows))
+        check([row["tasks"] for row in rows[:: len(ALL_SCHEDULERS)]] == [7, 7 * 16], str(rows))
         for row in rows:
             check(row["ratio"] >= 1 and row["cpus"] == 1 and row["gpus"] == 2, str(row))
             flops = 5 * (8 * row["tiles"]) ** 2 * 5

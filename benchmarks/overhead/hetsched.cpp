@@ -136,7 +136,7 @@ public:
     });
     example::Options options;
     options.cpus = workers;
-    std::printf("gemm_rate %.9g\n", example::gemm_rate(options, tile));
+    std::printf("gemm_rate %.9g\n", example::gemm_rate<hs::Runtime<>>(options, tile));
   }
 
 private:

@@ -126,6 +126,14 @@ private:
   std::string cache_{ChosenCache::names.front()};
 };
 
+/// What --scheduler takes.
+std::string scheduler_names(Program const& program) {
+  std::string names;
+  auto const add = [&](auto named) { names += std::string(named.name) + ", "; };
+  program.devices ? for_all_schedulers("all", add) : for_each_scheduler("all", add);
+  return names + "all";
+}
+
 } // namespace
 
 void add_number(CLI::App& app,
@@ -166,7 +174,7 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
                  1'000'000,
                  options.tile,
                  program.parts.empty() ? "without effect here" : "size of the " + program.parts);
-  app.add_option("--scheduler", options.scheduler, "ws, eager, random, priority or all")
+  app.add_option("--scheduler", options.scheduler, scheduler_names(program))
       ->type_name("NAME")
       ->default_str(options.scheduler);
   add_any_number(app, "--cpus", 1, 4096, options.cpus, "workers on cores");
@@ -188,9 +196,10 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
   } catch (CLI::ParseError const& error) {
     throw CommandLineError(error.what());
   }
-  if (for_each_scheduler(options.scheduler, [](auto) {}) == 0) {
-    bad_input("--scheduler",
-              "'" + options.scheduler + "' is none of ws, eager, random, priority, all");
+  auto const nothing = [](auto) {};
+  if ((program.devices ? for_all_schedulers(options.scheduler, nothing)
+                       : for_each_scheduler(options.scheduler, nothing)) == 0) {
+    bad_input("--scheduler", "'" + options.scheduler + "' is none of " + scheduler_names(program));
   }
   if (program.takes_matrix && app.count("--matrix") != 0 && options.matrix.empty()) {
     bad_input("--matrix", "is empty");

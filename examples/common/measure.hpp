@@ -100,12 +100,13 @@ measure_nested(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Resto
 
 /// Flop/s of products of tile x tile matrices that stay in the caches, all workers on cores busy:
 /// the best of three tenths of a second.
-[[nodiscard]] inline double gemm_rate(Options const& options, std::size_t tile) {
+template <class Rt = Runtime<hs::policies::WorkStealing<>>>
+[[nodiscard]] double gemm_rate(Options const& options, std::size_t tile) {
   tile = std::max<std::size_t>(tile, 1);
   hs::linalg::use_one_blas_thread();
   auto config = options.config();
   config.devices = "none";
-  hs::Runtime<hs::policies::Eager<>> rt(config);
+  Rt rt(config);
   auto const size = static_cast<Eigen::Index>(tile);
   auto const flops =
       2.0 * static_cast<double>(tile) * static_cast<double>(tile) * static_cast<double>(tile);

@@ -5,6 +5,8 @@
 #include <hetsched/hetsched.hpp>
 
 #include "chosen_cache.hpp"
+#include "chosen_scheduler.hpp"
+#include "times.hpp"
 
 #include <unistd.h>
 
@@ -42,7 +44,8 @@ struct Named {
   std::string_view name;
 };
 
-/// The schedulers that every program knows: add new ones here.
+/// The schedulers that every program knows as types of their own; programs with devices know all
+/// that ship: see for_all_schedulers.
 inline constexpr auto schedulers = std::tuple(Named<hs::policies::WorkStealing<>>{"ws"},
                                               Named<hs::policies::Eager<>>{"eager"},
                                               Named<hs::policies::Random<>>{"random"},
@@ -63,9 +66,32 @@ int for_each_scheduler(std::string_view wanted, Use&& use) {
   return count;
 }
 
-/// Of a program with devices, whose cache policy the command line names.
+/// The same for all schedulers that ship: WorkStealing<>, and ChosenScheduler for each of the
+/// others, of which the engine keeps the hooks apart by one lock.
+template <class Use>
+int for_all_schedulers(std::string_view wanted, Use&& use) {
+  int count = 0;
+  auto const consider = [&](auto named) {
+    if (wanted == "all" || wanted == named.name) {
+      use(named);
+      ++count;
+    }
+  };
+  consider(std::get<0>(schedulers));
+  for (std::size_t k = 0; k < chosen_names.size(); ++k) {
+    ChosenScheduler::chosen = k;
+    consider(Named<ChosenScheduler>{chosen_names[k]});
+  }
+  return count;
+}
+
+/// Of a program with devices, whose scheduler and cache policy the command line names. Schedulers
+/// that ask for times get them.
 template <class S>
-using Runtime = hs::Runtime<S, ChosenCache>;
+using Runtime = hs::Runtime<
+    S,
+    ChosenCache,
+    std::conditional_t<std::is_same_v<S, ChosenScheduler>, Times, hs::policies::NoModel>>;
 
 // ---- command line ----
 
@@ -99,7 +125,7 @@ struct Program {
   std::function<void(CLI::App&)> add_options = {}; // of this program alone
   std::string parts = "tiles";                     // what --tile is the size of; empty: nothing
   std::uint64_t largest_n = 1'000'000;
-  bool devices = false; // its tasks run on GPUs, too
+  bool devices = false; // its tasks run on GPUs, too, and with all schedulers
 };
 
 [[noreturn]] inline void bad_input(std::string culprit, std::string const& message) {

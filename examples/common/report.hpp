@@ -185,7 +185,7 @@ private:
     auto const& m = row.measured;
     auto const range =
         "(" + format("%8.4f", m.shortest) + " .. " + format("%8.4f", m.longest) + ")";
-    std::vector<Column> result = {{"scheduler", std::string(row.scheduler), -10},
+    std::vector<Column> result = {{"scheduler", std::string(row.scheduler), -13},
                                   {"seconds", format("%.4f", m.seconds), 9},
                                   {"(min .. max)", range, 22}};
     auto const rate = row.flops.value_or(0) / m.seconds;

@@ -42,7 +42,7 @@ std::string solve(Program const& program, Options const& options, Factorise&& fa
   auto const rate = gemm_rate(options, std::min(options.tile, n));
   MatrixXd l(a.rows(), a.cols());
 
-  for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
+  for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
     Runtime<S> rt(options.config());
     Measured const measured = factorise(rt, l, [&] { l = a; });
     auto const factor = factor_residual(rt, a, l);

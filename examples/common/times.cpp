@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The performance model of the programs.
+
+#include "times.hpp"
+
+#ifdef HETSCHED_HAVE_JSON
+#include <hetsched/policies/perf_models/bandwidth.hpp>
+#else
+#include <hetsched/policies/perf_models/history.hpp>
+#endif
+
+namespace example {
+
+#ifdef HETSCHED_HAVE_JSON
+struct Times::Model : hs::policies::Bandwidth<> {};
+#else
+struct Times::Model : hs::policies::History {
+  void begin(hs::Site const& /*site*/) {}
+};
+#endif
+
+Times::Times() : model_(std::make_unique<Model>()) {
+}
+
+Times::~Times() = default;
+
+void Times::begin(hs::Site const& site) {
+  model_->begin(site);
+}
+
+std::optional<hs::Prediction> Times::predict(hs::TaskView const& task, hs::Arch arch) const {
+  return model_->predict(task, arch);
+}
+
+void Times::record(hs::TaskView const& task, hs::Arch arch, hs::Duration measured) {
+  model_->record(task, arch, measured);
+}
+
+hs::Duration Times::transfer(std::size_t bytes, hs::NodeId from, hs::NodeId to) const {
+  return model_->transfer(bytes, from, to);
+}
+
+} // namespace example
