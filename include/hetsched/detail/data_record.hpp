@@ -206,10 +206,20 @@ struct alignas(64) AccessQueue {
   }
 
   /// Calls `visit` for each access that the end of `writer`, which writes the datum, will grant.
-  /// `writer` holds the datum or is the next to.
+  /// `writer` holds the datum, or waits for it with a task that was activated early: before it then
+  /// wait only others of those, as many as a device's window takes.
   template <class Visit>
-  void after_writer(Access const& writer, Visit&& visit) const {
-    auto* const first = head == &writer ? writer.next : head;
+  void after_writer(Access& writer, Visit&& visit) const {
+    auto* first = head;
+    // Not bound, it holds all its data: it was, if at all, until they were granted.
+    if (task_of(writer).binding.load(std::memory_order_acquire) != Binding::none) {
+      for (auto const* access = head; access != nullptr; access = access->next) {
+        if (access == &writer) {
+          first = access->next;
+          break;
+        }
+      }
+    }
     for (auto* access = first;
          access != nullptr &&
          (access == first || compatible(first->mode, op_of(*first), access->mode, op_of(*access)));
