@@ -145,6 +145,7 @@ private:
   void find_ready();
   void launch(DeviceEvents& events, WindowSlot& slot);
   [[nodiscard]] hs_stream* follow(WindowSlot const& slot);
+  [[nodiscard]] bool follows_any(Slots::iterator slot);
   void undo_followers(Slots::iterator failed);
   void leave(Slots::iterator& slot, bool done, std::exception_ptr error, Duration kernel);
   [[nodiscard]] std::exception_ptr error_of(WindowSlot const& slot,

@@ -114,6 +114,13 @@ std::exception_ptr TaskWindow::error_of(WindowSlot const& slot, std::string cons
                                        "on " + device_.name + ": " + message));
 }
 
+/// Whether it uses what a launched task before it in the window writes. The lock is held.
+bool TaskWindow::follows_any(Slots::iterator slot) {
+  return std::any_of(slots_.begin(), slot, [&](WindowSlot const& other) {
+    return other.stage == WindowSlot::Stage::launched && writes_for(other, *slot);
+  });
+}
+
 /// Takes out the tasks whose kernels are done, and those that follow what failed. The lock is held.
 void TaskWindow::collect_ended() {
   for (auto slot = slots_.begin(); slot != slots_.end();) {
@@ -128,7 +135,9 @@ void TaskWindow::collect_ended() {
     auto const status = device_.lost  ? hs_lost
                         : slot->ended ? *slot->ended
                                       : device_.driver.event_query(slot->end);
-    if (status == hs_not_ready) {
+    // Both a task and its follower may have ended since the task was asked for: then the follower's
+    // end is noted after it.
+    if (status == hs_not_ready || follows_any(slot)) {
       ++slot;
       continue;
     }

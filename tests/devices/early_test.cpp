@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -108,6 +109,17 @@ struct Held {
   hs::Handle<Vector> start;
 };
 
+/// Remembers the order in which tasks ended, by their priorities.
+struct Ends : hs::policies::Eager<> {
+  static constexpr auto threading = hs::Threading::serialized;
+  static inline std::vector<std::int32_t> all;
+
+  void
+  epilogue(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId, hs::Duration) {
+    all.push_back(ctx.task(task).priority);
+  }
+};
+
 } // namespace
 
 TEST_SUITE_BEGIN("devices");
@@ -125,6 +137,45 @@ TEST_CASE("early: a chain goes to the device ahead of its results" * doctest::ti
   CHECK(sum[n - 1] == length);
   CHECK(held.rt.stats().early >= length / 2);
   CHECK(held.rt.stats().executed == length + 1);
+}
+
+TEST_CASE("early: tasks end in the order of their chain, however late their ends are seen" *
+          doctest::timeout(60)) {
+  constexpr std::size_t chains = 64;
+  constexpr std::int32_t length = 80;
+  hs::Config config;
+  config.cpus = 1;
+  config.bind = hs::Bind::none;
+  config.devices = "emu:1@1MB";
+  config.window = 64; // many to ask for between one and the next in its chain
+  int turned = 0;
+  std::uint64_t early = 0;
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    Ends::all.clear();
+    hs::Runtime<Ends> rt(config);
+    std::vector<double> one(1, 1);
+    std::vector<std::vector<double>> sums(chains, std::vector<double>(1, 0));
+    auto const x = rt.data(one);
+    std::vector<hs::Handle<Vector>> y;
+    for (auto& sum : sums) {
+      y.push_back(rt.data(sum));
+    }
+    for (std::int32_t k = 0; k < length; ++k) {
+      for (std::size_t c = 0; c < chains; ++c) {
+        auto const place = hs::priority(static_cast<std::int32_t>(c) * length + k);
+        rt.spawn<Accumulate>(hs::SetArch(hs::ArchCUDA), place)(x, y[c]);
+      }
+    }
+    rt.sync();
+    std::vector<std::int32_t> next(chains, 0);
+    for (auto const place : Ends::all) {
+      turned += next[static_cast<std::size_t>(place / length)]++ == place % length ? 0 : 1;
+    }
+    CHECK(sums.back()[0] == length);
+    early += rt.stats().early;
+  }
+  CHECK(turned == 0);
+  CHECK(early > 0);
 }
 
 TEST_CASE("peek: data of tasks beyond the window are on their way before it has room" *
