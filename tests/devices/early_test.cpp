@@ -141,13 +141,15 @@ TEST_CASE("early: a chain goes to the device ahead of its results" * doctest::ti
 
 TEST_CASE("early: tasks end in the order of their chain, however late their ends are seen" *
           doctest::timeout(60)) {
-  constexpr std::size_t chains = 64;
-  constexpr std::int32_t length = 80;
+  constexpr std::int32_t chains = 64;
+  constexpr std::int32_t links = 8; // on the device; then one on a core
+  constexpr std::int32_t rounds = 10;
+  constexpr std::int32_t length = rounds * (links + 1);
   hs::Config config;
-  config.cpus = 1;
+  config.cpus = 2;
   config.bind = hs::Bind::none;
   config.devices = "emu:1@1MB";
-  config.window = 64; // many to ask for between one and the next in its chain
+  config.window = 64; // many to ask for between a task and its follower
   int turned = 0;
   std::uint64_t early = 0;
   for (int repeat = 0; repeat < 10; ++repeat) {
@@ -160,10 +162,17 @@ TEST_CASE("early: tasks end in the order of their chain, however late their ends
     for (auto& sum : sums) {
       y.push_back(rt.data(sum));
     }
-    for (std::int32_t k = 0; k < length; ++k) {
-      for (std::size_t c = 0; c < chains; ++c) {
-        auto const place = hs::priority(static_cast<std::int32_t>(c) * length + k);
-        rt.spawn<Accumulate>(hs::SetArch(hs::ArchCUDA), place)(x, y[c]);
+    for (std::int32_t round = 0; round < rounds; ++round) {
+      for (std::int32_t c = 0; c < chains; ++c) {
+        for (std::int32_t k = 0; k <= links; ++k) {
+          auto const place = hs::priority(c * length + round * (links + 1) + k);
+          auto& sum = y[static_cast<std::size_t>(c)];
+          if (k < links) {
+            rt.spawn<Accumulate>(hs::SetArch(hs::ArchCUDA), place)(x, sum);
+          } else {
+            rt.spawn<Accumulate>(hs::SetArch(hs::ArchHost), place)(x, sum);
+          }
+        }
       }
     }
     rt.sync();
