@@ -21,13 +21,13 @@ using support::on_cpus;
 
 namespace {
 
-using Vector = hs::VectorView<long>;
+using Longs = hs::VectorView<long>;
 
 /// Sums a vector by halves; the sums of the halves live on its stack.
-struct SumOf : hs::Task<2>::Signature<hs::R<Vector>, hs::W<long>> {};
+struct SumOf : hs::Task<2>::Signature<hs::R<Longs>, hs::W<long>> {};
 
 /// Adds one to all elements by halves; nothing is waited for.
-struct AddOne : hs::Task<1>::Signature<hs::RW<Vector>> {};
+struct AddOne : hs::Task<1>::Signature<hs::RW<Longs>> {};
 
 struct Increment {
   void operator()(long& x) const { ++x; }
@@ -42,7 +42,7 @@ struct Copy {
 template <>
 struct hetsched::TaskBodyCPU<SumOf> {
   template <class Rt>
-  void operator()(Rt& rt, Handle<Vector> const& v, long& sum) const {
+  void operator()(Rt& rt, Handle<Longs> const& v, long& sum) const {
     if (v.rows() == 1) {
       rt.spawn()([&sum](VectorView<long const> one) { sum = one[0]; }, read(v));
       rt.sync();
@@ -61,10 +61,10 @@ struct hetsched::TaskBodyCPU<SumOf> {
 template <>
 struct hetsched::TaskBodyCPU<AddOne> {
   template <class Rt>
-  void operator()(Rt& rt, Handle<Vector> const& v) const {
+  void operator()(Rt& rt, Handle<Longs> const& v) const {
     if (v.rows() <= 8) {
       rt.spawn()(
-          [](Vector all) {
+          [](Longs all) {
             for (auto& element : all) {
               ++element;
             }
@@ -238,9 +238,9 @@ TEST_CASE("nested: parts of what a parent only reads may only be read") {
   std::optional<hs::ErrorCode> code;
   auto const hv = rt.data(v);
   rt.spawn()(
-      [&](Rt& inner, hs::Handle<Vector> const& mine) {
+      [&](Rt& inner, hs::Handle<Longs> const& mine) {
         auto const parts = inner.partition(mine, hs::block_rows(2));
-        code = code_of([&] { inner.spawn()([](Vector) {}, hs::read_write(parts[0])); });
+        code = code_of([&] { inner.spawn()([](Longs) {}, hs::read_write(parts[0])); });
         inner.spawn()([](hs::VectorView<long const>) {}, hs::read(parts[0]));
       },
       hs::read(hv));

@@ -58,7 +58,13 @@ Simulation serving_cores(Simulation config) {
 }
 
 /// Answers what it should not.
-enum class Wrong : std::uint8_t { its_own, one_that_waits, one_that_contributes, without_end };
+enum class Wrong : std::uint8_t {
+  its_own,
+  one_that_waits,
+  one_that_contributes,
+  one_with_followers,
+  without_end
+};
 
 template <Wrong W>
 struct Mistaken : OldestFirst {
@@ -71,6 +77,8 @@ struct Mistaken : OldestFirst {
       return other && !ready.empty() ? ready.front() : hs::no_task;
     } else if constexpr (W == Wrong::one_that_contributes) {
       return other;
+    } else if constexpr (W == Wrong::one_with_followers) {
+      return other && !ctx.task(other).abortable ? other : hs::no_task;
     } else {
       return other && ctx.task(other).abortable ? other : hs::no_task;
     }
@@ -257,6 +265,9 @@ TEST_CASE("Simulated aborts: a scheduler's mistakes end in one error") {
     auto const x = cells(rt, memory);
     if constexpr (W == Wrong::one_that_contributes) {
       rt.template spawn<Add>()(x[0]);
+    } else if constexpr (W == Wrong::one_with_followers) {
+      rt.template spawn<GpuOnly>()(x[0]);
+      rt.template spawn<GpuOnly>()(x[0]);
     } else {
       rt.template spawn<GpuOnly>()(x[0]);
       rt.template spawn<GpuOnly>()(x[1]);
@@ -268,6 +279,9 @@ TEST_CASE("Simulated aborts: a scheduler's mistakes end in one error") {
                  "scheduler: answered to reconsider a task that no worker has taken"));
   CHECK(contains(error_of(std::integral_constant<Wrong, Wrong::one_that_contributes>{}, on(2, 0)),
                  "task 'Add', which is not abortable: it contributes to a reduction"));
+  CHECK(contains(error_of(std::integral_constant<Wrong, Wrong::one_with_followers>{},
+                          joined(1, 1, Transfers::model, 2)),
+                 "task 'GpuOnly', which is not abortable: it is launched behind another task"));
   CHECK(contains(error_of(std::integral_constant<Wrong, Wrong::without_end>{}, on(0, 2)),
                  "aborts tasks over and over at one instant"));
   // A GPU with room in its window is asked while it runs something.

@@ -150,6 +150,71 @@ TEST_CASE("Simulated transfers: come under kernels of tasks before in the window
   CHECK(run(2).idle == Duration{105});
 }
 
+TEST_CASE("Simulated transfers: come under the kernel that alone is waited for") {
+  // The last task waits for x until 305. A window with room has it from 105 on, when the first
+  // begins, and y comes meanwhile; unless it waits for the core, too, which writes y until 50 or
+  // 150.
+  std::vector<int> memory(2 * array);
+  auto const run = [&](int window, std::optional<int> on_core) {
+    auto config = joined(1, 1, Transfers::model, window);
+    config.platform.kernels[0] = kernel("Even", std::nullopt, 200);
+    config.platform.kernels[5] = kernel("HostOnly", on_core, std::nullopt);
+    hs::SimulatedRuntime<Eager> rt(config);
+    auto const x = arrays(rt, memory);
+    rt.spawn<Even>()(x[0]);
+    if (on_core) {
+      rt.spawn<HostOnly>()(x[1]);
+    }
+    rt.spawn<GpuMix>()(x[1], x[0]);
+    rt.wait();
+    return rt.stats();
+  };
+  CHECK(run(2, std::nullopt).elapsed.ns == 305 + 20);
+  CHECK(run(2, std::nullopt).early == 1);
+  CHECK(run(2, std::nullopt).devices[0].hidden == Duration{105});
+  CHECK(run(1, std::nullopt).elapsed.ns == 305 + 105 + 20);
+  CHECK(run(1, std::nullopt).early == 0);
+  CHECK(run(2, 50).elapsed.ns == 305 + 20);
+  CHECK(run(2, 50).early == 1);
+  CHECK(run(2, 150).elapsed.ns == 305 + 20); // from 150 on
+  CHECK(run(2, 150).early == 1);
+  CHECK(run(2, 290).elapsed.ns == 395 + 20);
+  CHECK(run(2, 310).elapsed.ns == 310 + 105 + 20);
+  CHECK(run(2, 310).early == 0);
+}
+
+TEST_CASE("Simulated transfers: a task that is launched behind another stays where it is") {
+  // Until x is written, at 205, only that GPU can have what reads it. The other one, which nothing
+  // keeps busy, could have y there sooner.
+  std::vector<int> memory(2 * array);
+  std::vector<int> workers;
+  auto config = joined(0, 2, Transfers::model, 2);
+  config.platform.kernels[0] = kernel("Even", 10, 100);
+  config.on_task = [&](hs::SimulatedTask const& task) { workers.push_back(task.worker.value); };
+  hs::SimulatedRuntime<Eager> rt(config);
+  auto const x = arrays(rt, memory);
+  rt.spawn<Even>()(x[0]);
+  for (int k = 0; k < 3; ++k) {
+    rt.spawn<GpuMix>()(x[1], x[0]);
+  }
+  rt.wait();
+  CHECK(workers == std::vector<int>{0, 0, 0, 0});
+  CHECK(rt.stats().early == 3);
+}
+
+TEST_CASE("Simulated transfers: a cancelled task that waits for a launched one") {
+  std::vector<int> memory(2 * array);
+  hs::SimulatedRuntime<Eager> rt(joined(0, 1, Transfers::model, 2));
+  auto const x = arrays(rt, memory);
+  rt.spawn<Even>()(x[0]);
+  hs::TaskGroup group(rt);
+  rt.spawn<GpuMix>(hs::in(group))(x[1], x[0]);
+  rt.spawn<Even>()(x[0]);
+  group.cancel();
+  CHECK(waited(rt) == 105 + 10 + 10);
+  CHECK(rt.stats().cancelled == 1);
+}
+
 TEST_CASE("Simulated transfers: cores fetch what they read, not what they overwrite") {
   std::vector<int> memory(2 * array);
   {

@@ -24,7 +24,12 @@ class MostLoadedVictim;
 template <class Queue = WorkStealingDeque, class Victim = RandomVictim>
 class WorkStealing;
 
-template <class Queue = WorkStealingDeque, class Inbox = Mailbox, class Victim = RandomVictim>
+enum class DataTies : bool;
+
+template <class Queue = WorkStealingDeque,
+          class Inbox = Mailbox,
+          class Victim = RandomVictim,
+          DataTies Ties = DataTies{false}>
 class DataAware;
 
 template <class Queue = WorkStealingDeque, class Inbox = Mailbox, class Victim = RandomVictim>

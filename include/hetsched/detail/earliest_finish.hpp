@@ -5,73 +5,53 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/array.hpp>
+#include <hetsched/detail/spin_lock.hpp>
+#include <hetsched/detail/task_table.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
+#include <mutex>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace hetsched::detail {
-
-/// A map whose entries come and go: their memory is used again.
-template <class Map>
-class ReusingMap {
-public:
-  using Key = typename Map::key_type;
-  using Value = typename Map::mapped_type;
-
-  /// The key's entry, made if there was none.
-  Value& operator[](Key key) {
-    if (spare_.empty()) {
-      return map_[key];
-    }
-    auto node = std::move(spare_.back());
-    spare_.pop_back();
-    node.key() = key;
-    node.mapped() = Value{};
-    auto inserted = map_.insert(std::move(node));
-    if (!inserted.inserted) {
-      spare_.push_back(std::move(inserted.node));
-    }
-    return inserted.position->second;
-  }
-
-  [[nodiscard]] auto find(Key key) { return map_.find(key); }
-
-  void erase(typename Map::iterator its) { spare_.push_back(map_.extract(its)); }
-
-  [[nodiscard]] auto begin() const { return map_.begin(); }
-
-  [[nodiscard]] auto end() const { return map_.end(); }
-
-private:
-  Map map_;
-  std::vector<typename Map::node_type> spare_;
-};
 
 /// A queue for each worker, and when it is expected to have done what is in it. The dates are
 /// corrected whenever a task ends. A task for which the model has no time on some class that could
 /// run it goes to a queue that all workers look into behind their own: it is run by whoever is free
 /// first, and so tried on every class, until the model knows better.
 ///
-/// To be used under one lock. Nothing is iterated over in the order of a hash. `Undecided` is a
-/// task_queue, too.
+/// Any thread may push, pop and end at any time: each queue has a lock, and tasks are pushed under
+/// one more, so that whoever chooses sees what was chosen before. A worker's own pops and ends wait
+/// for nobody but those who give it something at that moment. Nothing is iterated over in the order
+/// of a hash. `Undecided` is a task_queue, too.
 template <class Queue, class Undecided>
 class EarliestFinish {
 public:
   explicit EarliestFinish(std::span<WorkerInfo const> workers) : slots_(workers.size()) {}
 
-  /// Chooses the worker: the least sum of when it is free, the task's transfers there and its
-  /// predicted time; the lowest number among equals. In a queue ordered by priority, it is free for
-  /// the task when it has done what goes first. O(W + data), and O(distinct priorities in the
-  /// queue) for each worker if these count. Workers that cannot run it now come last.
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task) {
+    return together([&] { return assign(ctx, task); });
+  }
+
+  /// `choices` assigns several tasks; nobody else does meanwhile.
+  template <class Choices>
+  auto together(Choices&& choices) {
+    std::lock_guard const guard(choosing_);
+    return choices();
+  }
+
+  /// Only in `together`. Chooses the worker: the least sum of when it is free, the task's transfers
+  /// there and its predicted time; the lowest number among equals. In a queue ordered by priority,
+  /// it is free for the task when it has done what goes first. O(W + data), and O(distinct
+  /// priorities in the queue) for each worker if these count. Workers that cannot run it now come
+  /// last.
   template <context Ctx>
   Wake assign(Ctx const& ctx, TaskId task) {
     auto const view = ctx.task(task);
@@ -115,9 +95,13 @@ public:
     }
     explain(ctx, task, view.priority, best, "is expected to end it first");
     auto& slot = slots_[best.index()];
+    std::lock_guard const guard(slot.lock);
     slot.queue.push(task, view.priority);
     slot.load.add(view.priority, best_cost);
-    assigned_[task.value] = {best_cost, view.priority};
+    slot.assigned.insert(task, {best_cost, view.priority});
+    // seq_cst, as pop's look at it: a push that precedes the engine's look at sleeping workers is
+    // seen by one that announced its sleep before (concepts/queue.hpp, visibility).
+    slot.queued.store(slot.assigned.size(), std::memory_order_seq_cst);
     return Wake::worker(best);
   }
 
@@ -131,90 +115,94 @@ public:
   TaskId pop_by(Ctx const& ctx, WorkerId worker, Take const& take) {
     auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
     auto& slot = slots_[worker.index()];
-    auto const task = take(slot.queue, accept);
-    if (!task) {
-      return undecided_.pop(accept);
+    if (slot.queued.load(std::memory_order_seq_cst) != 0) {
+      if (auto const [task, cost] = take_from(slot, take, accept); task) {
+        note_taken(ctx, slot, task, cost, worker);
+        return task;
+      }
     }
-    auto const known = assigned_.find(task.value);
-    auto const [cost, priority] = known->second;
-    assigned_.erase(known);
-    slot.load.remove(priority, cost);
-    // What was cancelled has no epilogue. A core has ended all else when it looks for work; a
-    // device may wait for data of what it has taken.
-    bool const on_core = ctx.workers()[worker.index()].arch == ArchHost;
-    if (!ctx.running(worker) && (on_core || slot.until <= ctx.now())) {
-      slot.taken.clear();
-    }
-    slot.taken.push_back({task, cost});
-    slot.until = std::max(slot.until, ctx.now()) + cost;
-    return task;
+    return undecided_.pop(accept);
   }
 
   /// What pop would answer the worker next.
   std::size_t peek(WorkerId worker, std::span<TaskId> next) {
-    return slots_[worker.index()].queue.peek(next);
+    auto& slot = slots_[worker.index()];
+    std::lock_guard const guard(slot.lock);
+    return slot.queue.peek(next);
   }
 
-  /// The task has ended there.
+  /// The task has ended there. Called by the worker.
   template <clock_context Ctx>
   void end(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto& slot = slots_[worker.index()];
     std::erase_if(slot.taken, [task](Taken const& its) { return its.task == task; });
-    slot.until = ctx.now();
+    auto until = ctx.now();
     for (auto const& its : slot.taken) {
-      slot.until = slot.until + its.cost;
+      until = until + its.cost;
     }
+    slot.busy_until(until);
   }
 
 private:
-  /// The sum of what tasks cost; with priorities, of those that are not lower.
+  /// The sum of what tasks cost; with priorities, of those that are not lower. Written under the
+  /// slot's lock, and so read if there are priorities. relaxed: one of several figures that a
+  /// choice is made of, none of which must be the latest.
   class Load {
   public:
     void add(std::int32_t priority, Duration cost) {
       if constexpr (Queue::ordered_by_priority) {
-        auto& its = by_priority_[priority];
-        its.sum += cost;
-        ++its.tasks;
+        auto its = level_of(priority);
+        if (its == levels_.end() || its->priority != priority) {
+          its = levels_.insert(its, {priority, 0, {}});
+        }
+        its->sum += cost;
+        ++its->tasks;
       } else {
-        all_ += cost;
+        all_ns_.store(all_ns_.load(std::memory_order_relaxed) + cost.ns, std::memory_order_relaxed);
       }
     }
 
     void remove(std::int32_t priority, Duration cost) {
       if constexpr (Queue::ordered_by_priority) {
-        auto const its = by_priority_.find(priority);
-        its->second.sum = its->second.sum - cost;
-        if (--its->second.tasks == 0) {
-          by_priority_.erase(its);
+        auto const its = level_of(priority);
+        its->sum = its->sum - cost;
+        if (--its->tasks == 0) {
+          levels_.erase(its);
         }
       } else {
-        all_ = all_ - cost;
+        add(priority, {-cost.ns});
       }
     }
 
     [[nodiscard]] Duration before(std::int32_t priority) const {
       if constexpr (Queue::ordered_by_priority) {
         Duration sum;
-        for (auto const& [its, level] : by_priority_) {
-          if (its < priority) {
-            break;
-          }
-          sum += level.sum;
+        for (auto its = levels_.begin(); its != levels_.end() && its->priority >= priority; ++its) {
+          sum += its->sum;
         }
         return sum;
       } else {
-        return all_;
+        return {all_ns_.load(std::memory_order_relaxed)};
       }
     }
 
   private:
     struct Level {
+      std::int32_t priority;
+      std::uint32_t tasks;
       Duration sum;
-      std::size_t tasks = 0;
     };
 
-    Duration all_;
-    ReusingMap<std::map<std::int32_t, Level, std::greater<>>> by_priority_; // highest first
+    /// The first that is not higher.
+    auto level_of(std::int32_t priority) {
+      return std::lower_bound(
+          levels_.begin(), levels_.end(), priority, [](Level const& level, std::int32_t its) {
+            return level.priority > its;
+          });
+    }
+
+    std::atomic<std::int64_t> all_ns_{0};
+    std::vector<Level> levels_; // highest first
   };
 
   struct Taken {
@@ -222,12 +210,53 @@ private:
     Duration cost;
   };
 
-  struct alignas(64) Slot {
-    Queue queue;
-    Load load;                // of the queue
-    Instant until;            // expected end of what it has taken
-    std::vector<Taken> taken; // and not ended
+  struct Assigned {
+    Duration cost;
+    std::int32_t priority;
   };
+
+  struct alignas(64) Slot {
+    SpinLock lock;                      // of what comes up to `assigned`
+    std::atomic<std::size_t> queued{0}; // tasks in the queue; written under the lock
+    Load load;                          // of them
+    Queue queue;
+    TaskTable<Assigned> assigned; // what is in the queue
+    // the worker's own
+    alignas(64) std::atomic<std::int64_t> until_ns{0}; // expected end of what it has taken
+    std::vector<Taken> taken;                          // and not ended
+
+    /// relaxed: see Load.
+    [[nodiscard]] Instant until() const { return {until_ns.load(std::memory_order_relaxed)}; }
+
+    void busy_until(Instant until) { until_ns.store(until.ns, std::memory_order_relaxed); }
+  };
+
+  template <class Take, class Accept>
+  static Taken take_from(Slot& slot, Take const& take, Accept const& accept) {
+    std::lock_guard const guard(slot.lock);
+    auto const task = take(slot.queue, accept);
+    if (!task) {
+      return {};
+    }
+    auto const [cost, priority] = slot.assigned.take(task);
+    slot.queued.store(slot.assigned.size(),
+                      std::memory_order_relaxed); // fewer: nobody waits for it
+    slot.load.remove(priority, cost);
+    return {task, cost};
+  }
+
+  /// The worker takes the task on.
+  template <context Ctx>
+  static void note_taken(Ctx const& ctx, Slot& slot, TaskId task, Duration cost, WorkerId worker) {
+    // What was cancelled has no epilogue. A core has ended all else when it looks for work; a
+    // device may wait for data of what it has taken.
+    bool const on_core = ctx.workers()[worker.index()].arch == ArchHost;
+    if (!ctx.running(worker) && (on_core || slot.until() <= ctx.now())) {
+      slot.taken.clear();
+    }
+    slot.taken.push_back({task, cost});
+    slot.busy_until(std::max(slot.until(), ctx.now()) + cost);
+  }
 
   /// Before the choice changes anything.
   template <context Ctx>
@@ -236,7 +265,7 @@ private:
     if constexpr (explaining_context<Ctx>) {
       if (ctx.explains(task)) [[unlikely]] {
         std::vector<Duration> waits;
-        for (auto const& slot : slots_) {
+        for (auto& slot : slots_) {
           waits.push_back(free_at(slot, ctx.now(), priority) - ctx.now());
         }
         ctx.explain(task, chosen, waits, why);
@@ -244,14 +273,18 @@ private:
     }
   }
 
-  static Instant free_at(Slot const& slot, Instant now, std::int32_t priority) {
-    return std::max(slot.until, now) + slot.load.before(priority);
+  static Instant free_at(Slot& slot, Instant now, std::int32_t priority) {
+    if constexpr (Queue::ordered_by_priority) {
+      std::lock_guard const guard(slot.lock);
+      return std::max(slot.until(), now) + slot.load.before(priority);
+    } else {
+      return std::max(slot.until(), now) + slot.load.before(priority);
+    }
   }
 
+  SpinLock choosing_;
   FixedArray<Slot> slots_;
   Undecided undecided_;
-  ReusingMap<std::unordered_map<std::uint64_t, std::pair<Duration, std::int32_t>>>
-      assigned_; // in the queues
 };
 
 } // namespace hetsched::detail

@@ -7,12 +7,47 @@
 #include <hetsched/detail/array.hpp>
 #include <hetsched/detail/victims.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace hetsched::detail {
+
+/// As in ArgumentView::valid_nodes and valid_at.
+[[nodiscard]] inline std::uint64_t node_bit(WorkerInfo const& info) noexcept {
+  return std::uint64_t{1} << std::min(info.node.value, 63);
+}
+
+/// One of these memory nodes by lot, and one of the workers there that are for the task; no_worker
+/// if its maker is one of them, or if there is no node. Each node has such a worker.
+template <context Ctx>
+[[nodiscard]] WorkerId
+draw_worker(Ctx const& ctx, ArchMask archs, std::uint64_t nodes, WorkerId maker) {
+  auto const draw = [&](std::int64_t count) {
+    return count > 1 ? ctx.random(maker) % static_cast<std::uint64_t>(count) : 0;
+  };
+  for (auto lot = draw(std::popcount(nodes)); lot > 0; --lot) {
+    nodes &= nodes - 1;
+  }
+  nodes &= ~(nodes - 1); // the first that is left
+  auto const workers = ctx.workers();
+  auto const is_there = [&](WorkerInfo const& info) {
+    return archs.has(info.arch) && node_bit(info) == nodes;
+  };
+  if (maker && is_there(workers[maker.index()])) {
+    return no_worker;
+  }
+  auto lot = draw(std::count_if(workers.begin(), workers.end(), is_there));
+  for (auto const& info : workers) {
+    if (is_there(info) && lot-- == 0) {
+      return info.id;
+    }
+  }
+  return no_worker;
+}
 
 /// A worker takes the newest of its own queue, then what others put into its inbox; a thief tries
 /// each other worker once, in the order of `Victim` (victims.hpp): the oldest of its queue, then
@@ -48,11 +83,12 @@ public:
     return workers[to].id;
   }
 
-  /// To the worker that is to have it; no_worker: to the one that makes it, or if it cannot run it
-  /// to a random one that can. Others may steal it: whoever sleeps should if that worker is busy.
+  /// To the worker that is to have it; no_worker, or one that cannot run it now: to the one that
+  /// makes it, or if that cannot run it to a random one of a class that can. Others may steal it:
+  /// whoever sleeps should if that worker is busy.
   template <context Ctx>
   Wake give(Ctx const& ctx, TaskId task, TaskView const& view, WorkerId to, WorkerId from) {
-    if (!to) {
+    if (!to || (to != from && !ctx.can_run(task, to))) {
       to = from && view.archs.has(ctx.workers()[from.index()].arch) ? from : no_worker;
     }
     if (!to) {

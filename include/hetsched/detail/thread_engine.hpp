@@ -409,9 +409,6 @@ private:
   bool take_mail(ThreadWorker& worker, DeviceWindow& window);
   void send_ahead(ThreadWorker& worker, DeviceWindow const& window);
   bool run_elsewhere(ThreadWorker& worker, TaskRecord& task);
-  void note_successors(ThreadWorker& worker, TaskRecord& writer);
-  static void forget_successors(ThreadWorker& worker, TaskRecord const& writer) noexcept;
-  static bool follows_launched(ThreadWorker const& worker, TaskRecord const& task) noexcept;
   TaskId take_early(ThreadWorker& worker);
   bool unbind(TaskRecord& task);
   static bool undo_binding(TaskRecord& task);

@@ -56,13 +56,13 @@ public:
       core_.fail(worker_, task, std::current_exception());
     }
     if (!task.failed) {
-      core_.note_successors(worker_, task);
+      worker_.successors.note(task, worker_.info.arch);
     }
     return !task.failed;
   }
 
   void finished(TaskRecord& task, std::exception_ptr error, Duration kernel) override {
-    forget_successors(worker_, task);
+    worker_.successors.forget(task);
     if (error != nullptr) {
       core_.fail(worker_, task, std::move(error));
     }
@@ -73,7 +73,7 @@ public:
   }
 
   void refused(TaskRecord& task, std::exception_ptr error) override {
-    forget_successors(worker_, task);
+    worker_.successors.forget(task);
     if (core_.undo_binding(task)) {
       return; // whoever grants its last access hands it to the scheduler
     }
@@ -83,7 +83,7 @@ public:
   }
 
   void undone(TaskRecord& task) override {
-    forget_successors(worker_, task);
+    worker_.successors.forget(task);
     core_.undo_early(worker_, task);
   }
 
@@ -237,7 +237,7 @@ void ThreadCore<S, C, P>::commit(ThreadWorker& worker, DeviceWindow& window, Tas
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.info.id.value, std::memory_order_relaxed);
   bool const early = task.binding.load(std::memory_order_acquire) == Binding::bound;
-  if (early && !follows_launched(worker, task)) {
+  if (early && !worker.successors.all_before(task)) {
     undo_early(worker, task);
     return;
   }
@@ -257,75 +257,20 @@ void ThreadCore<S, C, P>::commit(ThreadWorker& worker, DeviceWindow& window, Tas
   window.commit(task);
 }
 
-// ---- early activation (Lima et al. 2015, sec. 4.3.1) ----
-//
-// While a task runs on a device, its successors wait for their data as ever. But one that waits for
-// nothing else than what tasks launched on one device write may be launched there behind them: the
-// device keeps the order. It goes to the device's worker only if the scheduler has nothing for that
-// worker, through the scheduler as any activated task, and is bound to the worker until it holds
-// its data. If a predecessor does not end well, it is as if none of this had been; what it
-// overwrote meanwhile is lost.
+// ---- early activation (early.hpp) ----
 
-/// The task was launched: remembers what it keeps waiting.
-template <class S, class C, class P>
-void ThreadCore<S, C, P>::note_successors(ThreadWorker& worker, TaskRecord& writer) {
-  constexpr std::size_t most = 64;
-  for (auto& access : std::span(writer.accesses(), writer.access_count)) {
-    if (access.duplicate ||
-        (access.mode != AccessMode::write && access.mode != AccessMode::read_write)) {
-      continue; // others may hold the datum at the same time, or nobody waits for this task
-    }
-    std::lock_guard const guard(access.queue->lock);
-    access.queue->after_writer(access, [&](Access& next) {
-      auto& task = task_of(next);
-      auto const& type = task.type_of();
-      if (type.kind == TaskKind::user && !type.commutes && !type.reduces &&
-          ArchMask{task.archs.load(std::memory_order_relaxed)}.has(worker.info.arch) &&
-          worker.successors.size() < most) {
-        worker.successors.push_back({&task, &writer});
-      }
-    });
-  }
-}
-
-/// The task is not on the device any more.
-template <class S, class C, class P>
-void ThreadCore<S, C, P>::forget_successors(ThreadWorker& worker,
-                                            TaskRecord const& writer) noexcept {
-  auto& all = worker.successors;
-  for (std::size_t k = all.size(); k-- > 0;) {
-    if (all[k].writer == &writer) {
-      all.erase(k, k + 1);
-    }
-  }
-}
-
-/// Whether all that the task waits for are ends of tasks launched on the worker's device. Only this
-/// worker ends those, so the answer stays true for as long as it does not.
-template <class S, class C, class P>
-bool ThreadCore<S, C, P>::follows_launched(ThreadWorker const& worker,
-                                           TaskRecord const& task) noexcept {
-  auto const launched = std::count_if(worker.successors.begin(),
-                                      worker.successors.end(),
-                                      [&](auto const& one) { return one.task == &task; });
-  return launched == task.pending.load(std::memory_order_acquire);
-}
-
-/// Activates one such task and takes what the scheduler then has.
+/// Activates a task that may be launched behind others and takes what the scheduler then has.
 template <class S, class C, class P>
 TaskId ThreadCore<S, C, P>::take_early(ThreadWorker& worker) {
-  for (auto const& successor : worker.successors) {
-    auto& task = *successor.task;
-    if (task.binding.load(std::memory_order_relaxed) == Binding::none &&
-        follows_launched(worker, task)) {
-      task.worker.store(worker.info.id.value, std::memory_order_relaxed);
-      task.binding.store(Binding::bound, std::memory_order_seq_cst);
-      worker.early.add();
-      Host(*this, &worker, nullptr, Host::Origin::activated).activate(task);
-      return take(worker);
-    }
+  auto* const task = worker.successors.next();
+  if (task == nullptr) {
+    return no_task;
   }
-  return no_task;
+  task->worker.store(worker.info.id.value, std::memory_order_relaxed);
+  task->binding.store(Binding::bound, std::memory_order_seq_cst);
+  worker.early.add();
+  Host(*this, &worker, nullptr, Host::Origin::activated).activate(*task);
+  return take(worker);
 }
 
 /// The task holds all its data. Whether it was bound: the scheduler or the device has it already.

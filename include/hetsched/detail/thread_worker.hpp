@@ -3,6 +3,7 @@
 // What belongs to one worker of the thread engine, and what a thread knows about itself.
 
 #include <hetsched/detail/array.hpp>
+#include <hetsched/detail/early.hpp>
 #include <hetsched/detail/random_stream.hpp>
 #include <hetsched/detail/spin_lock.hpp>
 #include <hetsched/detail/task_pool.hpp>
@@ -149,14 +150,7 @@ struct alignas(64) ThreadWorker {
   std::atomic<bool> has_mail{false};
   bool retired = false; // the device has broken down
 
-  /// A task that waits for a datum until `writer`, launched on this worker's device, has ended. One
-  /// entry for each of its accesses that do.
-  struct Successor {
-    TaskRecord* task;
-    TaskRecord const* writer;
-  };
-
-  Array<Successor> successors;
+  LaunchedSuccessors successors; // of the tasks on the device
   TypeTimes times;
   WorkerThread thread; // none for worker 0
 };

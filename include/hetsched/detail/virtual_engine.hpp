@@ -79,12 +79,18 @@ public:
   [[nodiscard]] bool all_everywhere() const noexcept { return memory_ == nullptr; }
 
   [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
-    return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(infos_[worker.index()].arch);
+    return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(infos_[worker.index()].arch) &&
+           (task.binding.load(std::memory_order_relaxed) != Binding::bound ||
+            task.worker.load(std::memory_order_relaxed) == worker.value);
   }
 
-  /// Not one that has a private copy for what it contributes.
+  /// Not one that has a private copy for what it contributes, nor one that is launched behind
+  /// another, or before one.
   [[nodiscard]] bool can_abort(TaskRecord const& task) const noexcept {
-    return !task.type_of().reduces;
+    WorkerId const worker{task.worker.load(std::memory_order_relaxed)};
+    return !task.type_of().reduces &&
+           task.binding.load(std::memory_order_relaxed) == Binding::none &&
+           !(worker && workers_[worker.index()].successors.binds(task));
   }
 
   [[nodiscard]] std::uint64_t random(WorkerId worker) const {
@@ -246,6 +252,8 @@ private:
   bool preempt();
   TaskRecord& abort(TaskId task, char const* hook);
   void offer_work();
+  bool activate_early();
+  bool unbind(TaskRecord& task);
   void begin(TaskId id, WorkerId worker);
   void launch(TaskRecord& task, WorkerId worker);
   void commit(TaskRecord& task, WorkerId worker);
@@ -297,6 +305,7 @@ private:
   std::uint64_t aborted_now_ = 0; // at this instant
   std::uint64_t merges_ = 0;
   std::uint64_t cancelled_ = 0;
+  std::uint64_t early_ = 0;
   bool given_up_ = false; // for a scheduler's mistake: what is not complete never will be
   Duration deciding_;
 };

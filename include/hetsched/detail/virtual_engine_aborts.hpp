@@ -60,7 +60,8 @@ bool VirtualCore<S, C, P>::preempt() {
         somebody_idle = can_run(task, worker);
       }
       if (somebody_idle || task.id() != id ||
-          task.state.load(std::memory_order_relaxed) != TaskState::ready) {
+          task.state.load(std::memory_order_relaxed) != TaskState::ready ||
+          task.binding.load(std::memory_order_relaxed) == Binding::bound) {
         continue;
       }
       auto const victim = decide([&](Context const& ctx) { return scheduler_.preempt(ctx, id); });
@@ -85,7 +86,9 @@ TaskRecord& VirtualCore<S, C, P>::abort(TaskId id, char const* hook) {
   }
   if (!can_abort(task)) {
     give_up(std::string("answered to ") + hook + " task '" + std::string(task.type_of().name) +
-            "', which is not abortable: it contributes to a reduction");
+            "', which is not abortable: it " +
+            (task.type_of().reduces ? "contributes to a reduction"
+                                    : "is launched behind another task, or before one"));
   }
   // Each at most once from each worker, and some more: a policy that gets better each time ends.
   if (++aborted_now_ > (waiting_ + infos_.size()) * infos_.size()) {
@@ -110,6 +113,7 @@ TaskRecord& VirtualCore<S, C, P>::abort(TaskId id, char const* hook) {
   } else {
     its.committed = its.committed - std::min(its.committed, expected(task, worker));
   }
+  its.successors.forget(task);
   task.state.store(TaskState::ready, std::memory_order_relaxed);
   ++waiting_;
   idle_.insert(worker);

@@ -129,15 +129,22 @@ public:
   void ready(TaskRecord& task) {
     if (task.type_of().kind != TaskKind::user) {
       core_.own_.push_back(&task);
+    } else if (core_.unbind(task)) {
+      return;
     } else if (!activates_) {
       this->hand_over(task, from_);
     } else {
-      if (count_ == batch_.size()) {
-        flush();
-      }
-      task.state.store(TaskState::ready, std::memory_order_relaxed);
-      batch_[count_++] = task.id();
+      activate(task);
     }
+  }
+
+  /// The scheduler is to hear of it as activated by the worker.
+  void activate(TaskRecord& task) {
+    if (count_ == batch_.size()) {
+      flush();
+    }
+    task.state.store(TaskState::ready, std::memory_order_relaxed);
+    batch_[count_++] = task.id();
   }
 
   void note_spawn(TaskRecord& task) {

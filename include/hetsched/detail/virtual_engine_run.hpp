@@ -98,7 +98,7 @@ TaskId VirtualCore<S, C, P>::take(WorkerId worker) {
 /// Offers work to idle workers, in their order, until none of them finds any.
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::offer_work() {
-  for (bool found = true; found && (waiting_ != 0 || spoliates);) {
+  for (bool found = true; found;) {
     found = false;
     std::size_t rank = 0;
     while (waiting_ != 0 || spoliates) {
@@ -111,8 +111,46 @@ void VirtualCore<S, C, P>::offer_work() {
         found = true;
       }
     }
-    found = found || preempt();
+    found = found || preempt() || activate_early();
   }
+}
+
+// ---- early activation (early.hpp) ----
+
+/// Lets a device whose window has room, and for which the scheduler has nothing, have what comes
+/// behind the task that runs there. Whether some task could go.
+template <class S, class C, class P>
+bool VirtualCore<S, C, P>::activate_early() {
+  for (auto const worker : device_workers_) {
+    auto const& its = workers_[worker.index()];
+    auto* const task =
+        memory_->has_room(infos_[worker.index()].node) ? its.successors.next() : nullptr;
+    if (task != nullptr) {
+      task->worker.store(worker.value, std::memory_order_relaxed);
+      task->binding.store(Binding::bound, std::memory_order_relaxed);
+      ++early_;
+      Host(*this, worker).activate(*task);
+      if (auto const next = take(worker)) {
+        begin(next, worker);
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The task holds all its data. Whether it was bound: the scheduler or the device has it already.
+template <class S, class C, class P>
+bool VirtualCore<S, C, P>::unbind(TaskRecord& task) {
+  auto const before = task.binding.load(std::memory_order_relaxed);
+  task.binding.store(Binding::none, std::memory_order_relaxed);
+  if constexpr (preempts) {
+    if (before == Binding::bound &&
+        task.state.load(std::memory_order_relaxed) == TaskState::ready) {
+      pushed_.push_back(task.id());
+    }
+  }
+  return before == Binding::bound;
 }
 
 template <class S, class C, class P>
@@ -130,6 +168,11 @@ void VirtualCore<S, C, P>::begin(TaskId id, WorkerId worker) {
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.value, std::memory_order_relaxed);
   if (task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed)) {
+    if (task.binding.load(std::memory_order_relaxed) == Binding::bound) {
+      task.state.store(TaskState::pending, std::memory_order_relaxed);
+      task.binding.store(Binding::undone, std::memory_order_relaxed); // skipped when it may end
+      return;
+    }
     ++cancelled_;
     complete(task, worker);
     end_own_tasks();
@@ -154,6 +197,9 @@ void VirtualCore<S, C, P>::launch(TaskRecord& task, WorkerId worker) {
   its.times = &times_.of(task.type_of());
   its.end = now_ + times_.draw(*its.times, infos_[worker.index()].arch);
   its.number = begun_++;
+  if (memory_ && infos_[worker.index()].node != host_node) {
+    its.successors.note(task, infos_[worker.index()].arch);
+  }
   if constexpr (has_prologue<S, Context>) {
     decide([&](Context const& ctx) { return scheduler_.prologue(ctx, task.id(), worker), 0; });
   }
@@ -264,6 +310,7 @@ void VirtualCore<S, C, P>::end(WorkerId worker) {
     model_.record(view_of(task), arch, time);
   }
   its.running = nullptr;
+  its.successors.forget(task);
   if (memory_) {
     auto const node = infos_[worker.index()].node;
     node == host_node ? memory_->end_on_host(task) : memory_->end_kernel(node);

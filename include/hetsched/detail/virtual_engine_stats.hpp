@@ -16,6 +16,7 @@ Stats VirtualCore<S, C, P>::stats() const {
   stats.spawned = spawned_;
   stats.merges = merges_;
   stats.cancelled = cancelled_;
+  stats.early = early_;
   stats.elapsed = now_ - since_;
   stats.deciding = deciding_;
   for (auto const& its : workers_) {
@@ -57,7 +58,7 @@ void VirtualCore<S, C, P>::reset_stats() {
     memory_->add_to(counted);
     device_stats_base_ = std::move(counted.devices);
   }
-  spawned_ = merges_ = cancelled_ = 0;
+  spawned_ = merges_ = cancelled_ = early_ = 0;
   deciding_ = {};
   for (auto& its : workers_) {
     its.executed = its.steals = its.aborted = 0;

@@ -2,6 +2,7 @@
 #pragma once
 // Which idle worker is offered work next, and what a worker of virtual time is doing.
 
+#include <hetsched/detail/early.hpp>
 #include <hetsched/platform.hpp>
 #include <hetsched/simulation.hpp>
 #include <hetsched/time.hpp>
@@ -23,8 +24,9 @@ struct VirtualWorker {
   TypeEntry* times = nullptr;    // of what it runs
   Instant begin;                 // of what it runs
   Instant end;
-  Duration committed;       // expected of tasks that it has taken and that have not begun
-  std::uint64_t number = 0; // of what it runs: see SimulatedTask
+  Duration committed;            // expected of tasks that it has taken and that have not begun
+  std::uint64_t number = 0;      // of what it runs: see SimulatedTask
+  LaunchedSuccessors successors; // of what it runs, on a device
   // since the statistics were reset
   std::uint64_t executed = 0;
   std::uint64_t steals = 0;

@@ -9,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -108,15 +110,53 @@ TEST_CASE("DataAware: among equals its maker, then by lot") {
   CHECK(met == std::set{w0, w1, g3});
 }
 
+TEST_CASE("DataAware: among equals the node that has what the task writes") {
+  // As many bytes on both GPUs, and its maker's node has some of them.
+  auto const equal = [](auto& m) { return m.add({{r, 10, 1, on_g2}, {rw, 10, 2, on_g3}}); };
+  Machine<DataAware<>> m;
+  CHECK(m.pushed(equal(m), g2) == g3);
+  CHECK(m.pushed(m.add({{r, 11, 1, on_g2}, {rw, 10, 2, on_g3}}), g3) == g2); // more bytes first
+  CHECK(m.pushed(m.add({{rw, 10, 1, on_g2}, {rw, 10, 2, on_g3}}), g2) == g2);
+  Machine<DataAware<hs::policies::WorkStealingDeque,
+                    hs::policies::Mailbox,
+                    hs::policies::RandomVictim,
+                    hs::policies::DataTies::alike>>
+      other;
+  CHECK(other.pushed(equal(other), g2) == g2);
+  std::map<hs::WorkerId, int> met;
+  for (int k = 0; k < 60; ++k) {
+    ++met[other.pushed(equal(other), w0)];
+  }
+  CHECK(met.size() == 2);
+}
+
 TEST_CASE("LocalityAware: to an owner of the first datum that it writes") {
   Machine<LocalityAware<>> m;
   CHECK(m.pushed(m.add({{r, 100, 1, on_g3}, {rw, 1, 2, on_g2}, {w, 9, 3, on_g3}}), w0) == g2);
   CHECK(m.wake == hs::Wake::worker(g2));
+  // One of the copies by lot, each as often, and one of those who share it. Its maker is preferred
+  // to those that use the same copy as it, not to others.
+  std::map<hs::WorkerId, int> met_by;
+  for (int k = 0; k < 600; ++k) {
+    ++met_by[m.pushed(m.add({{rw, 10, 1, host | on_g3}}), g3)];
+  }
+  CHECK(met_by.size() == 3);
+  CHECK(std::abs(met_by[g3] - 300) < 80);
+  CHECK(std::abs(met_by[w0] - 150) < 70);
+  met_by.clear();
+  for (int k = 0; k < 600; ++k) {
+    ++met_by[m.pushed(m.add({{rw, 10, 1, host | on_g3}}), w1)];
+  }
+  CHECK(met_by.size() == 2);
+  CHECK(std::abs(met_by[w1] - 300) < 80);
+  CHECK(std::abs(met_by[g3] - 300) < 80);
+  CHECK(m.pushed(m.add({{rw, 10, 1, host}}), w1) == w1);
+  CHECK(m.wake == hs::Wake::any());
   std::set<hs::WorkerId> met;
   for (int k = 0; k < 60; ++k) {
-    met.insert(m.pushed(m.add({{rw, 10, 1, host | on_g3}}), g3));
+    met.insert(m.pushed(m.add({{rw, 10, 1, host}}), g3));
   }
-  CHECK(met == std::set{w0, w1, g3}); // its maker has no privilege
+  CHECK(met == std::set{w0, w1});
   // Nothing is written, or no owner can run it: its maker, or whoever can.
   CHECK(m.pushed(m.add({{r, 100, 1, on_g3}}), w1) == w1);
   CHECK(m.pushed(m.add({{rw, 10, 1, on_g3}}, only_host), w0) == w0);

@@ -22,10 +22,10 @@ namespace hetsched::policies {
 ///   not lower counts when a task looks for its worker. Tasks of unknown times go to whoever is
 ///   free.
 /// Source: StarPU's dmda and dmdas (Kumar 2017, sec. 1.1.1; the minimum completion time heuristic).
-/// Cost: push O(W + data), for Dmdas with O(distinct priorities in the queue) for each worker; pop
-///   as the queue's; one lock.
+/// Cost: push O(W + data), for Dmdas with O(distinct priorities in the queue) for each worker,
+///   under a lock that pushes share; pop as the queue's, with a lock of its own.
 /// Needs: context: predicted times and transfers, from a PerfModel or a platform.
-/// Threading: serialized.
+/// Threading: concurrent.
 /// Deterministic: with one thread or in virtual time.
 /// Knobs: the queue of each worker, a task_queue.
 /// Limits: what is given to a worker is not taken back, however late that is.
@@ -35,7 +35,7 @@ class Dmda {
                 "hetsched: Dmda<Queue> needs a task_queue: push and pop; see concepts/queue.hpp");
 
 public:
-  static constexpr auto threading = Threading::serialized;
+  static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope =
       Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
 
@@ -43,7 +43,7 @@ public:
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    return dates_.assign(ctx, task);
+    return dates_.push(ctx, task);
   }
 
   template <context Ctx>
@@ -69,22 +69,22 @@ private:
 /// Decides: as Dmda, but a worker runs the task of its queue that lacks the fewest bytes on its
 ///   memory node first, the oldest among equals.
 /// Source: StarPU's dmdar (Kumar 2017, sec. 1.1.1).
-/// Cost: push O(W + data); pop O(queue x data); one lock.
+/// Cost: push O(W + data), under a lock that pushes share; pop O(queue x data), with its own.
 /// Needs: context: predicted times and transfers, valid copies.
-/// Threading: serialized.
+/// Threading: concurrent.
 /// Deterministic: with one thread or in virtual time.
 /// Knobs: none.
 /// Limits: as Dmda's; a task whose data others keep taking away waits for long.
 class Dmdar {
 public:
-  static constexpr auto threading = Threading::serialized;
+  static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope = PriorityScope::none;
 
   explicit Dmdar(std::span<WorkerInfo const> workers) : dates_(workers) {}
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    return dates_.assign(ctx, task);
+    return dates_.push(ctx, task);
   }
 
   template <context Ctx>

@@ -21,9 +21,9 @@ namespace hetsched::policies {
 ///   first, its transfers included, and stays there. Dates are corrected when tasks end. Tasks of
 ///   unknown times go to whoever is free.
 /// Source: Lima et al. 2015, sec. 4.3.4, algorithm 4 (heft:xkaapi: other papers' HEFT differ).
-/// Cost: push O(W + data); pop as the queue's; one lock.
+/// Cost: push O(W + data), under a lock that pushes share; pop as the queue's, with its own.
 /// Needs: context: predicted times and transfers, from a PerfModel or a platform.
-/// Threading: serialized.
+/// Threading: concurrent.
 /// Deterministic: with one thread or in virtual time.
 /// Knobs: the queue of each worker, a task_queue.
 /// Limits: what is given to a worker is not taken back, however late that is; no priorities, unless
@@ -34,7 +34,7 @@ class Heft {
                 "hetsched: Heft<Queue> needs a task_queue: push and pop; see concepts/queue.hpp");
 
 public:
-  static constexpr auto threading = Threading::serialized;
+  static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope =
       Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
 
@@ -42,7 +42,7 @@ public:
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    return dates_.assign(ctx, task);
+    return dates_.push(ctx, task);
   }
 
   template <context Ctx>
@@ -50,16 +50,18 @@ public:
                       std::span<TaskId const> tasks,
                       WorkerId /*worker*/,
                       std::span<Wake> wakes) {
-    order_.clear();
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-      order_.push_back({detail::ratio_of_times(ctx, tasks[k]), k});
-    }
-    std::sort(order_.begin(), order_.end(), [](Place const& a, Place const& b) {
-      return a.speedup != b.speedup ? a.speedup > b.speedup : a.number < b.number;
+    dates_.together([&] {
+      order_.clear();
+      for (std::size_t k = 0; k < tasks.size(); ++k) {
+        order_.push_back({detail::ratio_of_times(ctx, tasks[k]), k});
+      }
+      std::sort(order_.begin(), order_.end(), [](Place const& a, Place const& b) {
+        return a.speedup != b.speedup ? a.speedup > b.speedup : a.number < b.number;
+      });
+      for (auto const& place : order_) {
+        wakes[place.number] = dates_.assign(ctx, tasks[place.number]);
+      }
     });
-    for (auto const& place : order_) {
-      wakes[place.number] = dates_.assign(ctx, tasks[place.number]);
-    }
   }
 
   template <context Ctx>
@@ -85,7 +87,7 @@ private:
   };
 
   detail::EarliestFinish<Queue, Queue> dates_;
-  std::vector<Place> order_;
+  std::vector<Place> order_; // used by one at a time: see EarliestFinish::together
 };
 
 } // namespace hetsched::policies

@@ -16,8 +16,9 @@
 namespace hetsched::policies {
 
 /// Decides: a ready task goes to the mailbox of a worker whose memory node has a valid copy of the
-///   first datum that it writes, by lot if there are several; without one, or if it writes nothing,
-///   to the queue of the worker that made it. Idle workers steal from queues and mailboxes.
+///   first datum that it writes. One of several copies is drawn by lot, and one of the workers that
+///   share it; but the worker that made the task keeps it if it is one of these, or if there is no
+///   copy, or if the task writes nothing. Idle workers steal from queues and mailboxes.
 /// Source: Lima et al. 2015, sec. 4.3.3, algorithm 3.
 /// Cost: push O(W + data); pop O(1); steal O(W).
 /// Needs: context: valid copies, and what the target runs, to wake a thief if it is busy.
@@ -25,7 +26,7 @@ namespace hetsched::policies {
 /// Deterministic: given the seed, with one thread or in virtual time.
 /// Knobs: the queue, an owned_queue; the inbox, a task_queue; the victim, as of WorkStealing.
 /// Limits: knows neither priorities nor times; one datum decides, however small. Cores own host
-///   memory together: what is only there goes to any of them, caches or not.
+///   memory together, caches or not.
 template <class Queue, class Inbox, class Victim>
 class LocalityAware {
   static_assert(
@@ -56,6 +57,7 @@ public:
   }
 
 private:
+  /// Whose mailbox; no_worker: the maker keeps it.
   template <context Ctx>
   static WorkerId target(Ctx const& ctx, TaskView const& view, WorkerId maker) {
     for (std::size_t k = 0; k < view.arguments; ++k) {
@@ -63,20 +65,12 @@ private:
       if (!writes(argument.mode)) {
         continue;
       }
-      auto const owns = [&](WorkerInfo const& info) {
-        return view.archs.has(info.arch) && argument.valid_at(info.node);
-      };
-      std::size_t owners = 0;
+      std::uint64_t copies = 0;
       for (auto const& info : ctx.workers()) {
-        owners += owns(info) ? 1 : 0;
+        bool const owns = view.archs.has(info.arch) && argument.valid_at(info.node);
+        copies |= owns ? detail::node_bit(info) : 0;
       }
-      auto lot = owners > 1 ? ctx.random(maker) % owners : 0;
-      for (auto const& info : ctx.workers()) {
-        if (owns(info) && lot-- == 0) {
-          return info.id;
-        }
-      }
-      return no_worker;
+      return detail::draw_worker(ctx, view.archs, copies, maker);
     }
     return no_worker;
   }
