@@ -32,6 +32,14 @@ namespace CLI {
 class App;
 }
 
+// The engines of example::Runtime are in engines.cpp.
+namespace hetsched::detail {
+
+extern template class ThreadCore<policies::WorkStealing<>, example::ChosenCache, policies::NoModel>;
+extern template class ThreadCore<example::ChosenScheduler, example::ChosenCache, example::Times>;
+
+} // namespace hetsched::detail
+
 namespace example {
 
 namespace hs = hetsched;

@@ -13,7 +13,7 @@ namespace example {
 namespace hs = hetsched;
 
 /// policies::Bandwidth<>, which keeps times from run to run under HETSCHED_MODEL_DIR; in a build
-/// without nlohmann-json policies::History. In times.cpp, so that no program compiles a JSON
+/// without nlohmann-json policies::History. In engines.cpp, so that no program compiles a JSON
 /// parser. Thread-safe as those are.
 class Times {
 public:

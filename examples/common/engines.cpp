@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The performance model of the programs.
+// What all programs with devices would else compile again: their engines and performance model.
 
-#include "times.hpp"
+#include "program.hpp"
 
 #ifdef HETSCHED_HAVE_JSON
 #include <hetsched/policies/perf_models/bandwidth.hpp>
 #else
 #include <hetsched/policies/perf_models/history.hpp>
 #endif
+
+namespace hetsched::detail {
+
+template class ThreadCore<policies::WorkStealing<>, example::ChosenCache, policies::NoModel>;
+template class ThreadCore<example::ChosenScheduler, example::ChosenCache, example::Times>;
+
+} // namespace hetsched::detail
 
 namespace example {
 
