@@ -5,6 +5,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
@@ -113,6 +114,7 @@ constexpr std::array policies{
     Policy{"dmdar", simulate<hs::policies::Dmdar>},
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
     Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
+    Policy{"dualhp", simulate<hs::policies::DualHP>},
     Policy{"scioto:single", simulate<hs::policies::SciotoSingle>},
     Policy{"scioto:double", simulate<hs::policies::SciotoDouble<>>},
     Policy{"ws:queue=fifo", simulate<hs::policies::WorkStealing<hs::policies::Fifo>>},

@@ -18,9 +18,9 @@ from xml.etree import ElementTree
 SCHEDULERS = ["ws", "eager", "random", "priority"]
 ALL_SCHEDULERS = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "dmda", "dmdar", "dmdas",
-    "scioto:single", "scioto:double",
+    "dualhp", "scioto:single", "scioto:double",
 ]  # fmt: skip
-SIMULATED = [*ALL_SCHEDULERS[:-2], "heteroprio", *ALL_SCHEDULERS[-2:]]
+SIMULATED = [*ALL_SCHEDULERS[:-3], "heteroprio", *ALL_SCHEDULERS[-3:]]
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
     "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
@@ -586,7 +586,7 @@ def test_simulate(program):
         (["--scheduler", "best"], "--scheduler"),
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
         (["--scheduler", "ws:victim=weakest"], "--scheduler"),
-        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 91"),
+        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 98"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
@@ -628,6 +628,13 @@ def check_strategies(program, platforms):
                 program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min", *those
             ):
                 check(1 <= row["ratio"] <= 1.3, f"simulate: {dag}: {row}")
+        # And that the others are not, between small and large graphs.
+        for dag in ["cholesky", "lu"]:
+            those = ["--dag", dag, "--bounds", "iterative", "--serve", "cpu"]
+            for name in ["dualhp"]:
+                ratios = [runs("haswell_k40", *those, "--tiles", tiles, "--scheduler", name)[name]["ratio"]
+                          for tiles in ["4", "14", "40" if dag == "cholesky" else "24"]]  # fmt: skip
+                check(ratios[0] <= 1.05 and 1.3 < ratios[1] and 1 <= ratios[2] <= 1.25, f"{name}: {ratios}")
     for dag in ["cholesky", "lu"]:
         by = runs("sirocco_k40m", "--gpus", "3", "--dag", dag, "--tiles", "24", "--comm", "shared",
                   "--bounds", "area")  # fmt: skip

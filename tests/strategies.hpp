@@ -16,6 +16,7 @@ using ChosenStrategy =
                       hetsched::policies::LocalityAware<>,
                       hetsched::policies::Heft<>,
                       hetsched::policies::Heft<hetsched::policies::PriorityHeap>,
+                      hetsched::policies::DualHP,
                       hetsched::policies::Dmda<>,
                       hetsched::policies::Dmdar,
                       hetsched::policies::Dmdas,

@@ -6,6 +6,7 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
@@ -149,6 +150,7 @@ using ChosenScheduler = ChosenOf<hs::policies::Eager<>,
                                  hs::policies::Dmda<>,
                                  hs::policies::Dmdar,
                                  hs::policies::Dmdas,
+                                 hs::policies::DualHP,
                                  hs::policies::SciotoSingle,
                                  hs::policies::SciotoDouble<>>;
 
@@ -162,6 +164,7 @@ inline constexpr auto chosen_names = std::to_array<std::string_view>({"eager",
                                                                       "dmda",
                                                                       "dmdar",
                                                                       "dmdas",
+                                                                      "dualhp",
                                                                       "scioto:single",
                                                                       "scioto:double"});
 static_assert(chosen_names.size() == ChosenScheduler::count);
