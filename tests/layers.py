@@ -22,7 +22,7 @@ LAYERS = [
     (1, ["gpu_stream.hpp"]),
     (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp", "detail/stealing_queues.hpp", "detail/victims.hpp",
-         "detail/dual_approximation.hpp", "detail/earliest_finish.hpp",
+         "detail/dual_approximation.hpp", "detail/earliest_finish.hpp", "detail/heft_forecast.hpp",
          "detail/ratio_of_times.hpp"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),
     (3, ["detail/model_files.hpp"]),

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 SCHEDULERS = ["ws", "eager", "random", "priority"]
 ALL_SCHEDULERS = [
-    *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "dmda", "dmdar", "dmdas",
+    *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "heft", "heftp", "dmda", "dmdar", "dmdas",
     "dualhp", "scioto:single", "scioto:double",
 ]  # fmt: skip
 SIMULATED = [*ALL_SCHEDULERS[:-3], "heteroprio", *ALL_SCHEDULERS[-3:]]
@@ -586,7 +586,7 @@ def test_simulate(program):
         (["--scheduler", "best"], "--scheduler"),
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
         (["--scheduler", "ws:victim=weakest"], "--scheduler"),
-        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 98"),
+        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 112"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
@@ -628,13 +628,23 @@ def check_strategies(program, platforms):
                 program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min", *those
             ):
                 check(1 <= row["ratio"] <= 1.3, f"simulate: {dag}: {row}")
-        # And that the others are not, between small and large graphs.
-        for dag in ["cholesky", "lu"]:
-            those = ["--dag", dag, "--bounds", "iterative", "--serve", "cpu"]
-            for name in ["dualhp"]:
-                ratios = [runs("haswell_k40", *those, "--tiles", tiles, "--scheduler", name)[name]["ratio"]
-                          for tiles in ["4", "14", "40" if dag == "cholesky" else "24"]]  # fmt: skip
-                check(ratios[0] <= 1.05 and 1.3 < ratios[1] and 1 <= ratios[2] <= 1.25, f"{name}: {ratios}")
+        # And that others are not, between small and large graphs.
+        for dag, tiles in [("cholesky", "4,14,40"), ("lu", "4,14,24")]:
+            for name in ["dualhp", "heft"]:
+                rows = json_lines(
+                    program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min",
+                    "--dag", dag, "--tiles", tiles, "--bounds", "iterative", "--serve", "cpu",
+                    "--scheduler", name,
+                )  # fmt: skip
+                small, medium, large = (row["ratio"] for row in rows)
+                check(1 <= small <= 1.05 and medium > 1.3 and 1 <= large <= 1.25, f"{name}: {rows}")
+    # Sec. 3.6: heft is dmda; with +MMS nothing ends later than with heftp, whose ends it compares.
+    for tiles in ["8", "10"]:
+        free = ["--tiles", tiles, "--dag", "cholesky", "--bounds", "area", "--scheduler"]
+        ends = {name: runs("mirage", "--precision", "double", *free, name)[name]["makespan_s"]
+                for name in ["heft", "dmda", "heftp", "heftp:let", "heftp:gb", "heftp:mms"]}  # fmt: skip
+        check(ends["heft"] == ends["dmda"] and ends["heftp:mms"] < ends["heftp"], f"{tiles}: {ends}")
+        check(len(set(ends.values())) == 5, f"{tiles}: {ends}")
     for dag in ["cholesky", "lu"]:
         by = runs("sirocco_k40m", "--gpus", "3", "--dag", dag, "--tiles", "24", "--comm", "shared",
                   "--bounds", "area")  # fmt: skip

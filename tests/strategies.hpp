@@ -16,6 +16,8 @@ using ChosenStrategy =
                       hetsched::policies::LocalityAware<>,
                       hetsched::policies::Heft<>,
                       hetsched::policies::Heft<hetsched::policies::PriorityHeap>,
+                      hetsched::policies::DynamicHeft,
+                      hetsched::policies::DynamicHeftp<>,
                       hetsched::policies::DualHP,
                       hetsched::policies::Dmda<>,
                       hetsched::policies::Dmdar,

@@ -7,6 +7,7 @@
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
+#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
@@ -147,6 +148,8 @@ using ChosenScheduler = ChosenOf<hs::policies::Eager<>,
                                  hs::policies::DataAware<>,
                                  hs::policies::LocalityAware<>,
                                  hs::policies::Heft<>,
+                                 hs::policies::DynamicHeft,
+                                 hs::policies::DynamicHeftp<>,
                                  hs::policies::Dmda<>,
                                  hs::policies::Dmdar,
                                  hs::policies::Dmdas,
@@ -161,6 +164,8 @@ inline constexpr auto chosen_names = std::to_array<std::string_view>({"eager",
                                                                       "dataaware",
                                                                       "locality",
                                                                       "heft:xkaapi",
+                                                                      "heft",
+                                                                      "heftp",
                                                                       "dmda",
                                                                       "dmdar",
                                                                       "dmdas",
