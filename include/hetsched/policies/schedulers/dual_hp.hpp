@@ -168,6 +168,15 @@ private:
     return Wake::worker(chosen);
   }
 
+  /// Whether a worker takes place a after place b.
+  [[nodiscard]] auto later() const {
+    return [this](std::uint32_t a, std::uint32_t b) {
+      auto const& x = ready_[a];
+      auto const& y = ready_[b];
+      return x.priority != y.priority ? x.priority < y.priority : x.number > y.number;
+    };
+  }
+
   /// The first of the side's queue that is accepted.
   template <class Accept>
   TaskId take(std::size_t side, Accept const& accept) {
@@ -191,14 +200,6 @@ private:
       std::push_heap(queue.begin(), ++refused, later);
     }
     return task;
-  }
-
-  [[nodiscard]] auto later() const {
-    return [this](std::uint32_t a, std::uint32_t b) {
-      auto const& x = ready_[a];
-      auto const& y = ready_[b];
-      return x.priority != y.priority ? x.priority < y.priority : x.number > y.number;
-    };
   }
 
   template <context Ctx>
