@@ -156,7 +156,7 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         (["--tile", "0"], "--tile"),
         (["--cpus", "0"], "--cpus"),
         (["--cpus", "99999999999999999999"], "--cpus"),
-        (["--scheduler", "heft"], "heft"),
+        (["--scheduler", "heftp:mms"], "heftp:mms"),
         (["--repeat", "0"], "--repeat"),
         (["--frobnicate"], "frobnicate"),
         (["stray"], "stray"),

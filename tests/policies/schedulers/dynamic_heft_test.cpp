@@ -5,12 +5,15 @@
 #include <hetsched/testing/scripted_context.hpp>
 
 #include "../../simulated_machine.hpp"
+#include "../../support.hpp"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <span>
@@ -46,6 +49,21 @@ namespace {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
+
+struct Increment : hs::Task<1>::Signature<hs::RW<int>> {};
+
+/// For everything.
+struct OneMicrosecond {
+  static constexpr bool measures = false;
+
+  [[nodiscard]] std::optional<hs::Prediction> predict(hs::TaskView const&, hs::Arch) const {
+    return hs::Prediction{{1000}, {}, 1};
+  }
+
+  void record(hs::TaskView const&, hs::Arch, hs::Duration) {}
+
+  [[nodiscard]] hs::Duration transfer(std::size_t, hs::NodeId, hs::NodeId) const { return {}; }
+};
 
 /// One core and one GPU.
 template <class Scheduler>
@@ -129,6 +147,11 @@ Outcome outcome(hs::TaskGraph const& tasks, int cores = 1, int gpus = 1) {
 }
 
 } // namespace
+
+template <>
+struct hetsched::TaskBodyCPU<Increment> {
+  void operator()(int& number) const { ++number; }
+};
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -277,6 +300,26 @@ TEST_CASE("DynamicHeftp: no look-ahead without a graph") {
   CHECK(makespan(static_cast<DynamicHeftp<> const*>(nullptr)) == 50);
   CHECK(makespan(static_cast<Mms const*>(nullptr)) == 50);
   CHECK(makespan(static_cast<Gb const*>(nullptr)) == 50);
+}
+
+TEST_CASE("DynamicHeftp: graphs on threads") {
+  std::vector<int> numbers(6);
+  hs::Runtime<Mms, hs::policies::Lru, OneMicrosecond> rt(support::on_cpus(2));
+  std::vector<hs::Handle<int>> data;
+  for (auto& number : numbers) {
+    data.push_back(rt.data(number));
+  }
+  auto const program = rt.capture([&] {
+    for (int k = 0; k < 120; ++k) {
+      rt.spawn<Increment>(hs::priority(k % 7))(data[static_cast<std::size_t>(k * k % 6)]);
+    }
+  });
+  for (int run = 1; run <= 5; ++run) {
+    rt.run(program);
+    rt.spawn<Increment>()(data[0]); // of no graph
+    rt.sync();
+    CHECK(std::accumulate(numbers.begin(), numbers.end(), 0) == 121 * run);
+  }
 }
 
 TEST_CASE("DynamicHeftp: with +MMS no graph ends later than without") {
