@@ -5,6 +5,8 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
+#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
@@ -97,7 +99,7 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
 }
 
 struct Policy {
-  std::string_view name; // NAME[:option=value,...]
+  std::string_view name; // NAME[:VARIANT][:option=value,...]
   Result (*run)(Case const&, Options const&, std::uint64_t);
 };
 
@@ -109,10 +111,17 @@ constexpr std::array policies{
     Policy{"dataaware", simulate<hs::policies::DataAware<>>},
     Policy{"locality", simulate<hs::policies::LocalityAware<>>},
     Policy{"heft:xkaapi", simulate<hs::policies::Heft<>>},
+    Policy{"heft", simulate<hs::policies::DynamicHeft>},
+    Policy{"heftp", simulate<hs::policies::DynamicHeftp<>>},
+    Policy{"heftp:let", simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::local_time>>},
+    Policy{"heftp:gb", simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::gpus_busy>>},
+    Policy{"heftp:mms",
+           simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>>},
     Policy{"dmda", simulate<hs::policies::Dmda<>>},
     Policy{"dmdar", simulate<hs::policies::Dmdar>},
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
     Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
+    Policy{"dualhp", simulate<hs::policies::DualHP>},
     Policy{"scioto:single", simulate<hs::policies::SciotoSingle>},
     Policy{"scioto:double", simulate<hs::policies::SciotoDouble<>>},
     Policy{"ws:queue=fifo", simulate<hs::policies::WorkStealing<hs::policies::Fifo>>},
@@ -122,11 +131,13 @@ constexpr std::array policies{
     Policy{"eager:queue=lifo", simulate<hs::policies::Eager<hs::policies::Lifo>>},
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
-/// Those without option=value are `all`.
+/// Those without option=value are `all`, but for heftp's look-ahead, which simulates at each
+/// decision.
 std::vector<Policy> chosen(std::string const& name) {
   std::vector<Policy> found;
   for (auto const& policy : policies) {
-    bool const plain = policy.name.find('=') == std::string_view::npos;
+    bool const plain = policy.name.find('=') == std::string_view::npos &&
+                       policy.name.find("heftp:") == std::string_view::npos;
     if (name == policy.name || (name == "all" && plain)) {
       found.push_back(policy);
     }

@@ -4,6 +4,7 @@
 #include <hetsched/bottom_levels.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/simulated_runtime.hpp>
+#include <hetsched/testing/archetypes.hpp>
 
 #include "schedulers.hpp"
 #include "simulated_machine.hpp"
@@ -16,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +60,26 @@ struct Noting : OldestFirst {
       CHECK(of_node.at(static_cast<int>(v)) == prepared[v]);
     }
     return prepared;
+  }
+};
+
+/// Notes what tasks are expected to take: of each node and class, -1 where it is not known, -2
+/// where nobody can run it.
+struct Expecting : OldestFirst {
+  static inline std::vector<Numbers> times;
+
+  void prepare(hs::placement_context auto const&,
+               hs::TaskGraph const& graph,
+               std::span<hs::ExpectedTimes const> expected) {
+    CHECK(expected.size() == graph.size());
+    times.clear();
+    for (auto const& its : expected) {
+      auto const time = [&its](hs::Arch arch) {
+        auto const& known = its.on[arch.index];
+        return !its.archs.has(arch) ? -2 : known ? static_cast<int>(known->ns) : -1;
+      };
+      times.push_back({time(hs::ArchHost), time(hs::ArchCUDA)});
+    }
   }
 };
 
@@ -248,6 +270,41 @@ TEST_CASE("priorities: on threads, schedulers go by them") {
     rt.run(graph);
     CHECK(ran == expected);
   }
+}
+
+TEST_CASE("expected times: a scheduler learns them before a graph runs, in virtual time") {
+  static_assert(hs::hooks_of<Expecting, hs::testing::ContextArchetype>() ==
+                (hs::hook_push | hs::hook_pop | hs::hook_prepare));
+  std::vector<int> memory(2);
+  auto const expected = [&](int gpus) {
+    hs::SimulatedRuntime<Expecting> rt(on(1, gpus));
+    auto const x = cells(rt, memory);
+    auto const graph = rt.capture([&] {
+      rt.spawn<Mix>()(x[0], x[1]);
+      rt.spawn<HostOnly>()(x[0]);
+      rt.spawn<Fast>(hs::SetArch(hs::ArchHost))(x[1]);
+    });
+    rt.run(graph);
+    return Expecting::times;
+  };
+  CHECK(expected(1) == std::vector<Numbers>{{30, 20}, {5, -2}, {40, -2}});
+  CHECK(expected(0) == std::vector<Numbers>{{30, -2}, {5, -2}, {40, -2}});
+}
+
+TEST_CASE("expected times: on threads, as far as the model knows") {
+  Told::asked.clear();
+  Told::recorded.clear();
+  int a = 0, b = 1;
+  hs::Runtime<Expecting, hs::policies::Lru, Told> rt(one_core(Priorities::own));
+  auto const ha = rt.data(a), hb = rt.data(b);
+  auto const graph = rt.capture([&] {
+    rt.spawn<Known>()(ha);
+    rt.spawn<Unseen>()(ha, hb);
+  });
+  rt.run(graph);
+  CHECK(Expecting::times == std::vector<Numbers>{{-1, -2}, {-1, -2}});
+  rt.run(graph);
+  CHECK(Expecting::times == std::vector<Numbers>{{10, -2}, {-1, -2}});
 }
 
 TEST_SUITE_END();

@@ -17,10 +17,10 @@ from xml.etree import ElementTree
 
 SCHEDULERS = ["ws", "eager", "random", "priority"]
 ALL_SCHEDULERS = [
-    *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "dmda", "dmdar", "dmdas",
-    "scioto:single", "scioto:double",
+    *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "heft", "heftp", "dmda", "dmdar", "dmdas",
+    "dualhp", "scioto:single", "scioto:double",
 ]  # fmt: skip
-SIMULATED = [*ALL_SCHEDULERS[:-2], "heteroprio", *ALL_SCHEDULERS[-2:]]
+SIMULATED = [*ALL_SCHEDULERS[:-3], "heteroprio", *ALL_SCHEDULERS[-3:]]
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
     "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
@@ -156,7 +156,7 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         (["--tile", "0"], "--tile"),
         (["--cpus", "0"], "--cpus"),
         (["--cpus", "99999999999999999999"], "--cpus"),
-        (["--scheduler", "heft"], "heft"),
+        (["--scheduler", "heftp:mms"], "heftp:mms"),
         (["--repeat", "0"], "--repeat"),
         (["--frobnicate"], "frobnicate"),
         (["stray"], "stray"),
@@ -586,7 +586,7 @@ def test_simulate(program):
         (["--scheduler", "best"], "--scheduler"),
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
         (["--scheduler", "ws:victim=weakest"], "--scheduler"),
-        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 91"),
+        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 112"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
@@ -628,6 +628,23 @@ def check_strategies(program, platforms):
                 program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min", *those
             ):
                 check(1 <= row["ratio"] <= 1.3, f"simulate: {dag}: {row}")
+        # And that others are not, between small and large graphs.
+        for dag, tiles in [("cholesky", "4,14,40"), ("lu", "4,14,24")]:
+            for name in ["dualhp", "heft"]:
+                rows = json_lines(
+                    program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min",
+                    "--dag", dag, "--tiles", tiles, "--bounds", "iterative", "--serve", "cpu",
+                    "--scheduler", name,
+                )  # fmt: skip
+                small, medium, large = (row["ratio"] for row in rows)
+                check(1 <= small <= 1.05 and medium > 1.3 and 1 <= large <= 1.25, f"{name}: {rows}")
+    # Sec. 3.6: heft is dmda; with +MMS nothing ends later than with heftp, whose ends it compares.
+    for tiles in ["8", "10"]:
+        free = ["--tiles", tiles, "--dag", "cholesky", "--bounds", "area", "--scheduler"]
+        ends = {name: runs("mirage", "--precision", "double", *free, name)[name]["makespan_s"]
+                for name in ["heft", "dmda", "heftp", "heftp:let", "heftp:gb", "heftp:mms"]}  # fmt: skip
+        check(ends["heft"] == ends["dmda"] and ends["heftp:mms"] < ends["heftp"], f"{tiles}: {ends}")
+        check(len(set(ends.values())) == 5, f"{tiles}: {ends}")
     for dag in ["cholesky", "lu"]:
         by = runs("sirocco_k40m", "--gpus", "3", "--dag", dag, "--tiles", "24", "--comm", "shared",
                   "--bounds", "area")  # fmt: skip

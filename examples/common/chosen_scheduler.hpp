@@ -6,6 +6,8 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
+#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
@@ -146,9 +148,12 @@ using ChosenScheduler = ChosenOf<hs::policies::Eager<>,
                                  hs::policies::DataAware<>,
                                  hs::policies::LocalityAware<>,
                                  hs::policies::Heft<>,
+                                 hs::policies::DynamicHeft,
+                                 hs::policies::DynamicHeftp<>,
                                  hs::policies::Dmda<>,
                                  hs::policies::Dmdar,
                                  hs::policies::Dmdas,
+                                 hs::policies::DualHP,
                                  hs::policies::SciotoSingle,
                                  hs::policies::SciotoDouble<>>;
 
@@ -159,9 +164,12 @@ inline constexpr auto chosen_names = std::to_array<std::string_view>({"eager",
                                                                       "dataaware",
                                                                       "locality",
                                                                       "heft:xkaapi",
+                                                                      "heft",
+                                                                      "heftp",
                                                                       "dmda",
                                                                       "dmdar",
                                                                       "dmdas",
+                                                                      "dualhp",
                                                                       "scioto:single",
                                                                       "scioto:double"});
 static_assert(chosen_names.size() == ChosenScheduler::count);

@@ -368,7 +368,10 @@ public:
           return prototypes[v]->prospect();
         });
     auto const& tasks = ranked ? *ranked : graph.tasks();
-    core_->prepare(tasks);
+    core_->prepare(tasks, [&] {
+      return detail::expected_times(
+          *core_, tasks.size(), [&](std::size_t v) { return prototypes[v]->prospect(); });
+    });
     for (std::size_t v = 0; v < prototypes.size(); ++v) {
       prototypes[v]->spawn(*core_, static_cast<std::int32_t>(v), tasks.nodes()[v].priority);
     }
@@ -385,7 +388,10 @@ public:
     auto const ranked = detail::ranked_graph(
         *core_, graph, priorities_, [&](std::size_t v) { return replay.prospect(v); });
     auto const& tasks = ranked ? *ranked : graph;
-    core_->prepare(tasks);
+    core_->prepare(tasks, [&] {
+      return detail::expected_times(
+          *core_, tasks.size(), [&](std::size_t v) { return replay.prospect(v); });
+    });
     try {
       replay.spawn_all(*core_, tasks);
     } catch (...) {

@@ -7,6 +7,8 @@
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
+#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
@@ -73,7 +75,11 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Dmda<hs::policies::Mailbox>,
                    hs::policies::Dmdar,
                    hs::policies::Dmdas,
+                   hs::policies::DynamicHeft,
+                   hs::policies::DynamicHeftp<>,
+                   hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>,
                    hs::policies::HeteroPrio,
+                   hs::policies::DualHP,
                    hs::policies::SciotoSingle,
                    hs::policies::SciotoDouble<>,
                    own::OldestFirst,

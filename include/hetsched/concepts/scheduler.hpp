@@ -5,13 +5,22 @@
 #include <hetsched/concepts/context.hpp>
 #include <hetsched/types.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace hetsched {
 
 class TaskGraph;
+
+/// What a task of a graph is expected to take on each class of worker that is there and can run it;
+/// nothing where the performance model (in virtual time: and the platform) does not know.
+struct ExpectedTimes {
+  ArchMask archs; // that can run it, of those that have workers
+  std::array<std::optional<Duration>, max_archs> on;
+};
 
 /// A scheduler is a plain struct. It stores ready tasks and answers which worker takes which; it
 /// acts only by what it stores and returns (Lima et al. 2015, sec. 4.1: pop, push, steal).
@@ -50,7 +59,9 @@ class TaskGraph;
 ///     next, first things first, and answers how many. Their data are sent ahead where there is
 ///     room. Of a concurrent scheduler only tasks that nobody but this worker can take.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
-///     Before a captured graph runs; no task is live.
+///     Before a captured graph runs; no task is live. Or, to know beforehand what its tasks take,
+///   void prepare(ctx, TaskGraph const&, std::span<ExpectedTimes const>)
+///     with one for each task, known until it returns. The graph is there until all have ended.
 ///   TaskId reconsider(ctx, worker)                                         optional
 ///     Before pop, for every worker that can take a task: one that another worker has taken and
 ///     that is to be aborted there and run here instead, from its beginning (spoliation: Kumar
@@ -112,6 +123,12 @@ concept has_prepare = requires(S& s, Ctx const& ctx, TaskGraph const& graph) {
 };
 
 template <class S, class Ctx>
+concept has_prepare_expecting = requires(
+    S& s, Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
+  { s.prepare(ctx, graph, expected) } -> std::same_as<void>;
+};
+
+template <class S, class Ctx>
 concept has_reconsider = requires(S& s, Ctx const& ctx, WorkerId worker) {
   { s.reconsider(ctx, worker) } -> std::same_as<TaskId>;
 };
@@ -142,7 +159,8 @@ template <class S, class Ctx>
          (has_push_activated<S, Ctx> || has_push_activated_each<S, Ctx> ? hook_push_activated
                                                                         : 0U) |
          (has_steal<S, Ctx> ? hook_steal : 0U) | (has_prologue<S, Ctx> ? hook_prologue : 0U) |
-         (has_epilogue<S, Ctx> ? hook_epilogue : 0U) | (has_prepare<S, Ctx> ? hook_prepare : 0U) |
+         (has_epilogue<S, Ctx> ? hook_epilogue : 0U) |
+         (has_prepare<S, Ctx> || has_prepare_expecting<S, Ctx> ? hook_prepare : 0U) |
          (has_peek<S, Ctx> ? hook_peek : 0U) | (has_reconsider<S, Ctx> ? hook_reconsider : 0U) |
          (has_preempt<S, Ctx> ? hook_preempt : 0U);
 }

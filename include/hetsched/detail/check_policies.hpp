@@ -50,7 +50,7 @@ concept misdeclared_epilogue =
 
 template <class S, class Ctx>
 concept misdeclared_prepare =
-    !has_prepare<S, Ctx> &&
+    !has_prepare<S, Ctx> && !has_prepare_expecting<S, Ctx> &&
     (requires { &S::prepare; } ||
      requires(S& s, Ctx const& ctx, TaskGraph const& graph) { s.prepare(ctx, graph); } ||
      requires(S& s, Ctx const& ctx) { s.prepare(ctx); } ||

@@ -47,13 +47,14 @@ public:
     return choices();
   }
 
-  /// Only in `together`. Chooses the worker: the least sum of when it is free, the task's transfers
+  /// In `together`, or under the lock of a serialized scheduler. `among`: classes to choose from.
+  /// Chooses the worker: the least sum of when it is free, the task's transfers
   /// there and its predicted time; the lowest number among equals. In a queue ordered by priority,
   /// it is free for the task when it has done what goes first. O(W + data), and O(distinct
   /// priorities in the queue) for each worker if these count. Workers that cannot run it now come
   /// last.
   template <context Ctx>
-  Wake assign(Ctx const& ctx, TaskId task) {
+  Wake assign(Ctx const& ctx, TaskId task, ArchMask among = {0xff}) {
     auto const view = ctx.task(task);
     WorkerId best;
     Instant best_end;
@@ -65,7 +66,7 @@ public:
     Duration transfer;
     for (auto const& info : ctx.workers()) {
       auto const arch = info.arch.index;
-      if (!view.archs.has(info.arch)) {
+      if (!(view.archs & among).has(info.arch)) {
         continue;
       }
       if (!std::exchange(asked[arch], true)) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Priorities that a runtime computes for the tasks of a graph before it spawns them.
+// What a runtime knows of the tasks of a graph before it spawns them: their times, by these priorities.
 
 #include <hetsched/bottom_levels.hpp>
+#include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/data_record.hpp>
 #include <hetsched/detail/task_record.hpp>
 #include <hetsched/task_graph.hpp>
@@ -43,28 +44,61 @@ struct Prospect {
   return view;
 }
 
-/// What a task will take, by what its engine predicts; nothing if it predicts nothing.
+/// How many there are of each class.
+[[nodiscard]] inline std::array<int, max_archs>
+count_by_class(std::span<WorkerInfo const> workers) noexcept {
+  std::array<int, max_archs> counts{};
+  for (auto const& worker : workers) {
+    ++counts[worker.arch.index];
+  }
+  return counts;
+}
+
+/// What a task will take on each class, by what its engine predicts.
 template <class Core>
-[[nodiscard]] std::optional<Duration> expected_time(Core& core,
-                                                    std::array<int, max_archs> const& workers,
-                                                    Prospect task,
-                                                    Priorities how) {
+[[nodiscard]] ExpectedTimes
+expected_times(Core& core, std::array<int, max_archs> const& workers, Prospect task) {
   task.archs = task.archs & core.archs_of(*task.type);
   if (core.devices() != nullptr && core.devices()->shortage(task.data).bytes != 0) {
     task.archs = task.archs & ArchMask::only(ArchHost); // as its spawn will find
   }
   auto const view = view_of(task);
-  Duration least;
-  Duration sum;
-  int counted = 0;
+  ExpectedTimes expected;
   for (std::size_t a = 0; a < workers.size(); ++a) {
     Arch const arch{static_cast<std::uint8_t>(a)};
     if (workers[a] == 0 || !task.archs.has(arch)) {
       continue;
     }
+    expected.archs = expected.archs | ArchMask::only(arch);
     if (auto const known = core.predicted(*task.type, view, arch)) {
-      least = counted == 0 ? known->mean : std::min(least, known->mean);
-      sum.ns += known->mean.ns * workers[a];
+      expected.on[a] = known->mean;
+    }
+  }
+  return expected;
+}
+
+/// The same for each task of a graph; `prospect(v)` is task v. Throws what spawns of these would.
+template <class Core, class Prospects>
+[[nodiscard]] std::vector<ExpectedTimes>
+expected_times(Core& core, std::size_t tasks, Prospects&& prospect) {
+  auto const workers = count_by_class(core.workers());
+  std::vector<ExpectedTimes> expected;
+  for (std::size_t v = 0; v < tasks; ++v) {
+    expected.push_back(expected_times(core, workers, prospect(v)));
+  }
+  return expected;
+}
+
+/// One number of these; nothing if no class has a time.
+[[nodiscard]] inline std::optional<Duration> expected_time(
+    ExpectedTimes const& expected, std::array<int, max_archs> const& workers, Priorities how) {
+  Duration least;
+  Duration sum;
+  int counted = 0;
+  for (std::size_t a = 0; a < workers.size(); ++a) {
+    if (auto const known = expected.on[a]) {
+      least = counted == 0 ? *known : std::min(least, *known);
+      sum.ns += known->ns * workers[a];
       counted += workers[a];
     }
   }
@@ -83,15 +117,12 @@ ranked_graph(Core& core, TaskGraph const& graph, Priorities how, Prospects&& pro
   if (how == Priorities::own) {
     return std::nullopt;
   }
-  std::array<int, max_archs> workers{};
-  for (auto const& worker : core.workers()) {
-    ++workers[worker.arch.index];
-  }
+  auto const workers = count_by_class(core.workers());
   std::vector<std::optional<Duration>> expected;
   Duration sum;
   std::int64_t known = 0;
   for (std::size_t v = 0; v < graph.size(); ++v) {
-    expected.push_back(expected_time(core, workers, prospect(v), how));
+    expected.push_back(expected_time(expected_times(core, workers, prospect(v)), workers, how));
     sum += expected.back().value_or(Duration{});
     known += expected.back() ? 1 : 0;
   }

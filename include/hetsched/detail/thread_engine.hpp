@@ -231,9 +231,14 @@ public:
     }
   }
 
-  void prepare(TaskGraph const& graph) {
-    if constexpr (has_prepare<Scheduler, Context>) {
-      Context const ctx(*this);
+  /// `expected()` is the time of each of its tasks.
+  template <class Expected>
+  void prepare(TaskGraph const& graph, Expected const& expected) {
+    Context const ctx(*this);
+    if constexpr (has_prepare_expecting<Scheduler, Context>) {
+      auto const times = expected();
+      locked([&] { scheduler_.prepare(ctx, graph, times); });
+    } else if constexpr (has_prepare<Scheduler, Context>) {
       locked([&] { scheduler_.prepare(ctx, graph); });
     }
   }

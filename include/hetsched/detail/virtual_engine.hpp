@@ -199,8 +199,13 @@ public:
     }
   }
 
-  void prepare(TaskGraph const& graph) {
-    if constexpr (has_prepare<Scheduler, Context>) {
+  /// `expected()` is the time of each of its tasks.
+  template <class Expected>
+  void prepare(TaskGraph const& graph, Expected const& expected) {
+    if constexpr (has_prepare_expecting<Scheduler, Context>) {
+      auto const times = expected();
+      decide([&](Context const& ctx) { return scheduler_.prepare(ctx, graph, times), 0; });
+    } else if constexpr (has_prepare<Scheduler, Context>) {
       decide([&](Context const& ctx) { return scheduler_.prepare(ctx, graph), 0; });
     }
   }

@@ -4,12 +4,14 @@
 // each scheduler.
 
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/task_graph.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
 #include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace hetsched::testing::detail {
 
@@ -107,6 +109,12 @@ public:
   void prepare(ScriptedContext const& ctx, TaskGraph const& graph) override {
     if constexpr (has_prepare<S, ScriptedContext>) {
       scheduler_.prepare(ctx, graph);
+    } else if constexpr (has_prepare_expecting<S, ScriptedContext>) {
+      std::vector<ExpectedTimes> unknown;
+      for (auto const& node : graph.nodes()) {
+        unknown.push_back({node.archs, {}});
+      }
+      scheduler_.prepare(ctx, graph, unknown);
     }
   }
 
