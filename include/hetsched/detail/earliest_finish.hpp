@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -94,9 +95,7 @@ public:
         }
       }
       if (!times[arch]) {
-        explain(ctx, task, view.priority, {}, "some class has no time for it yet: whoever is free");
-        undecided_.push(task, view.priority);
-        return Wake::any();
+        return leave_open(ctx, task);
       }
       if (info.node != node) { // neighbours share one
         node = info.node;
@@ -113,12 +112,40 @@ public:
         best_cost = std::max(ctx.now() + transfer, free) - free + *times[arch];
       }
     }
-    explain(ctx, task, view.priority, best, "is expected to end it first");
-    auto& slot = slots_[best.index()];
-    slot.queue.push(task, view.priority);
-    slot.load.add(view.priority, best_cost);
-    assigned_[task.value] = {best_cost, view.priority};
-    return Wake::worker(best);
+    return give(ctx, task, best, best_cost, "is expected to end it first");
+  }
+
+  /// To this worker, for which it will take that long.
+  template <context Ctx>
+  Wake give(Ctx const& ctx, TaskId task, WorkerId worker, Duration cost, char const* why) {
+    auto const priority = ctx.task(task).priority;
+    explain(ctx, task, priority, worker, why);
+    auto& slot = slots_[worker.index()];
+    slot.queue.push(task, priority);
+    slot.load.add(priority, cost);
+    assigned_[task.value] = {cost, priority};
+    return Wake::worker(worker);
+  }
+
+  /// To whoever is free.
+  template <context Ctx>
+  Wake leave_open(Ctx const& ctx, TaskId task) {
+    auto const priority = ctx.task(task).priority;
+    explain(ctx, task, priority, {}, "some class has no time for it yet: whoever is free");
+    undecided_.push(task, priority);
+    return Wake::any();
+  }
+
+  /// It was given to that worker, which has not taken it: as if it had not been.
+  void take_back(TaskId task, WorkerId worker) {
+    auto& slot = slots_[worker.index()];
+    (void)slot.queue.pop([task](TaskId its) { return its == task; });
+    forget(slot, task);
+  }
+
+  /// When the worker is expected to have done all that it was given.
+  [[nodiscard]] Instant free_at(WorkerId worker, Instant now) const {
+    return free_at(slots_[worker.index()], now, std::numeric_limits<std::int32_t>::min());
   }
 
   template <context Ctx>
@@ -135,10 +162,7 @@ public:
     if (!task) {
       return undecided_.pop(accept);
     }
-    auto const known = assigned_.find(task.value);
-    auto const [cost, priority] = known->second;
-    assigned_.erase(known);
-    slot.load.remove(priority, cost);
+    auto const cost = forget(slot, task);
     // What was cancelled has no epilogue. A core has ended all else when it looks for work; a
     // device may wait for data of what it has taken.
     bool const on_core = ctx.workers()[worker.index()].arch == ArchHost;
@@ -228,6 +252,15 @@ private:
     Instant until;            // expected end of what it has taken
     std::vector<Taken> taken; // and not ended
   };
+
+  /// The task is no longer in the queue. Answers what it was to cost.
+  Duration forget(Slot& slot, TaskId task) {
+    auto const known = assigned_.find(task.value);
+    auto const [cost, priority] = known->second;
+    assigned_.erase(known);
+    slot.load.remove(priority, cost);
+    return cost;
+  }
 
   /// Before the choice changes anything.
   template <context Ctx>
