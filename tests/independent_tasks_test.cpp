@@ -114,18 +114,31 @@ std::int64_t draw(Random& random, std::int64_t least, std::int64_t most) {
   return std::uniform_int_distribution<std::int64_t>(least, most)(random);
 }
 
-/// Of several kinds: any times, accelerated, few different ones, zeros, one class only, long tails.
+/// Of several kinds: any times, accelerated, few short ones, some for one class only, powers of
+/// two, all of one acceleration factor, of two or three types.
 Tasks random_tasks(Random& random, std::int64_t number, TwoClasses machine) {
-  auto const kind = draw(random, 0, 5);
+  auto const kind = draw(random, 0, 6);
   auto const most = std::int64_t{1} << draw(random, 1, 20);
+  auto const factor = draw(random, 1, 5);
+  auto const one = [&]() -> TaskTimes {
+    auto const any = draw(random, 1, most);
+    switch (kind) {
+    case 1:
+      return {{any * draw(random, 1, 40)}, {any}};
+    case 2:
+      return {{draw(random, 0, 3)}, {draw(random, 0, 3)}};
+    case 4:
+      return {{std::int64_t{1} << draw(random, 0, 16)}, {std::int64_t{1} << draw(random, 0, 16)}};
+    case 5:
+      return {{any * factor}, {any}};
+    default:
+      return {{any}, {draw(random, 1, most)}};
+    }
+  };
+  Tasks const types{one(), one(), one()};
   Tasks tasks;
   for (std::int64_t j = 0; j < number; ++j) {
-    auto const cpu = kind == 4 ? std::int64_t{1} << draw(random, 0, 16) : draw(random, 1, most);
-    auto gpu = draw(random, 1, most);
-    gpu = kind == 1 ? (cpu + draw(random, 1, 40) - 1) / draw(random, 1, 40) : gpu;
-    gpu = kind == 4 ? std::int64_t{1} << draw(random, 0, 16) : gpu;
-    tasks.push_back(
-        {{kind == 2 ? draw(random, 0, 3) : cpu}, {kind == 2 ? draw(random, 0, 3) : gpu}});
+    tasks.push_back(kind == 6 ? types[random() % 3] : one());
     if (kind == 3 && machine.cpus > 0 && machine.gpus > 0) {
       auto const where = draw(random, 0, 5);
       auto& its = tasks.back();
@@ -195,6 +208,57 @@ TEST_CASE("DualApprox43: never more than the ratio times the lower bound") {
     auto const tasks = random_tasks(random, draw(random, 8, 16), machine);
     (void)checked<hs::DualApprox43>(tasks, machine);
   }
+}
+
+namespace {
+
+/// How often the guess was refused.
+template <class Allot>
+int check_guesses(hs::detail::Batch const& batch,
+                  std::vector<std::int64_t> const& guesses,
+                  Duration best,
+                  std::int64_t numerator, // of the ratio
+                  std::int64_t denominator,
+                  Allot const& allot) {
+  int refused = 0;
+  for (auto const guess : guesses) {
+    CAPTURE(guess);
+    if (auto const on_gpu = allot(guess)) {
+      CHECK(batch.longest_first(*on_gpu).makespan.ns * denominator <= numerator * guess);
+    } else {
+      CHECK(best > Duration{guess});
+      ++refused;
+    }
+  }
+  return refused;
+}
+
+} // namespace
+
+TEST_CASE("solvers: each guess is refused rightly, or leads to a schedule as promised") {
+  int refused = 0;
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    auto const machine = random_machine(random, 3);
+    auto const tasks = random_tasks(random, draw(random, 2, 8), machine);
+    auto const best = schedules::best_assignment(class_times(tasks, machine));
+    if (best == Duration{}) {
+      continue;
+    }
+    hs::detail::Batch const batch(tasks, machine);
+    std::vector<std::int64_t> guesses{best.ns};
+    for (int k = 0; k < 5; ++k) {
+      guesses.push_back(draw(random, std::max<std::int64_t>(best.ns / 3, 1), best.ns));
+    }
+    refused += check_guesses(batch, guesses, best, 3, 2, [&](std::int64_t guess) {
+      return hs::detail::CutAllotment(batch, guess)();
+    });
+    using Knapsack = hs::detail::AllotmentKnapsack;
+    refused += check_guesses(batch, guesses, best, 4, 3, Knapsack(batch, 3, true, 1 << 20));
+    refused += check_guesses(batch, guesses, best, 2, 1, Knapsack(batch, 1, false, 1 << 20));
+  }
+  CHECK(refused > 3000);
 }
 
 TEST_CASE_TEMPLATE("solvers: three accelerated tasks on a core and a GPU", Solver, ALL_SOLVERS) {
