@@ -20,7 +20,9 @@ ALL_SCHEDULERS = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "dmda", "dmdar", "dmdas",
     "scioto:single", "scioto:double",
 ]  # fmt: skip
-SIMULATED = [*ALL_SCHEDULERS[:-2], "heteroprio", *ALL_SCHEDULERS[-2:]]
+SIMULATED = [
+    *ALL_SCHEDULERS[:-2], "heteroprio", "dual43", "accel32", "dual2", *ALL_SCHEDULERS[-2:],
+]  # fmt: skip
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
     "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
