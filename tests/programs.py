@@ -281,7 +281,7 @@ def test_approximation_ratios(program):
     check(parts["any times, n <= 100"] == list(zip(three, [100, 100, 10])), str(parts))
     check(parts["small, from the optimum"] == list(zip(three, [200] * 3)), str(parts))
     check(parts["as published, n <= 100"] == [("dual43", 60)], str(parts))
-    refuses(program, "tolerance", "--tolerance", "-1")
+    refuses(program, "--tolerance", "--tolerance", "-1")
     refuses(program, "--seed", "--seed", "many")
 
 
@@ -612,7 +612,7 @@ def test_simulate(program):
         (["--scheduler", "best"], "--scheduler"),
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
         (["--scheduler", "ws:victim=weakest"], "--scheduler"),
-        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 91"),
+        (["--gantt", "/nowhere/at/all"], "draws one run, and these are 112"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),

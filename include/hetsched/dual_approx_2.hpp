@@ -31,7 +31,7 @@ namespace hetsched {
 /// Cost of a guess: O(n^2 k), with n^2 k bits; of the greedy choice O(n log n).
 struct DualApprox2 {
   double tolerance = 0;                 // of the search: ratio 2 (1 + tolerance)
-  std::int64_t most_states = 1LL << 25; // n^2 k; beyond, the greedy choice
+  std::int64_t most_states = 1LL << 24; // n^2 k; beyond, the greedy choice
 
   /// Throws as heft() does, and Error(bad_input) if the tolerance is not in [0, 1].
   [[nodiscard]] BatchSchedule operator()(std::span<TaskTimes const> tasks,
