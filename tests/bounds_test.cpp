@@ -241,6 +241,22 @@ TEST_CASE("bounds: classes without workers, one class, and three") {
   CHECK(!hs::area_bound(times).has_value());
 }
 
+TEST_CASE("bounds: tasks of no length on either class change nothing") {
+  hs::ClassTimes times{{1, 1}, {}};
+  hs::ClassTimes more = times;
+  std::mt19937 random(5);
+  for (int v = 0; v < 200; ++v) { // enough for a sort to go wrong if they had a place in its order
+    for (int c = 0; c < 2; ++c) {
+      times.times.push_back({1 + static_cast<std::int64_t>(random() % 1000)});
+      more.times.push_back(times.times.back());
+    }
+    more.times.insert(more.times.end(), 2, Duration{});
+  }
+  CHECK(hs::area_bound(more) == hs::area_bound(times));
+  more.times.assign(8, Duration{});
+  CHECK(hs::area_bound(more) == Duration{});
+}
+
 namespace {
 
 /// The mixed bound by floating-point search: the best share of potrf on the second class, and for

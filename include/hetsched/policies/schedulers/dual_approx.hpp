@@ -38,8 +38,7 @@ template <class Solver>
 class DualApprox {
   static_assert(
       std::is_invocable_r_v<BatchSchedule, Solver const&, std::span<TaskTimes const>, TwoClasses>,
-      "hetsched: DualApprox<Solver> needs a solver for independent tasks, such as DualApprox2; see "
-      "independent_tasks.hpp");
+      "hetsched: DualApprox<Solver> needs a solver, see independent_tasks.hpp");
 
 public:
   static constexpr auto threading = Threading::serialized;
