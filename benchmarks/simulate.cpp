@@ -2,9 +2,13 @@
 // Runs a task graph on a machine that a file describes, in virtual time, under one scheduler or
 // all, and says how far each run is from the lower bounds (docs/simulation.md).
 
+#include <hetsched/accel_32.hpp>
+#include <hetsched/dual_approx_2.hpp>
+#include <hetsched/dual_approx_43.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_approx.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
 #include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
@@ -122,6 +126,9 @@ constexpr std::array policies{
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
     Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
     Policy{"dualhp", simulate<hs::policies::DualHP>},
+    Policy{"dual43", simulate<hs::policies::DualApprox<hs::DualApprox43>>},
+    Policy{"accel32", simulate<hs::policies::DualApprox<hs::Accel32>>},
+    Policy{"dual2", simulate<hs::policies::DualApprox<hs::DualApprox2>>},
     Policy{"scioto:single", simulate<hs::policies::SciotoSingle>},
     Policy{"scioto:double", simulate<hs::policies::SciotoDouble<>>},
     Policy{"ws:queue=fifo", simulate<hs::policies::WorkStealing<hs::policies::Fifo>>},

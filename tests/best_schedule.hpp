@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The shortest schedule of a small graph, by trying them all; and graphs to try it on.
+// The shortest schedule of a small graph or of independent tasks, by trying them all; and graphs to
+// try it on.
 
 #include <hetsched/bounds.hpp>
 #include <hetsched/task_graph.hpp>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <span>
 #include <utility>
@@ -133,5 +135,39 @@ private:
   std::vector<Worker> workers_;
   std::int64_t best_ = INT64_MAX;
 };
+
+/// The shortest time in which the classes can do all tasks, dependencies ignored: tries every
+/// worker for each task, of workers that have done the same so far the first.
+inline hs::Duration best_assignment(hs::ClassTimes const& times) {
+  std::vector<std::size_t> class_of;
+  for (std::size_t c = 0; c < times.workers.size(); ++c) {
+    class_of.insert(class_of.end(), static_cast<std::size_t>(times.workers[c]), c);
+  }
+  std::vector<std::int64_t> loads(class_of.size(), 0);
+  auto best = std::numeric_limits<std::int64_t>::max();
+  auto const place = [&](auto const& self, std::size_t v, std::int64_t makespan) -> void {
+    if (makespan >= best) {
+      return;
+    }
+    if (v == times.tasks()) {
+      best = makespan;
+      return;
+    }
+    for (std::size_t w = 0; w < loads.size(); ++w) {
+      auto const time = times.on(v, class_of[w]);
+      bool seen = time == hs::ClassTimes::never;
+      for (std::size_t other = 0; other < w; ++other) {
+        seen |= class_of[other] == class_of[w] && loads[other] == loads[w];
+      }
+      if (!seen) {
+        loads[w] += time.ns;
+        self(self, v + 1, std::max(makespan, loads[w]));
+        loads[w] -= time.ns;
+      }
+    }
+  };
+  place(place, 0, 0);
+  return {best};
+}
 
 } // namespace schedules

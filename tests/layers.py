@@ -19,6 +19,7 @@ LAYERS = [
          "device_code.hpp"]),
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "explanation.hpp", "task_graph.hpp", "bottom_levels.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
+    (1, ["bounds.hpp", "independent_tasks.hpp", "dual_approx_2.hpp", "dual_approx_43.hpp", "accel_32.hpp", "detail/allotment_knapsack.hpp"]),
     (1, ["gpu_stream.hpp"]),
     (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp", "detail/stealing_queues.hpp", "detail/victims.hpp",
@@ -30,7 +31,7 @@ LAYERS = [
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "bounds.hpp", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
          "gpu_blas.hpp", "cuda/"]),
 ]
 

@@ -20,7 +20,9 @@ ALL_SCHEDULERS = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "heft", "heftp", "dmda", "dmdar", "dmdas",
     "dualhp", "scioto:single", "scioto:double",
 ]  # fmt: skip
-SIMULATED = [*ALL_SCHEDULERS[:-3], "heteroprio", *ALL_SCHEDULERS[-3:]]
+SIMULATED = [
+    *ALL_SCHEDULERS[:-3], "heteroprio", "dualhp", "dual43", "accel32", "dual2", *ALL_SCHEDULERS[-2:],
+]  # fmt: skip
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
     "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
@@ -257,6 +259,30 @@ def test_qr(program):
         "infinity.mtx": (GENERAL.replace("0\n2", "0\ninf"), "column 0 (tile 0, 0)"),
     }
     test_factorisation(program, "qr", GENERAL, bad, 60, 300 * (4 * 300**2 + 1814) / 3)
+
+
+def test_approximation_ratios(program):
+    rows = json_lines(program)
+    table = [(row["solver"], row["n"]) for row in rows if row["part"] == "table 1"]
+    sizes = [120, 160, 220, 260, 360, 380, 660, 700, 760, 780, 920, 940]
+    check(table == [(s, n) for n in sizes for s in ("dual2", "accel32", "heft")], str(table))
+    most = {"dual43": 100 / 3, "accel32": 50, "dual2": 100}
+    parts = {}
+    for row in rows:
+        if row["part"] == "time":
+            check(row["seconds"] > 0, f"approximation_ratios: {row}")
+            continue
+        parts.setdefault(row["part"], []).append((row["solver"], row["instances"]))
+        check(row["exceeded"] == 0 and 0 <= row["mean_percent"] <= row["most_percent"], str(row))
+        limit = most.get(row["solver"], float("inf")) * (1.005 if row["solver"] == "dual43" else 1)
+        check(row["most_percent"] <= limit, f"approximation_ratios: {row}")
+        check((row["published_most_percent"] is None) == (row["part"] != "table 1"), str(row))
+    three = ["dual2", "accel32", "dual43"]
+    check(parts["any times, n <= 100"] == list(zip(three, [100, 100, 10])), str(parts))
+    check(parts["small, from the optimum"] == list(zip(three, [200] * 3)), str(parts))
+    check(parts["as published, n <= 100"] == [("dual43", 60)], str(parts))
+    refuses(program, "--tolerance", "--tolerance", "-1")
+    refuses(program, "--seed", "--seed", "many")
 
 
 def test_task_cost(program):
@@ -1013,6 +1039,7 @@ def test_task_memory(program):
 
 def main():
     tests = {
+        "approximation_ratios": test_approximation_ratios,
         "axpy": test_axpy,
         "bounds": test_bounds,
         "calibrate": test_calibrate,

@@ -2,8 +2,10 @@
 #pragma once
 // Schedulers that look at data and times, chosen when the test runs, and times for them.
 
+#include <hetsched/dual_approx_43.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/dual_approx.hpp>
 
 #include "../examples/common/chosen_scheduler.hpp"
 
@@ -22,6 +24,8 @@ using ChosenStrategy =
                       hetsched::policies::Dmda<>,
                       hetsched::policies::Dmdar,
                       hetsched::policies::Dmdas,
+                      hetsched::policies::DualApprox<hetsched::DualApprox43>,
+                      hetsched::policies::DualApprox<hetsched::Accel32>,
                       hetsched::policies::SciotoSingle,
                       hetsched::policies::SciotoDouble<>,
                       hetsched::policies::WorkStealing<hetsched::policies::WorkStealingDeque,

@@ -154,6 +154,9 @@ struct Choices {
     bool const on_a = times.on(v, a) != ClassTimes::never;
     bool const on_b = times.on(v, b) != ClassTimes::never;
     if (on_a && on_b) {
+      if (times.on(v, a).ns == 0 && times.on(v, b).ns == 0) {
+        continue; // costs nothing, and has no acceleration factor
+      }
       choices.free.push_back(v);
     } else if (on_a) {
       choices.first += times.on(v, a).ns;

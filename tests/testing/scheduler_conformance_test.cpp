@@ -2,11 +2,14 @@
 // The kit finds nothing wrong with any shipped scheduler, nor with users' own.
 // conformance_report_test.cpp: what it finds.
 
+#include <hetsched/dual_approx_2.hpp>
+#include <hetsched/dual_approx_43.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_approx.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
 #include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
@@ -75,6 +78,9 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Dmda<hs::policies::Mailbox>,
                    hs::policies::Dmdar,
                    hs::policies::Dmdas,
+                   hs::policies::DualApprox<hs::DualApprox2>,
+                   hs::policies::DualApprox<hs::DualApprox43>,
+                   hs::policies::DualApprox<hs::Accel32>,
                    hs::policies::DynamicHeft,
                    hs::policies::DynamicHeftp<>,
                    hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>,

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -75,9 +76,7 @@ public:
         }
       }
       if (!times[arch]) {
-        explain(ctx, task, view.priority, {}, "some class has no time for it yet: whoever is free");
-        undecided_.push(task, view.priority);
-        return Wake::any();
+        return leave_open(ctx, task);
       }
       if (info.node != node) { // neighbours share one
         node = info.node;
@@ -94,16 +93,45 @@ public:
         best_cost = std::max(ctx.now() + transfer, free) - free + *times[arch];
       }
     }
-    explain(ctx, task, view.priority, best, "is expected to end it first");
-    auto& slot = slots_[best.index()];
+    return give(ctx, task, best, best_cost, "is expected to end it first");
+  }
+
+  /// The same for who has chosen by other means: to this worker, for which it will take that long.
+  template <context Ctx>
+  Wake give(Ctx const& ctx, TaskId task, WorkerId worker, Duration cost, char const* why) {
+    auto const priority = ctx.task(task).priority;
+    explain(ctx, task, priority, worker, why);
+    auto& slot = slots_[worker.index()];
     std::lock_guard const guard(slot.lock);
-    slot.queue.push(task, view.priority);
-    slot.load.add(view.priority, best_cost);
-    slot.assigned.insert(task, {best_cost, view.priority});
+    slot.queue.push(task, priority);
+    slot.load.add(priority, cost);
+    slot.assigned.insert(task, {cost, priority});
     // seq_cst, as pop's look at it: a push that precedes the engine's look at sleeping workers is
     // seen by one that announced its sleep before (concepts/queue.hpp, visibility).
     slot.queued.store(slot.assigned.size(), std::memory_order_seq_cst);
-    return Wake::worker(best);
+    return Wake::worker(worker);
+  }
+
+  /// The same: to whoever is free.
+  template <context Ctx>
+  Wake leave_open(Ctx const& ctx, TaskId task) {
+    auto const priority = ctx.task(task).priority;
+    explain(ctx, task, priority, {}, "some class has no time for it yet: whoever is free");
+    undecided_.push(task, priority);
+    return Wake::any();
+  }
+
+  /// The same: it was given to that worker, which has not taken it. As if it had not been.
+  void take_back(TaskId task, WorkerId worker) {
+    (void)take_from(
+        slots_[worker.index()],
+        [](Queue& queue, auto const& accept) { return queue.pop(accept); },
+        [task](TaskId its) { return its == task; });
+  }
+
+  /// When the worker is expected to have done all that it was given.
+  [[nodiscard]] Instant free_at(WorkerId worker, Instant now) const {
+    return free_at(slots_[worker.index()], now, std::numeric_limits<std::int32_t>::min());
   }
 
   template <context Ctx>
@@ -217,7 +245,7 @@ private:
   };
 
   struct alignas(64) Slot {
-    SpinLock lock;                      // of what comes up to `assigned`
+    mutable SpinLock lock;              // of what comes up to `assigned`
     std::atomic<std::size_t> queued{0}; // tasks in the queue; written under the lock
     Load load;                          // of them
     Queue queue;
@@ -266,7 +294,7 @@ private:
     if constexpr (explaining_context<Ctx>) {
       if (ctx.explains(task)) [[unlikely]] {
         std::vector<Duration> waits;
-        for (auto& slot : slots_) {
+        for (auto const& slot : slots_) {
           waits.push_back(free_at(slot, ctx.now(), priority) - ctx.now());
         }
         ctx.explain(task, chosen, waits, why);
@@ -274,7 +302,7 @@ private:
     }
   }
 
-  static Instant free_at(Slot& slot, Instant now, std::int32_t priority) {
+  static Instant free_at(Slot const& slot, Instant now, std::int32_t priority) {
     if constexpr (Queue::ordered_by_priority) {
       std::lock_guard const guard(slot.lock);
       return std::max(slot.until(), now) + slot.load.before(priority);

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Solvers for independent tasks, applied to what is ready at once.
+
+#include <hetsched/accel_32.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/earliest_finish.hpp>
+#include <hetsched/independent_tasks.hpp>
+#include <hetsched/policies/queues/locked_deque.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace hetsched::policies {
+
+/// Decides: what a task's end makes ready goes to cores or GPUs as the solver says, to which what
+///   each worker still has to do is one more task of its class. Within a class the longest goes
+///   first: among the workers that end it by the solver's lower bound to the one with the most
+///   valid bytes of its data; if none does, to the one that is free first. Tasks pushed one by one
+///   go to a worker at once; when somebody looks for work, those since the last time are placed
+///   anew together, on workers woken for them. Tasks of unknown times go to whoever is free.
+/// Source: Bleuse et al. 2015; its proofs ask that a task ends by the guess or starts on a worker
+///   that is free first, so the solver's ratio holds for a set that idle workers get.
+/// Cost: that of the solver for the set and the workers, and O(W + data) for each task; one lock.
+/// Needs: context: predicted times, from a PerfModel or a platform. Transfers are not counted.
+/// Threading: serialized.
+/// Deterministic: with one thread or in virtual time.
+/// Knobs: the solver; Config::solver, its own knobs, by default coarser than the solver's: a
+///   tolerance of 1 in 1000 and 2^22 states, beyond which DualApprox43 leaves a set to Accel32.
+/// Limits: what is given to a worker is not taken back, however late that is; no priorities.
+///   Devices of several classes count as one, with the longest of their times.
+template <class Solver>
+class DualApprox {
+  static_assert(
+      std::is_invocable_r_v<BatchSchedule, Solver const&, std::span<TaskTimes const>, TwoClasses>,
+      "hetsched: DualApprox<Solver> needs a solver, see independent_tasks.hpp");
+
+public:
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  struct Config {
+    Solver solver = coarse();
+  };
+
+  explicit DualApprox(std::span<WorkerInfo const> workers) : DualApprox(workers, Config{}) {}
+
+  DualApprox(std::span<WorkerInfo const> workers, Config config)
+      : config_(config), dates_(workers), woken_(workers.size()) {}
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
+    collect(ctx, {&task, 1});
+    if (set_.empty()) {
+      return dates_.leave_open(ctx, task);
+    }
+    place(ctx, [](WorkerId) { return true; });
+    auto const worker = set_.front().worker;
+    woken_[worker.index()] = 1;
+    since_.push_back(set_.front());
+    return Wake::worker(worker);
+  }
+
+  template <context Ctx>
+  void push_activated(Ctx const& ctx,
+                      std::span<TaskId const> tasks,
+                      WorkerId /*worker*/,
+                      std::span<Wake> wakes) {
+    std::fill(wakes.begin(), wakes.end(), Wake::none());
+    collect(ctx, tasks);
+    place(ctx, [](WorkerId) { return true; });
+    for (auto const& its : set_) {
+      wakes[its.number] = Wake::worker(its.worker);
+    }
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      wakes[k] = wakes[k].is_none() ? dates_.leave_open(ctx, tasks[k]) : wakes[k];
+    }
+  }
+
+  template <context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    if (!since_.empty()) {
+      place_anew(ctx, worker);
+    }
+    return dates_.pop(ctx, worker);
+  }
+
+  template <context Ctx>
+  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
+    return dates_.peek(worker, next);
+  }
+
+  template <clock_context Ctx>
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
+    dates_.end(ctx, task, worker);
+  }
+
+private:
+  struct Ready {
+    TaskId task;
+    std::size_t number; // among those given
+    TaskTimes times;
+    WorkerId worker; // that it was given to
+    bool on_gpu;
+  };
+
+  [[nodiscard]] static Solver coarse() {
+    Solver solver;
+    if constexpr (requires { solver.tolerance; }) {
+      solver.tolerance = 1e-3;
+    }
+    if constexpr (requires { solver.most_states; }) {
+      solver.most_states = std::int64_t{1} << 22;
+    }
+    return solver;
+  }
+
+  /// Those of known times, in set_.
+  template <context Ctx>
+  void collect(Ctx const& ctx, std::span<TaskId const> tasks) {
+    set_.clear();
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      if (auto const times = times_of(ctx, tasks[k])) {
+        set_.push_back({tasks[k], k, *times, {}, false});
+      }
+    }
+  }
+
+  /// Nothing if some class that could run it has no time for it.
+  template <context Ctx>
+  [[nodiscard]] static std::optional<TaskTimes> times_of(Ctx const& ctx, TaskId task) {
+    auto const archs = ctx.task(task).archs;
+    TaskTimes times{TaskTimes::never, TaskTimes::never};
+    ArchMask asked;
+    for (auto const& info : ctx.workers()) {
+      if (!archs.has(info.arch) || asked.has(info.arch)) {
+        continue;
+      }
+      asked = asked | ArchMask::only(info.arch);
+      auto const known = ctx.predicted(task, info.id);
+      if (!known) {
+        return std::nullopt;
+      }
+      auto& its = info.arch == ArchHost ? times.cpu : times.gpu;
+      its = std::max(its, known->mean);
+    }
+    return times;
+  }
+
+  /// Gives each task of set_ to a worker among those that `may(worker)` take some, one of which
+  /// can run it.
+  template <context Ctx, class May>
+  void place(Ctx const& ctx, May const& may) {
+    if (set_.empty()) {
+      return;
+    }
+    auto const bound = solve(ctx);
+    auto const length = [](Ready const& its) { return its.on_gpu ? its.times.gpu : its.times.cpu; };
+    std::sort(set_.begin(), set_.end(), [&](Ready const& a, Ready const& b) {
+      return length(a) != length(b) ? length(a) > length(b) : a.number < b.number;
+    });
+    for (auto& its : set_) {
+      auto chosen = choose(ctx, its, length(its), bound, may);
+      if (!chosen || !ctx.can_run(its.task, chosen)) { // nobody of the class may, or can now
+        its.on_gpu = !its.on_gpu;
+        auto const other = choose(ctx, its, length(its), bound, may);
+        if (other && (!chosen || ctx.can_run(its.task, other))) {
+          chosen = other;
+        } else {
+          its.on_gpu = !its.on_gpu;
+        }
+      }
+      its.worker = chosen;
+      (void)dates_.give(ctx, its.task, chosen, length(its), "is where the solver has it");
+    }
+  }
+
+  /// The class of each task of set_. Answers when all could be done, if tasks could be cut.
+  template <context Ctx>
+  [[nodiscard]] Instant solve(Ctx const& ctx) {
+    auto const most =
+        (detail::most_work - 1) / static_cast<std::int64_t>(set_.size() + ctx.workers().size());
+    auto const time = [most](Duration its) {
+      return its == TaskTimes::never ? its : Duration{std::clamp<std::int64_t>(its.ns, 0, most)};
+    };
+    std::vector<TaskTimes> tasks;
+    for (auto const& its : set_) {
+      tasks.push_back({time(its.times.cpu), time(its.times.gpu)});
+    }
+    TwoClasses machine;
+    for (auto const& info : ctx.workers()) {
+      bool const host = info.arch == ArchHost;
+      ++(host ? machine.cpus : machine.gpus);
+      if (auto const left = dates_.free_at(info.id, ctx.now()) - ctx.now(); left > Duration{}) {
+        tasks.push_back(
+            {host ? time(left) : TaskTimes::never, host ? TaskTimes::never : time(left)});
+      }
+    }
+    auto const schedule = solution(tasks, machine);
+    for (std::size_t k = 0; k < set_.size(); ++k) {
+      set_[k].on_gpu = schedule.worker[k] >= machine.cpus;
+    }
+    return ctx.now() + schedule.lower_bound;
+  }
+
+  [[nodiscard]] BatchSchedule solution(std::vector<TaskTimes> const& tasks,
+                                       TwoClasses machine) const {
+    try {
+      return config_.solver(tasks, machine);
+    } catch (Error const&) { // too many states: all else was made to fit
+      return Accel32{}(tasks, machine);
+    }
+  }
+
+  /// Of those that can run it now if there are any; nobody if none of its class may.
+  template <context Ctx, class May>
+  [[nodiscard]] WorkerId
+  choose(Ctx const& ctx, Ready const& its, Duration length, Instant bound, May const& may) const {
+    auto const view = ctx.task(its.task);
+    auto const bytes_at = [&](NodeId node) {
+      std::size_t bytes = 0;
+      for (std::size_t k = 0; k < view.arguments; ++k) {
+        auto const argument = view.argument(k);
+        bytes += argument.valid_at(node) ? argument.bytes : 0;
+      }
+      return bytes;
+    };
+
+    struct Candidate {
+      WorkerId worker;
+      bool can;
+      bool early;
+      std::size_t bytes;
+      Instant free;
+    };
+
+    std::optional<Candidate> best;
+    for (auto const& info : ctx.workers()) {
+      if (!view.archs.has(info.arch) || (info.arch != ArchHost) != its.on_gpu || !may(info.id)) {
+        continue;
+      }
+      auto const free = dates_.free_at(info.id, ctx.now());
+      Candidate const one{info.id,
+                          ctx.can_run(its.task, info.id),
+                          free + length <= bound,
+                          bytes_at(info.node),
+                          free};
+      auto const better = [&](Candidate const& a, Candidate const& b) {
+        if (a.can != b.can || a.early != b.early) {
+          return a.can != b.can ? a.can : a.early;
+        }
+        return a.early && a.bytes != b.bytes ? a.bytes > b.bytes
+               : a.free != b.free            ? a.free < b.free
+                                             : a.bytes > b.bytes;
+      };
+      if (!best || better(one, *best)) {
+        best = one;
+      }
+    }
+    return best ? best->worker : no_worker;
+  }
+
+  /// What was pushed since somebody last looked for work: only those woken since then, who have not
+  /// looked yet, and the worker itself are sure to come for it.
+  template <context Ctx>
+  void place_anew(Ctx const& ctx, WorkerId worker) {
+    if (since_.size() > 1) {
+      woken_[worker.index()] = 1;
+      set_ = since_;
+      for (std::size_t k = 0; k < set_.size(); ++k) {
+        set_[k].number = k;
+        dates_.take_back(set_[k].task, set_[k].worker);
+      }
+      place(ctx, [this](WorkerId its) { return woken_[its.index()] != 0; });
+    }
+    std::fill(woken_.begin(), woken_.end(), 0);
+    since_.clear();
+  }
+
+  Config config_;
+  detail::EarliestFinish<Fifo, Fifo> dates_;
+  std::vector<Ready> set_;   // those being placed
+  std::vector<Ready> since_; // pushed one by one since somebody last looked for work
+  std::vector<char> woken_;  // for them
+};
+
+} // namespace hetsched::policies
