@@ -2,6 +2,7 @@
 #pragma once
 // What heftp would do from now on: the simulation that its look-ahead variants ask.
 
+#include <hetsched/platform.hpp>
 #include <hetsched/task_graph.hpp>
 #include <hetsched/types.hpp>
 
