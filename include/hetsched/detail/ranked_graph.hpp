@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a runtime knows of the tasks of a graph before it spawns them: their times, by these priorities.
+// What a runtime knows of the tasks of a graph before it spawns them: their times, by these
+// priorities.
 
 #include <hetsched/bottom_levels.hpp>
 #include <hetsched/concepts/scheduler.hpp>
