@@ -17,7 +17,6 @@
 #include "random_program.hpp"
 
 #include <doctest/doctest.h>
-
 #include <sched.h>
 
 #include <array>

@@ -20,7 +20,8 @@ namespace hetsched::detail {
 struct Attempts {
   TaskRecord* task = nullptr;
   Array<TaskRecord*> under_way;
-  int users = 0; // attempts that are being made, and those under way
+  int users = 0;         // attempts that are being made, and those under way
+  std::size_t begun = 1; // in all
   /// How many threads look at the task or its data on behalf of an attempt: whoever has the result
   /// waits for them before either may go. seq_cst here and in `winner`: one that enters and one
   /// that has just won cannot miss each other.

@@ -102,7 +102,9 @@ template <class S, class C, class P>
 }
 
 /// Keeps a task that attempts without a result are under way at, none of them of this worker, from
-/// completing, and counts another one. Null if there is no such task.
+/// completing, and counts another one. Null if there is no such task, or if it was begun anew as
+/// often as there are workers: bodies that make room for the next attempt, each time, would go on
+/// for ever with a scheduler that never leaves them alone.
 template <class S, class C, class P>
 Attempts* ThreadCore<S, C, P>::reserve_attempt(ThreadWorker& worker, TaskId id) {
   std::lock_guard const guard(attempts_lock_);
@@ -116,9 +118,10 @@ Attempts* ThreadCore<S, C, P>::reserve_attempt(ThreadWorker& worker, TaskId id) 
         std::any_of(all->under_way.begin(), all->under_way.end(), [&](TaskRecord const* attempt) {
           return attempt->worker.load(std::memory_order_relaxed) == worker.info.id.value;
         });
-    if (here) {
+    if (here || all->begun > infos_.size()) {
       return nullptr;
     }
+    ++all->begun;
     ++all->users;
     all->task->children.fetch_add(1, std::memory_order_relaxed);
     return all;
