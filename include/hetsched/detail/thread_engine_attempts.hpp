@@ -299,6 +299,12 @@ void ThreadCore<S, C, P>::end_attempt(ThreadWorker& worker,
       release_written(host, task);
     }
   } else {
+    locked([&] { // no policy looks at the task on account of this worker once it lets go of it
+      std::lock_guard const guard(attempts_lock_);
+      if (link.holds) {
+        forget_running(worker, *all.task);
+      }
+    });
     worker.aborted.add();
     worker.wasted_ns.add(
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, clock().ns - link.begin_ns)));

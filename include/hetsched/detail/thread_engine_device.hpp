@@ -79,12 +79,11 @@ public:
 
   void refused(TaskRecord& task, std::exception_ptr error) override {
     if (is_attempt(task)) {
-      forget(task);
       core_.end_attempt(worker_, task, false, {}, std::move(error));
       return;
     }
     worker_.successors.forget(task);
-    core_.forget_running(worker_, task);
+    forget(task);
     if (core_.undo_binding(task)) {
       return; // whoever grants its last access hands it to the scheduler
     }
@@ -95,7 +94,7 @@ public:
 
   void undone(TaskRecord& task) override {
     worker_.successors.forget(task);
-    core_.forget_running(worker_, task);
+    forget(task);
     core_.undo_early(worker_, task);
   }
 
@@ -108,20 +107,21 @@ private:
     core_.note_running(worker_, task);
   }
 
+  /// Policies do not see it running any more: until then `reconsider` may look at it.
+  void forget(TaskRecord& task) {
+    if constexpr (has_reconsider<S, Context>) {
+      core_.locked([&] { core_.forget_running(worker_, task); });
+    } else {
+      core_.forget_running(worker_, task);
+    }
+  }
+
   /// An attempt that another has overtaken has nothing to fail.
   void fail(TaskRecord& task, std::exception_ptr error) {
     if (!is_attempt(task)) {
       core_.fail(worker_, task, std::move(error));
     } else if (claim(task)) {
       core_.fail(worker_, *AttemptLink::of(task).all->task, std::move(error));
-    }
-  }
-
-  /// Policies do not see the attempt running any more.
-  void forget(TaskRecord& attempt) {
-    auto& all = *AttemptLink::of(attempt).all;
-    if (Visit const visit(all); visit) {
-      core_.forget_running(worker_, *all.task);
     }
   }
 
@@ -137,11 +137,7 @@ private:
     if constexpr (P::measures) {
       core_.model_.record(view_of(task), worker_.info.arch, kernel);
     }
-    if constexpr (has_reconsider<S, Context>) { // which may look at the task until then
-      core_.locked([&] { core_.forget_running(worker_, task); });
-    } else {
-      core_.forget_running(worker_, task);
-    }
+    forget(task);
     worker_.executed.add();
   }
 
