@@ -19,8 +19,12 @@ char const* verdict_of(Claim const& claim, Verdict const& its) {
 }
 
 /// The runs to be told of: of the points that speak against the claim, or of all.
-std::vector<Configuration> told(Claim const& claim, Verdict const& its, bool all) {
+std::vector<Configuration>
+told(Claim const& claim, Verdict const& its, bool all, Teller const& teller) {
   std::vector<Configuration> those;
+  if (teller.told) {
+    return all || !its.reproduced ? teller.told(claim, all) : those;
+  }
   for (auto const& configuration : claim.configurations()) {
     auto const& points = its.against;
     bool const speaks = std::find(points.begin(), points.end(), configuration.at) != points.end();
@@ -47,7 +51,7 @@ void print_json(Claim const& claim, Verdict const& its, Teller const& teller) {
     row["against"].push_back(at.numbers());
   }
   row["facts"] = ordered_json::array();
-  for (auto const& configuration : told(claim, its, true)) {
+  for (auto const& configuration : told(claim, its, true, teller)) {
     row["facts"].push_back(teller.fact(configuration));
   }
   std::printf("%s\n", row.dump().c_str());
@@ -99,14 +103,18 @@ void report(Options const& options,
     auto const its = claim.configurations();
     needed.insert(needed.end(), its.begin(), its.end());
   }
-  teller.run(needed);
+  if (teller.run) {
+    teller.run(needed);
+  }
   if (!options.json) {
     print_head(head);
   }
   std::size_t testable = 0;
   std::size_t reproduced = 0;
   for (auto const& claim : those) {
-    auto const its = claim.rule ? judge(claim, teller.figures) : Verdict{};
+    auto const its = !claim.rule    ? Verdict{}
+                     : teller.judge ? teller.judge(claim)
+                                    : judge(claim, teller.figures);
     testable += claim.not_testable ? 0 : 1;
     reproduced += !claim.not_testable && its.reproduced ? 1 : 0;
     if (options.json) {
@@ -114,7 +122,7 @@ void report(Options const& options,
       continue;
     }
     print_row(claim, its);
-    auto const facts = told(claim, its, options.facts);
+    auto const facts = told(claim, its, options.facts, teller);
     if (!facts.empty() && (options.facts || (!claim.not_testable && !its.reproduced))) {
       teller.print_facts(facts);
     }

@@ -35,6 +35,10 @@ struct Teller {
   /// A table of these, with a head, indented by four columns. Not called with none.
   std::function<void(std::vector<Configuration> const&)> print_facts;
   std::function<nlohmann::ordered_json(Configuration const&)> fact;
+  /// For a paper whose rules are its own: the verdict on a claim that has one, and its runs, those
+  /// that speak against it or all. With `judge`, `run` and `figures` are not needed.
+  std::function<Verdict(Claim const&)> judge = {};
+  std::function<std::vector<Configuration>(Claim const&, bool all)> told = {};
 };
 
 /// Runs what the chosen claims need. Prints a row for each claim: published, ours, and whether that
