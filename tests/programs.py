@@ -1032,6 +1032,123 @@ def test_lima2015(program):
     refuses(program, "--claims", *machine)
 
 
+# Of every kind of rule one that holds and one that cannot, on small graphs.
+KUMAR_RULES = [
+    ({"kind": "order", "metric": "gflops", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 1}, [4, 6]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": metric, "of": ["dmdas", "heftp"], "at_least": low, "share": 0.5},
+     [2, 5]) for metric in ["ratio", "accel_gpu"] for low in [0.9, 1e6]
+] + [
+    ({"kind": "value", "metric": "factor", "of": ["potrf", "gemm"], "published": [2, gemm],
+      "within": 0.5}, [3]) for gemm in [29, 30]
+] + [
+    ({"kind": "similar", "metric": "seconds", "of": ["area", "iterative"], "within_percent": p,
+      "share": 1}, [4]) for p in [1e3, 0.1]
+] + [
+    ({"kind": "trend", "metric": "gflops", "of": ["heft", "mixed"], "to": to}, [2, 6])
+    for to in ["rises", "falls"]
+] + [
+    ({"kind": "gain", "metric": "gflops", "of": "gemm-peak", "over": "iterative", "to": to}, [2, 6])
+    for to in ["falls", "rises"]
+] + [
+    ({"kind": "peak", "metric": "gflops", "of": ["heteroprio"], "from": n, "to": n}, [2, 6, 4])
+    for n in [6, 4]
+] + [
+    ({"kind": "worst", "metric": "ratio", "of": ["dualhp@fifo"], "at_least": low}, [4, 6])
+    for low in [0.5, 50]
+]  # fmt: skip
+
+KUMAR_NOISE = [
+    ({"kind": "draws", "metric": "ratio", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 0.5}, [4]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": "worst_loss_percent", "of": ["dmda"], "at_most": most,
+      "share": 1}, [4]) for most in [90, -90]
+]  # fmt: skip
+
+KUMAR_GROUPS = [
+    ({"kind": "range", "metric": metric, "of": ["heft"], "at_least": low, "share": 1}, [3])
+    for metric in ["reference_percent", "best_clusters"] for low in [2, 101]
+] + [
+    ({"kind": "order", "metric": "best_gflops", "better": ["heft"], "worse": ["heft/single"],
+      "by": by, "share": 1}, [3]) for by in [0, 1000]
+]  # fmt: skip
+
+BAD_KUMAR = [  # what to change of the first claim or the file, and what the message names
+    (lambda its: its.update(format="claims-2"), "/format"),
+    (lambda its: its.update(more=1), "'more' is not known"),
+    (lambda its: its["claims"].append(its["claims"][0]), "/claims/1/id"),
+    (lambda its: its["claims"][0].update(experiment="dream"), "/claims/0/experiment"),
+    (lambda its: its["claims"][0]["rule"].update(kind="feeling"), "/claims/0/rule/kind"),
+    (lambda its: its["claims"][0]["rule"].update(metric="mood"), "/claims/0/rule/metric"),
+    (lambda its: its["claims"][0]["rule"].update(better=["fastest"]), "/claims/0/rule/better/0"),
+    (lambda its: its["claims"][0]["rule"].update(better=["dream/dmda"]), "is of no experiment"),
+    (lambda its: its["claims"][0]["rule"].pop("share"), "'share' is missing"),
+    (lambda its: its["claims"][0].update(at=[]), "/claims/0/at"),
+    (lambda its: its["claims"][0].update(at=[{"n": 0}]), "/claims/0/at/0/n"),
+    (lambda its: its["experiments"]["original"].update(platform="nowhere"), "nowhere.json"),
+    (lambda its: its["experiments"]["dag-qr"].update(bound="mixed"), "/experiments/dag-qr/bound"),
+]  # fmt: skip
+
+
+def test_kumar2017(program):
+    folder = Path(__file__).parent.parent / "benchmarks"
+    path = folder / "papers" / "kumar2017" / "claims.json"
+    given = json.loads(path.read_text())
+    machines = ["--platforms", str(folder / "platforms")]
+    quick = ["--claims", str(path), *machines, "--only", "table-2.1,2.4-gap,2.2-gemm-peak,2.6"]
+    rows = json_lines(program, *quick)
+    verdicts = [(row["id"], row["verdict"]) for row in rows]
+    check(verdicts == [(its, "not testable" if its == "2.6" else "reproduced")
+                       for its in ["table-2.1", "2.2-gemm-peak", "2.4-gap", "2.6"]],
+          f"kumar2017: {verdicts}")  # fmt: skip
+    check(rows == json_lines(program, *quick), "kumar2017: two runs, two results")
+    status, out, _ = run(program, *quick)
+    summary = "3 testable, 3 reproduced, 1 not testable"
+    check(status == 0 and out.splitlines()[-1] == summary, f"kumar2017: {out}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command = ["--claims", str(file), *machines]
+        given["experiments"]["types"]["draws"] = 3
+        sets = [("original", KUMAR_RULES), ("types", KUMAR_NOISE), ("groups-cholesky", KUMAR_GROUPS)]
+        claims = [
+            {"id": f"{experiment}-{k}", "section": "0", "experiment": experiment, "says": "so",
+             "rule": rule, "at": [{"n": sizes}]}
+            for experiment, rules in sets for k, (rule, sizes) in enumerate(rules)
+        ]  # fmt: skip
+        file.write_text(json.dumps({**given, "claims": claims}))
+        rows = json_lines(program, *command)
+        for k, row in enumerate(rows):  # they come in twos
+            expected = ["reproduced", "not reproduced"][k % 2]
+            check(row["verdict"] == expected, f"kumar2017: {row['id']}: {row['ours']}")
+            check((row["against"] == []) == (k % 2 == 0), f"kumar2017: {row}")
+        facts = {(its["strategy"], its["n"]): its for its in rows[0]["facts"]}
+        for n in [4, 6]:  # ratios and speeds are of one time
+            dmda, other = facts["dmda", n], facts["random", n]
+            for its in [dmda, other]:
+                flops = (n * 960) ** 3 / 3 / 1e9
+                check(abs(its["gflops"] * its["seconds"] / flops - 1) < 1e-6, f"kumar2017: {its}")
+            bounds = [its["seconds"] / its["ratio"] for its in [dmda, other]]
+            check(abs(bounds[0] / bounds[1] - 1) < 1e-9, f"kumar2017: {bounds}")
+        plots = Path(where) / "plots"
+        status, out, err = run(program, *command, "--only", "original-6", "--figures", str(plots),
+                               "--figure", "2.2")  # fmt: skip
+        check(status == 0 and {its.name for its in plots.iterdir()} == {"2.2.csv", "2.2.svg"}, err)
+        table = (plots / "2.2.csv").read_text().splitlines()
+        check(len(table) == 1 + 4 * 8, f"kumar2017: {table}")
+        ElementTree.parse(plots / "2.2.svg")
+        refuses(program, "--figure", *command, "--only", "original-6", "--figures", str(plots),
+                "--figure", "9.9")  # fmt: skip
+        for change, named in BAD_KUMAR:
+            its = json.loads(json.dumps({**given, "claims": claims[:1]}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "nowhere.json", "--claims", "nowhere.json", *machines)
+    refuses(program, "--only", *quick[:-1], "nothing")
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -1048,6 +1165,7 @@ def main():
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,
+        "kumar2017": test_kumar2017,
         "lima2015": test_lima2015,
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,

@@ -266,10 +266,22 @@ private:
 
 } // namespace
 
-void write_figures(Laboratory& laboratory, std::string const& folder, bool full) {
+void write_figures(Laboratory& laboratory,
+                   std::string const& folder,
+                   std::vector<std::string> const& only,
+                   bool full) {
+  auto const all = figures(full);
+  for (auto const& name : only) {
+    auto const same = [&](Figure const& its) { return its.name == name; };
+    if (std::none_of(all.begin(), all.end(), same)) {
+      throw hs::Error(hs::ErrorCode::bad_input, "--figure", name + " is not here");
+    }
+  }
   Writer const writer(laboratory, folder);
-  for (auto const& its : figures(full)) {
-    writer.write(its);
+  for (auto const& its : all) {
+    if (only.empty() || std::find(only.begin(), only.end(), its.name) != only.end()) {
+      writer.write(its);
+    }
   }
 }
 

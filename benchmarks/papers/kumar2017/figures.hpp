@@ -5,11 +5,16 @@
 #include "runs.hpp"
 
 #include <string>
+#include <vector>
 
 namespace kumar2017 {
 
-/// For each figure a table NAME.csv and a plot NAME.svg in the folder, which it makes. `full`: more
-/// sizes. Throws Error(bad_input) naming a file that cannot be written.
-void write_figures(Laboratory& laboratory, std::string const& folder, bool full);
+/// For each figure, or for those whose numbers are named, a table NAME.csv and a plot NAME.svg in
+/// the folder, which it makes. `full`: more sizes. Throws Error(bad_input) for a file that cannot
+/// be written, and for a number that is none.
+void write_figures(Laboratory& laboratory,
+                   std::string const& folder,
+                   std::vector<std::string> const& only,
+                   bool full);
 
 } // namespace kumar2017

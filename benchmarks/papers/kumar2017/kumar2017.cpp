@@ -30,6 +30,7 @@ using papers::Configuration;
 struct Options : papers::Options {
   std::string platforms;
   std::string figures;
+  std::vector<std::string> figure;
   bool full = false;
 };
 
@@ -182,7 +183,7 @@ void print(Options const& options) {
        .judge = [&](papers::Claim const& claim) { return reporter.verdict(claim.id); },
        .told = [&](papers::Claim const& claim, bool all) { return reporter.told(claim.id, all); }});
   if (!options.figures.empty()) {
-    kumar2017::write_figures(laboratory, options.figures, options.full);
+    kumar2017::write_figures(laboratory, options.figures, options.figure, options.full);
   }
 }
 
@@ -195,6 +196,9 @@ int main(int argc, char** argv) {
   app.add_option("--platforms", options.platforms, "folder of mirage.json and haswell_k40.json")
       ->required();
   app.add_option("--figures", options.figures, "folder for the figures' tables and plots (SVG)");
+  app.add_option("--figure", options.figure, "of these only those, such as 2.7,5.12-qr")
+      ->delimiter(',')
+      ->needs("--figures");
   app.add_flag("--full",
                options.full,
                "all 530 ways to group cores, with interpolated times, and larger figures");
