@@ -1032,6 +1032,58 @@ def test_lima2015(program):
     refuses(program, "--claims", *machine)
 
 
+def test_bleuse2015(program):
+    folder = Path(__file__).parent.parent / "benchmarks"
+    path = folder / "papers" / "bleuse2015" / "claims.json"
+    given = json.loads(path.read_text())
+    command = ["--claims", str(path), "--platform", str(folder / "platforms" / "idgraf.json")]
+    quick = [*command, "--only", "lemma3,guarantee,gpus", "--instances", "2"]
+    rows = json_lines(program, *quick, "--json")
+    those = [its for its in given["claims"] if its["workload"] in ("lemma3", "guarantee", "gpus")]
+    check([row["id"] for row in rows] == [its["id"] for its in those], f"bleuse2015: {rows}")
+    check(rows == json_lines(program, *quick, "--json"), "bleuse2015: two runs, two results")
+    verdicts = {row["id"]: row["verdict"] for row in rows}
+    check(verdicts["four-thirds-guarantee"] == "reproduced", f"bleuse2015: {verdicts}")
+    for row in rows:  # each verdict by its facts
+        (claim,) = [its for its in those if its["id"] == row["id"]]
+        rule = claim.get("rule", {})
+        values = [fact[rule["metric"]] for fact in row["facts"]] if rule else []
+        if rule.get("kind") == "value":
+            off = abs(values[0] / rule["published"] - 1) * 100
+            its = "reproduced" if off <= rule["within_percent"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        elif rule.get("kind") == "limit":
+            its = "reproduced" if max(values) < rule["below"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        for fact in row["facts"]:
+            if row["workload"] == "gpus":  # a third of n^3, nine tiles of 960
+                its = fact["gflops"] * fact["seconds"] * 1e9 / ((9 * 960) ** 3 / 3)
+                check(abs(its - 1) < 1e-9 and fact["tasks"] == 165, f"bleuse2015: {fact}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command[1] = str(file)
+        random = [its for its in given["claims"] if its["id"] == "table1-accel"]
+        for share, few in [(1, 1), (0.01, 1000)]:  # off by up to 1 % at all points; by 1000 at one
+            claim = json.loads(json.dumps(random[0]))
+            claim["rule"].update(published=[40, 40], share=share, within_percent=few)
+            claim["at"] = [{"n": [10, 20]}]
+            file.write_text(json.dumps({**given, "claims": [claim]}))
+            (row,) = json_lines(program, *command, "--instances", "1", "--json")
+            its = "reproduced" if few == 1000 else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+            check(all(fact["instances"] == 28 for fact in row["facts"]), f"bleuse2015: {row}")
+        for change, named in [
+            (lambda its: its.pop("instances"), "'instances' is missing"),
+            (lambda its: its["gpus"].update(precision="half"), "/gpus/precision"),
+            (lambda its: its["claims"][0].update(at=[{"n": 10}]), "12 numbers for 1 points"),
+            (lambda its: its["claims"][0].update(at=[{"gpus": 1}]), "/claims/0/at/0/gpus"),
+            (lambda its: its["claims"][0]["rule"].update(metric="gflops"), "gflops of random"),
+        ]:
+            its = json.loads(json.dumps({**given, "claims": random}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "--plots", *quick, "--plots", "nowhere")
 # Of every kind of rule one that holds and one that cannot, on small graphs.
 KUMAR_RULES = [
     ({"kind": "order", "metric": "gflops", "better": ["dmda"], "worse": ["random"], "by": by,
@@ -1165,6 +1217,7 @@ def main():
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,
+        "bleuse2015": test_bleuse2015,
         "kumar2017": test_kumar2017,
         "lima2015": test_lima2015,
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
