@@ -14,6 +14,7 @@
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
@@ -38,6 +39,9 @@ using benchmarks::Options;
 using benchmarks::Result;
 
 namespace {
+
+using hs::policies::HeteroPrioTypes;
+namespace hetero_prio = hs::policies::hetero_prio;
 
 hs::Priorities priorities(std::string const& rank) {
   return rank == "min"   ? hs::Priorities::bottom_min
@@ -125,6 +129,15 @@ constexpr std::array policies{
     Policy{"dmdar", simulate<hs::policies::Dmdar>},
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
     Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
+    Policy{"heteroprio:hp", simulate<HeteroPrioTypes<hetero_prio::hp>>},
+    Policy{"heteroprio:sp", simulate<HeteroPrioTypes<hetero_prio::sp>>},
+    Policy{"heteroprio:cgv", simulate<HeteroPrioTypes<hetero_prio::cgv>>},
+    Policy{"heteroprio:pp", simulate<HeteroPrioTypes<hetero_prio::pp>>},
+    Policy{"heteroprio:pc", simulate<HeteroPrioTypes<hetero_prio::pc>>},
+    Policy{"heteroprio:pcep", simulate<HeteroPrioTypes<hetero_prio::pcep>>},
+    Policy{"heteroprio:pcept", simulate<HeteroPrioTypes<hetero_prio::pcept>>},
+    Policy{"heteroprio:area", simulate<HeteroPrioTypes<hetero_prio::area>>},
+    Policy{"heteroprio:hetindex", simulate<HeteroPrioTypes<hetero_prio::hetindex>>},
     Policy{"dualhp", simulate<hs::policies::DualHP>},
     Policy{"dual43", simulate<hs::policies::DualApprox<hs::DualApprox43>>},
     Policy{"accel32", simulate<hs::policies::DualApprox<hs::Accel32>>},
@@ -139,12 +152,13 @@ constexpr std::array policies{
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
 /// Those without option=value are `all`, but for heftp's look-ahead, which simulates at each
-/// decision.
+/// decision, and HeteroPrio's forms.
 std::vector<Policy> chosen(std::string const& name) {
   std::vector<Policy> found;
   for (auto const& policy : policies) {
     bool const plain = policy.name.find('=') == std::string_view::npos &&
-                       policy.name.find("heftp:") == std::string_view::npos;
+                       policy.name.find("heftp:") == std::string_view::npos &&
+                       policy.name.find("heteroprio:") == std::string_view::npos;
     if (name == policy.name || (name == "all" && plain)) {
       found.push_back(policy);
     }
