@@ -197,8 +197,7 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--figures", options.figures, "folder for the figures' tables and plots (SVG)");
   app.add_option("--figure", options.figure, "of these only those, such as 2.7,5.12-qr")
-      ->delimiter(',')
-      ->needs("--figures");
+      ->delimiter(',');
   app.add_flag("--full",
                options.full,
                "all 530 ways to group cores, with interpolated times, and larger figures");

@@ -15,22 +15,8 @@ namespace {
 constexpr std::array bounds{"area", "critical", "mixed", "iterative", "gemm-peak"};
 constexpr std::array kernels{"potrf", "trsm", "syrk", "gemm"};
 // schedulers with hints, and static schedules
-constexpr std::array others{"dmdas+gemm",
-                            "dmdas+trsm",
-                            "dmdas+classes",
-                            "heft:static",
-                            "ss",
-                            "ss+g",
-                            "ss+gs",
-                            "heteroprio:hp",
-                            "heteroprio:sp",
-                            "heteroprio:cgv",
-                            "heteroprio:pp",
-                            "heteroprio:pc",
-                            "heteroprio:pcep",
-                            "heteroprio:pcept",
-                            "heteroprio:area",
-                            "heteroprio:hetindex"};
+constexpr std::array others{
+    "dmdas+gemm", "dmdas+trsm", "dmdas+classes", "heft:static", "ss", "ss+g", "ss+gs"};
 
 struct Metric {
   std::string_view name; // with a colon at its end if what it is of follows

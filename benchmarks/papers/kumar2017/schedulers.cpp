@@ -2,36 +2,20 @@
 
 #include "schedulers.hpp"
 
-#include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
 #include <hetsched/policies/schedulers/dynamic_heft.hpp>
-#include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
-#include <hetsched/simulated_runtime.hpp>
 
-#include "known_times.hpp"
+#include "policies.hpp"
 
-#include <algorithm>
 #include <array>
-#include <string_view>
+#include <span>
 #include <vector>
 
 namespace kumar2017 {
 
 namespace {
-
-template <class Scheduler>
-Outcome simulate(hs::Simulation const& config, hs::TaskGraph const& graph) {
-  hs::SimulatedRuntime<Scheduler, hs::policies::Lru, KnownTimes> rt(config);
-  rt.run(graph);
-  return outcome_of(rt.stats(), config.platform);
-}
-
-struct Policy {
-  std::string_view name;
-  Outcome (*run)(hs::Simulation const&, hs::TaskGraph const&);
-};
 
 constexpr std::array policies{
     Policy{"random", simulate<hs::policies::Random<>>},
@@ -43,13 +27,17 @@ constexpr std::array policies{
     Policy{"heftp:gb", simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::gpus_busy>>},
     Policy{"heftp:mms",
            simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>>},
-    Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
     Policy{"dualhp", simulate<hs::policies::DualHP>}};
 
 Policy const* find(std::string const& name) {
-  auto const* const found = std::find_if(
-      policies.begin(), policies.end(), [&](Policy const& its) { return its.name == name; });
-  return found == policies.end() ? nullptr : found;
+  for (auto const those : {std::span<Policy const>(policies), hetero_prio_policies()}) {
+    for (auto const& its : those) {
+      if (its.name == name) {
+        return &its;
+      }
+    }
+  }
+  return nullptr;
 }
 
 } // namespace
