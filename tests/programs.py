@@ -586,6 +586,7 @@ def test_simulate(program):
     check(status == 0 and err.count("hetsched: task '") == 1 and ", node 5, " in err, err)
     check("is expected to end it first" in err and "  taken by worker" in err, err)
     check_strategies(program, platforms)
+    check_static(program, haswell)
     for name, dags, precision in [
         ("haswell_k40", ["cholesky", "qr", "gemm"], "double"),
         ("idgraf", ["cholesky", "lu"], "single"),
@@ -631,6 +632,47 @@ def test_simulate(program):
         (["--dag", "/nowhere"], "/nowhere"),
     ]:
         refuses(program, named, *haswell, *bad)
+
+
+def check_static(program, haswell):
+    """Schedules saved and followed; classes of worker only; what does not fit."""
+    one = ["--deterministic", "--rank", "min", "--tiles", "12"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder) / "schedule,with.comma")
+        runs = {
+            name: json_lines(program, *haswell, *one, "--scheduler", *name.split(" "))[0]
+            for name in [f"heteroprio --save-schedule {file}", f"static:{file}", f"static:{file},gs"]
+            + [f"static:{file},g,steal,merge", "static:heft", "static:heft --noise 0.1"]
+            + ["static:heft --inflate-cpus 50", f"dmdas --allocation {file}", "dmdas"]
+            + ["dmdas --trsm-on-cpus 1", "dmdas --trsm-on-cpus 11", "dmdas --trsm-on-cpus 12"]
+        }
+        times = [row["makespan_s"] for row in runs.values()]
+        check(times[0] == times[1] == json.loads(Path(file).read_text())["makespan_s"], str(runs))
+        check(all(row["ratio"] >= 1 - 1e-9 for row in runs.values()), str(runs))
+        check(max(times[2:6]) < 1.2 * times[1], str(runs))
+        check(len({times[k] for k in [4, 5, 6]}) == 3, str(runs))
+        check(times[8] == times[11] < min(times[9], times[10]) < times[9], str(runs))
+        check(times[7] != times[8], str(runs))
+        inflated = Path(folder) / "inflated"
+        (row,) = json_lines(program, *haswell, *one, "--scheduler", "static:heft",
+                            "--inflate-cpus", "50", "--save-schedule", str(inflated))  # fmt: skip
+        (again,) = json_lines(program, *haswell, *one, "--scheduler", f"static:{inflated}")
+        check(again["makespan_s"] == times[6] <= row["makespan_s"], f"simulate: {row}, {again}")
+        mirage = [haswell[0], haswell[1].replace("haswell_k40", "mirage")]
+        for bad, named in [
+            ([*haswell, "--tiles", "9", "--scheduler", f"static:{file}"], "364 tasks, and this one"),
+            ([*haswell, *one, "--cpus", "3", "--scheduler", f"static:{file},g"], "is for 20 workers"),
+            ([*mirage, *one, "--scheduler", f"static:{file}"], "for platform 'haswell_k40'"),
+            ([*haswell, *one, "--scheduler", f"static:{file},x"], f"{file},x"),
+            ([*haswell, *one, "--scheduler", "static:,gs"], "names no schedule"),
+            ([*haswell, *one, "--scheduler", "static:/dev/null"], "/dev/null"),
+            ([*haswell, *one, "--dag", "lu", "--trsm-on-cpus", "3"], "--trsm-on-cpus"),
+            ([*haswell, *one, "--allocation", "/nowhere"], "/nowhere"),
+            ([*haswell, *one, "--inflate-cpus", "5"], "--inflate-cpus"),
+            ([*haswell, *one, "--save-schedule", file], "is of one run"),
+            ([*haswell, *one, "--scheduler", "ws", "--save-schedule", "/nowhere/at"], "/nowhere/at"),
+        ]:
+            refuses(program, named, *bad)
 
 
 def check_strategies(program, platforms):
