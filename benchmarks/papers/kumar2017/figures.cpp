@@ -266,19 +266,22 @@ private:
 
 } // namespace
 
-void write_figures(Laboratory& laboratory,
-                   std::string const& folder,
-                   std::vector<std::string> const& only,
-                   bool full) {
-  auto const all = figures(full);
+void check_figures(std::vector<std::string> const& only) {
+  auto const all = figures(false);
   for (auto const& name : only) {
     auto const same = [&](Figure const& its) { return its.name == name; };
     if (std::none_of(all.begin(), all.end(), same)) {
       throw hs::Error(hs::ErrorCode::bad_input, "--figure", name + " is not here");
     }
   }
+}
+
+void write_figures(Laboratory& laboratory,
+                   std::string const& folder,
+                   std::vector<std::string> const& only,
+                   bool full) {
   Writer const writer(laboratory, folder);
-  for (auto const& its : all) {
+  for (auto const& its : figures(full)) {
     if (only.empty() || std::find(only.begin(), only.end(), its.name) != only.end()) {
       writer.write(its);
     }

@@ -167,6 +167,7 @@ std::vector<papers::Claim> rows_of(kumar2017::Claims const& claims) {
 
 void print(Options const& options) {
   auto const claims = kumar2017::read_claims(options.claims);
+  kumar2017::check_figures(options.figure);
   Laboratory laboratory(claims, options.platforms, options.full);
   Reporter reporter(claims, laboratory);
   papers::report(

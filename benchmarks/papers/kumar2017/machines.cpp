@@ -218,19 +218,6 @@ hs::Duration Setting::bound(Case const& its, std::string const& name) const {
   return std::max(bound(its, "area"), bound(its, "critical"));
 }
 
-hs::TaskGraph with_far_trsm(hs::TaskGraph const& graph, std::size_t k) {
-  std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
-  std::size_t distance = 0; // a step's trsm come by their distance to its potrf
-  for (auto& node : nodes) {
-    if (node.type == "potrf") {
-      distance = 0;
-    } else if (node.type == "trsm" && ++distance >= k) {
-      node.type = "trsm_far";
-    }
-  }
-  return {std::move(nodes), {graph.data_bytes().begin(), graph.data_bytes().end()}};
-}
-
 void forbid(Case& its, std::string const& kernel, hs::Arch arch) {
   for (auto& known : its.platform.kernels) {
     if (known.name == kernel) {
@@ -239,16 +226,6 @@ void forbid(Case& its, std::string const& kernel, hs::Arch arch) {
           known.times[c].reset();
         }
       }
-    }
-  }
-}
-
-void copy_kernel(Case& its, std::string const& kernel, std::string const& name) {
-  auto const known = its.platform.kernels;
-  for (auto const& one : known) {
-    if (one.name == kernel) {
-      its.platform.kernels.push_back(one);
-      its.platform.kernels.back().name = name;
     }
   }
 }

@@ -73,14 +73,7 @@ private:
   hs::Platform platform_;
 };
 
-/// The graph of tile Cholesky with trsm that are `k` tiles or more from the diagonal as a type of
-/// its own, "trsm_far" (sec. 2.4.3, fig. 2.9).
-[[nodiscard]] hs::TaskGraph with_far_trsm(hs::TaskGraph const& graph, std::size_t k);
-
 /// The case with kernels that cores, or GPUs, do not run.
 void forbid(Case& its, std::string const& kernel, hs::Arch arch);
-
-/// A kernel under another name, for tasks that are restricted.
-void copy_kernel(Case& its, std::string const& kernel, std::string const& name);
 
 } // namespace kumar2017

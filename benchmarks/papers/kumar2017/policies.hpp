@@ -15,13 +15,14 @@ namespace kumar2017 {
 
 struct Policy {
   std::string_view name;
-  Outcome (*run)(hs::Simulation const&, hs::TaskGraph const&);
+  Outcome (*run)(hs::Simulation const&, hs::TaskGraph const&, hs::Allocation const&);
 };
 
 template <class Scheduler>
-Outcome simulate(hs::Simulation const& config, hs::TaskGraph const& graph) {
+Outcome
+simulate(hs::Simulation const& config, hs::TaskGraph const& graph, hs::Allocation const& allowed) {
   hs::SimulatedRuntime<Scheduler, hs::policies::Lru, KnownTimes> rt(config);
-  rt.run(graph);
+  rt.run(graph, allowed);
   return outcome_of(rt.stats(), config.platform);
 }
 

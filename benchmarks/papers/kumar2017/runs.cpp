@@ -2,7 +2,10 @@
 
 #include "runs.hpp"
 
+#include <hetsched/static_heft.hpp>
+
 #include "names.hpp"
+#include "search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,11 +30,6 @@ bool among(std::string_view types, std::string_view type) {
     at = end + 1;
   }
   return false;
-}
-
-/// "trsm" of "trsm_far".
-std::string_view kernel_of(std::string_view type) {
-  return type.substr(0, type.find('_'));
 }
 
 /// Of the tasks of some types, how many percent the area bound's solution has on cores: types by
@@ -141,22 +139,55 @@ hs::Duration Laboratory::bound(Lab& lab, std::size_t n, int number, std::string 
   return found->second;
 }
 
+hs::StaticPlan const&
+Laboratory::plan(Lab& lab, std::string const& kind, std::string const& rank, std::size_t n) {
+  auto const& of = lab.experiment;
+  // Experiments on one machine share what was searched for.
+  auto const where = kind == "ss" ? of.platform + " " + of.dag : of.name + " " + rank;
+  auto const [found, fresh] = plans_.try_emplace({where, kind, n});
+  if (fresh) {
+    auto const& its = case_at(lab, n);
+    found->second = kind == "ss" ? searched_plan(its)
+                                 : hs::heft_plan(its.graph,
+                                                 its.platform,
+                                                 its.times,
+                                                 rank == "avg" ? hs::Priorities::bottom_avg
+                                                               : hs::Priorities::bottom_min);
+  }
+  return found->second;
+}
+
 Outcome
 Laboratory::hinted(Lab& lab, std::string const& name, Case const& its, RunOptions const& options) {
-  (void)lab;
-  auto other = its;
+  if (name == "heft:static") {
+    return follow(plan(lab, name, options.rank, its.n), {}, its, options);
+  }
+  if (name.starts_with("ss")) {
+    std::vector<std::string> take;
+    if (name != "ss") {
+      take.emplace_back("gemm");
+    }
+    if (name == "ss+gs") {
+      take.emplace_back("syrk");
+    }
+    return follow(plan(lab, "ss", "min", its.n), take, its, options);
+  }
+  auto other = options;
+  if (name == "dmdas+classes") {
+    other.allowed = hs::allocation_of(plan(lab, "ss", "min", its.n));
+    return run("dmdas", its, other);
+  }
   if (name == "dmdas+gemm") {
-    forbid(other, "gemm", hs::ArchHost);
-    forbid(other, "syrk", hs::ArchHost);
-    return run("dmdas", other, options);
+    auto machine = its;
+    forbid(machine, "gemm", hs::ArchHost);
+    forbid(machine, "syrk", hs::ArchHost);
+    return run("dmdas", machine, options);
   }
   if (name == "dmdas+trsm") {
-    copy_kernel(other, "trsm", "trsm_far");
-    forbid(other, "trsm_far", hs::ArchCUDA);
     std::optional<Outcome> best;
     for (std::size_t k = 1; k < its.n; ++k) {
-      other.graph = with_far_trsm(its.graph, k);
-      auto outcome = run("dmdas", other, options);
+      other.allowed = hs::far_trsm_on_cores(its.graph, k);
+      auto outcome = run("dmdas", its, other);
       if (!best || outcome.makespan < best->makespan) {
         best = std::move(outcome);
         best->k = static_cast<int>(k);
@@ -238,7 +269,7 @@ Laboratory::of_outcome(Lab& lab, std::size_t n, Outcome const& its, std::string 
     double on_cores = 0;
     double all = 0;
     for (auto const& [type, count] : its.count) {
-      if (among(types, kernel_of(type))) {
+      if (among(types, type)) {
         on_cores += static_cast<double>(count[0]);
         all += static_cast<double>(count[0] + count[1]);
       }

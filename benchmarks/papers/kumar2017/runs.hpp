@@ -64,12 +64,16 @@ private:
   std::vector<double> ratios(Lab& lab, std::size_t n, std::string const& name);
   double of_groups(Lab& lab, std::size_t n, std::string const& name, std::string const& metric);
   double of_outcome(Lab& lab, std::size_t n, Outcome const& its, std::string const& metric);
+  /// Of the machine's unperturbed times: "ss" by search, "heft:static" by rank.
+  hs::StaticPlan const&
+  plan(Lab& lab, std::string const& kind, std::string const& rank, std::size_t n);
   double unperturbed_ratio(Lab& lab, std::size_t n, std::string const& name);
 
   Claims const& claims_;
   std::string const folder_;
   bool const interpolate_;
   std::map<std::string, std::unique_ptr<Lab>> labs_;
+  std::map<std::tuple<std::string, std::string, std::size_t>, hs::StaticPlan> plans_;
 };
 
 [[nodiscard]] double median(std::vector<double> values);

@@ -6,10 +6,12 @@
 #include <hetsched/policies/schedulers/dual_hp.hpp>
 #include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/policies/schedulers/static_schedule.hpp>
 
 #include "policies.hpp"
 
 #include <array>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -59,7 +61,8 @@ hs::Simulation simulation_of(Case const& its, RunOptions const& options) {
           .noise = options.per_task_noise,
           .noise_is = hs::Simulation::Noise::per_task,
           .seed = options.seed,
-          .priorities = rank};
+          .priorities = rank,
+          .on_task = options.on_task};
 }
 
 Outcome outcome_of(hs::Stats const& stats, hs::Platform const& platform) {
@@ -89,9 +92,24 @@ Outcome run(std::string const& name, Case const& its, RunOptions const& options)
   KnownTimes::Scope const scope(options.known);
   if (options.rank == "fifo") {
     std::vector<std::int32_t> const none(its.graph.size());
-    return policy->run(config, its.graph.with_priorities(none));
+    return policy->run(config, its.graph.with_priorities(none), options.allowed);
   }
-  return policy->run(config, its.graph);
+  return policy->run(config, its.graph, options.allowed);
+}
+
+Outcome follow(hs::StaticPlan const& plan,
+               std::vector<std::string> const& gpus_take,
+               Case const& its,
+               RunOptions const& options) {
+  using Scheduler = hs::policies::StaticSchedule;
+  auto const config = simulation_of(its, options);
+  KnownTimes::Scope const scope(options.known);
+  hs::SimulatedRuntime<Scheduler, hs::policies::Lru, KnownTimes> rt(
+      config,
+      Scheduler::Config{.plan = std::make_shared<hs::StaticPlan const>(plan),
+                        .gpus_take = gpus_take});
+  rt.run(its.graph);
+  return outcome_of(rt.stats(), its.platform);
 }
 
 } // namespace kumar2017

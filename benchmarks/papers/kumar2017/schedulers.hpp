@@ -2,14 +2,18 @@
 #pragma once
 // One run of a scheduler in virtual time, and what is kept of it.
 
+#include <hetsched/allocation.hpp>
 #include <hetsched/simulation.hpp>
+#include <hetsched/static_plan.hpp>
 
 #include "machines.hpp"
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace kumar2017 {
 
@@ -34,10 +38,18 @@ struct RunOptions {
   std::uint64_t seed = 1;
   double per_task_noise = 0;
   Case const* known = nullptr; // whose times schedulers are told; by default the case's own
+  hs::Allocation allowed = {}; // classes for each task; empty: all
+  std::function<void(hs::SimulatedTask const&)> on_task = {};
 };
 
 /// Idle CPUs served first, transfers free. Throws Error(bad_input) for a name that is none.
 [[nodiscard]] Outcome run(std::string const& name, Case const& its, RunOptions const& options);
+
+/// Follows a plan; idle GPUs take tasks of the types given from others.
+[[nodiscard]] Outcome follow(hs::StaticPlan const& plan,
+                             std::vector<std::string> const& gpus_take,
+                             Case const& its,
+                             RunOptions const& options);
 
 /// Adds up idle times, workers and counts of a run.
 [[nodiscard]] Outcome outcome_of(hs::Stats const& stats, hs::Platform const& platform);
