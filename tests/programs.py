@@ -285,6 +285,15 @@ def test_approximation_ratios(program):
     refuses(program, "--seed", "--seed", "many")
 
 
+def test_worst_cases(program):
+    """The ratios that Kumar 2017 and Bleuse et al. 2015 prove, and never more than they tend to."""
+    rows = json_lines(program)
+    check([row["scheduler"] for row in rows].count("heteroprio") == 10 and len(rows) == 16, str(rows))
+    for row in rows:
+        check(row["least"] <= row["ratio"] <= row["limit"] + 1e-5, f"worst_cases: {row}")
+    refuses(program, "stray", "stray")
+
+
 def test_task_cost(program):
     rows = json_lines(program, "--n", "100", "--repeat", "1", "--scheduler", "ws")
     graphs = ["no_data", "independent", "chain", "cholesky", "nested", "nested_chain"]
@@ -1256,6 +1265,7 @@ def main():
         "calibrate": test_calibrate,
         "replay_run": test_replay_run,
         "simulate": test_simulate,
+        "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,
