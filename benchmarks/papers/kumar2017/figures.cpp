@@ -33,10 +33,10 @@ struct Figure {
     top       // the tenth of the ways to group that is best
   };
 
-  char const* name;
-  char const* title;
-  char const* experiment;
-  char const* metric;
+  std::string name;
+  std::string title;
+  std::string experiment;
+  std::string metric;
   Names strategies;
   Sizes sizes;
   Over over = Over::n;
@@ -64,6 +64,7 @@ std::vector<Figure> figures(bool full) {
                            : Sizes{4, 8, 12, 16, 20, 24, 28, 32};
   Sizes const dags = full ? Sizes{4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64}
                           : Sizes{4, 6, 8, 10, 12, 16, 20, 24, 32, 48};
+  Sizes const searched = full ? small : Sizes{4, 6, 8, 10, 12, 16, 20, 24}; // by search: seconds
   Sizes const noisy{8, 12, 16, 24};
   Sizes const grouped{4, 8, 12, 16, 24, 32};
   Names everything{"heft", "heftp", "heftp:let", "heftp:gb"};
@@ -92,13 +93,13 @@ std::vector<Figure> figures(bool full) {
        "unrelated",
        "gflops",
        {"dmda", "dmdas", "dmdas+gemm", "dmdas+trsm", "dmdas+classes", "ss", "mixed"},
-       small},
+       searched},
       {"3.2",
        "bounds and static schedules",
        "original",
        "gflops",
        {"gemm-peak", "area", "critical", "mixed", "iterative", "ss"},
-       small},
+       searched},
       {"3.3",
        "static schedule, 12 tiles, times off by up to 10 %",
        "types",
@@ -154,27 +155,25 @@ std::vector<Figure> figures(bool full) {
                  {"heft/single", "heft", "heteroprio:hetindex"},
                  {12, 24, 32}});
   for (auto const* const dag : {"cholesky", "qr", "lu"}) {
-    static std::vector<std::string> names; // figures keep no more than pointers
-    names.reserve(64);
-    auto const name = [&](std::string const& its) { return names.emplace_back(its + dag).c_str(); };
-    all.push_back({name("5.11-"),
+    std::string const its = dag;
+    all.push_back({"5.11-" + its,
                    "independent tasks, ratio to the area bound",
-                   name("independent-"),
+                   "independent-" + its,
                    "ratio",
                    {"heteroprio", "dualhp", "heft:static"},
                    dags});
-    all.push_back({name("5.12-"), "ratio to the lower bound", name("dag-"), "ratio", seven, dags});
+    all.push_back({"5.12-" + its, "ratio to the lower bound", "dag-" + its, "ratio", seven, dags});
     for (auto const* const side : {"cpu", "gpu"}) {
-      auto const of = std::string("-") + side;
-      all.push_back({name("5.13" + of + "-"),
+      auto const of = std::string("-") + side + "-";
+      all.push_back({"5.13" + of + its,
                      "acceleration factor of what ran there",
-                     name("dag-"),
+                     "dag-" + its,
                      side[0] == 'c' ? "accel_cpu" : "accel_gpu",
                      seven,
                      dags});
-      all.push_back({name("5.14" + of + "-"),
+      all.push_back({"5.14" + of + its,
                      "idle time by use in the bound's solution",
-                     name("dag-"),
+                     "dag-" + its,
                      side[0] == 'c' ? "idle_cpu_norm" : "idle_gpu_norm",
                      seven,
                      dags});
@@ -194,7 +193,7 @@ public:
   void write(Figure const& its) const {
     Chart chart;
     using enum Figure::Over;
-    auto name = std::string(its.name);
+    auto name = its.name;
     chart.title = "Fig. " + name + ", virtual time: " + its.title;
     chart.y = its.metric;
     chart.x = its.over == draws ? "draw" : its.over == clusters ? "clusters" : "tiles in a row";
