@@ -14,6 +14,7 @@
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
@@ -30,14 +31,19 @@
 #include <cstdint>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace hs = hetsched;
 using benchmarks::Case;
 using benchmarks::Options;
 using benchmarks::Result;
+using benchmarks::StaticChoice;
 
 namespace {
+
+using hs::policies::HeteroPrioTypes;
+namespace hetero_prio = hs::policies::hetero_prio;
 
 hs::Priorities priorities(std::string const& rank) {
   return rank == "min"   ? hs::Priorities::bottom_min
@@ -45,8 +51,9 @@ hs::Priorities priorities(std::string const& rank) {
                          : hs::Priorities::own;
 }
 
-template <class Scheduler>
-Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
+template <class Scheduler, class... Knobs>
+Result
+simulate_with(Case const& its, Options const& options, std::uint64_t seed, Knobs const&... knobs) {
   hs::Simulation config{.platform = its.platform,
                         .algorithm = options.machine.kernels_of(),
                         .precision = options.machine.arithmetic(),
@@ -67,20 +74,25 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
                         .priorities = priorities(options.rank),
                         .time_decisions = !options.deterministic && !options.speed};
   Result result;
-  if (options.comm != "free" || !options.gantt.empty()) {
+  hs::PlanRecorder recorder;
+  if (options.comm != "free" || !options.gantt.empty() || !options.plans.save.empty()) {
     config.on_task = [&](hs::SimulatedTask const& task) {
       result.makespan = task.end - hs::Instant{};
+      recorder(task);
       if (!options.gantt.empty()) {
         result.gantt.add(task);
       }
     };
   }
-  hs::SimulatedRuntime<Scheduler, example::ChosenCache> rt(config);
+  hs::SimulatedRuntime<Scheduler, example::ChosenCache> rt(config, knobs...);
   auto const begin = std::chrono::steady_clock::now();
-  rt.run(its.graph);
+  rt.run(its.graph, its.allowed);
   result.real_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.stats = rt.stats();
+  if (!options.plans.save.empty()) {
+    hs::write_plan(recorder.plan(its.graph, its.platform), options.plans.save);
+  }
   if (options.comm == "free") {
     result.makespan = result.stats.elapsed;
   }
@@ -100,6 +112,15 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
     }
   }
   return result;
+}
+
+template <class Scheduler>
+Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
+  return simulate_with<Scheduler>(its, options, seed);
+}
+
+Result follow(Case const& its, Options const& options, std::uint64_t seed) {
+  return simulate_with<hs::policies::StaticSchedule>(its, options, seed, its.plan);
 }
 
 struct Policy {
@@ -125,6 +146,15 @@ constexpr std::array policies{
     Policy{"dmdar", simulate<hs::policies::Dmdar>},
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
     Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
+    Policy{"heteroprio:hp", simulate<HeteroPrioTypes<hetero_prio::hp>>},
+    Policy{"heteroprio:sp", simulate<HeteroPrioTypes<hetero_prio::sp>>},
+    Policy{"heteroprio:cgv", simulate<HeteroPrioTypes<hetero_prio::cgv>>},
+    Policy{"heteroprio:pp", simulate<HeteroPrioTypes<hetero_prio::pp>>},
+    Policy{"heteroprio:pc", simulate<HeteroPrioTypes<hetero_prio::pc>>},
+    Policy{"heteroprio:pcep", simulate<HeteroPrioTypes<hetero_prio::pcep>>},
+    Policy{"heteroprio:pcept", simulate<HeteroPrioTypes<hetero_prio::pcept>>},
+    Policy{"heteroprio:area", simulate<HeteroPrioTypes<hetero_prio::area>>},
+    Policy{"heteroprio:hetindex", simulate<HeteroPrioTypes<hetero_prio::hetindex>>},
     Policy{"dualhp", simulate<hs::policies::DualHP>},
     Policy{"dual43", simulate<hs::policies::DualApprox<hs::DualApprox43>>},
     Policy{"accel32", simulate<hs::policies::DualApprox<hs::Accel32>>},
@@ -139,17 +169,40 @@ constexpr std::array policies{
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
 /// Those without option=value are `all`, but for heftp's look-ahead, which simulates at each
-/// decision.
+/// decision, and HeteroPrio's forms.
 std::vector<Policy> chosen(std::string const& name) {
   std::vector<Policy> found;
+  if (StaticChoice::of(name)) {
+    found.push_back({name, follow});
+  }
   for (auto const& policy : policies) {
     bool const plain = policy.name.find('=') == std::string_view::npos &&
-                       policy.name.find("heftp:") == std::string_view::npos;
+                       policy.name.find("heftp:") == std::string_view::npos &&
+                       policy.name.find("heteroprio:") == std::string_view::npos;
     if (name == policy.name || (name == "all" && plain)) {
       found.push_back(policy);
     }
   }
   return found;
+}
+
+/// What is about one run has one.
+void check_one_run(Options const& options, std::size_t runs) {
+  for (auto const& [file, option, does] :
+       {std::tuple(&options.gantt, "--gantt", "draws"),
+        std::tuple(&options.plans.save, "--save-schedule", "is of")}) {
+    if (!file->empty() && runs != 1) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      option,
+                      std::string(does) + " one run, and these are " + std::to_string(runs));
+    }
+  }
+  auto const plan = StaticChoice::of(options.scheduler);
+  if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--inflate-cpus",
+                    "is for schedules that are computed or saved: static:heft, --save-schedule");
+  }
 }
 
 void print(Options const& options) {
@@ -176,14 +229,12 @@ void print(Options const& options) {
   for (auto const tiles : sizes) {
     all += weight(tiles) * static_cast<double>(each);
   }
-  if (!options.gantt.empty() && sizes.size() * each != 1) {
-    throw hs::Error(hs::ErrorCode::bad_input,
-                    "--gantt",
-                    "draws one run, and these are " + std::to_string(sizes.size() * each));
-  }
+  check_one_run(options, sizes.size() * each);
+  auto const plan = StaticChoice::of(options.scheduler);
+  auto const slower = options.plans.inflate / 100;
   benchmarks::Progress progress(sizes.size() * each, all);
   options.machine.each_graph(described, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
-    auto platform = described;
+    auto platform = options.plans.save.empty() ? described : described.with_slower_cores(slower);
     auto const library = options.machine.library_of(platform, graph);
     std::optional<double> related;
     if (options.related) {
@@ -200,6 +251,15 @@ void print(Options const& options) {
     }
     Case its{platform, std::move(graph), tiles, library, related, std::move(times), {}};
     its.bounds = options.bounds.of(its.graph, options.machine, platform, library, tiles, its.times);
+    its.allowed = options.plans.allowed(its.graph, platform, options.machine);
+    if (plan) {
+      its.plan = plan->config_for(its.graph,
+                                  platform,
+                                  options.machine,
+                                  library,
+                                  priorities(options.rank),
+                                  options.plans.save.empty() ? slower : 0);
+    }
     for (auto const& policy : those) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
@@ -250,14 +310,16 @@ int main(int argc, char** argv) {
   CLI::App app("Runs a task graph on a described machine in virtual time.");
   options.machine.add_to(app);
   options.bounds.add_to(app);
+  options.plans.add_to(app);
   std::set<std::string> names{"all"};
   for (auto const& policy : policies) {
     names.emplace(policy.name);
   }
   app.add_option("--scheduler",
                  options.scheduler,
-                 "NAME[:OPTION=VALUE], or all without options (default all)")
-      ->check(CLI::IsMember(names));
+                 "NAME[:OPTION=VALUE], all without options (default), or "
+                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...]")
+      ->check(StaticChoice::is_one() | CLI::IsMember(names));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
   app.add_option("--serve", options.serve, "idle workers offered work first: cpu or gpu (default)")

@@ -6,6 +6,7 @@
 
 #include "gantt.hpp"
 #include "graph_bounds.hpp"
+#include "static_choice.hpp"
 
 #include <cstdint>
 #include <fstream>
@@ -22,6 +23,7 @@ using nlohmann::ordered_json;
 struct Options {
   Machine machine;
   BoundChoice bounds;
+  PlanOptions plans;
   std::string scheduler = "all";
   std::string rank = "own";
   std::string serve = "gpu";
@@ -61,6 +63,8 @@ struct Case {
   std::optional<double> related; // how much faster GPUs are, if so made
   hs::ClassTimes times;
   GraphBounds bounds;
+  hs::Allocation allowed = {};                    // classes of worker for each task; empty: all
+  hs::policies::StaticSchedule::Config plan = {}; // if the scheduler is a static one
 };
 
 /// Of all workers of a class, from the first task's begin to the last one's end.

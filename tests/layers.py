@@ -19,11 +19,12 @@ LAYERS = [
          "device_code.hpp"]),
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "explanation.hpp", "task_graph.hpp", "bottom_levels.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
-    (1, ["bounds.hpp", "independent_tasks.hpp", "dual_approx_2.hpp", "dual_approx_43.hpp", "accel_32.hpp", "detail/allotment_knapsack.hpp"]),
+    (1, ["bounds.hpp", "area_shares.hpp", "independent_tasks.hpp", "dual_approx_2.hpp", "dual_approx_43.hpp", "accel_32.hpp", "detail/allotment_knapsack.hpp"]),
+    (1, ["static_plan.hpp", "static_heft.hpp", "allocation.hpp"]),
     (1, ["gpu_stream.hpp"]),
-    (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp"]),
+    (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp", "static_plan_json.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp", "detail/stealing_queues.hpp", "detail/victims.hpp",
-         "detail/dual_approximation.hpp", "detail/earliest_finish.hpp", "detail/heft_forecast.hpp",
+         "detail/affinity_plan.hpp", "detail/affinity_types.hpp", "detail/dual_approximation.hpp", "detail/earliest_finish.hpp", "detail/heft_forecast.hpp",
          "detail/task_table.hpp", "detail/spin_lock.hpp", "detail/ratio_of_times.hpp"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),
     (3, ["detail/model_files.hpp"]),
@@ -46,7 +47,7 @@ HOMES = [
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/"]),
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),
     (re.compile(r"coin/.*"), ["linear_bounds.hpp"]),
-    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp"]),
+    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp", "static_plan_json.hpp"]),
 ]
 
 # A scheduler has no concurrency of its own and reads no clock: queues and the context have both.

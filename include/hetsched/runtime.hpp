@@ -17,6 +17,7 @@
 #include <hetsched/lambda.hpp>
 #include <hetsched/partition.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -354,7 +355,11 @@ public:
   /// lets the scheduler prepare for the graph, runs its tasks as if spawned now in program order,
   /// and waits for them; as `sync()`. Repeatable: computed priorities then follow what the
   /// performance model has learnt. What bodies spawn keeps its own.
-  void run(CapturedGraph const& graph) {
+  ///
+  /// `allowed`, if given: classes of worker for each task, as if SetArch had been among its
+  /// attributes (allocation.hpp). Throws Error(bad_call) unless there is one entry for each, and
+  /// Error(cannot_run), as the spawn would, for a task that then nobody can run.
+  void run(CapturedGraph const& graph, std::span<ArchMask const> allowed = {}) {
     check_usable("run");
     if (core_->current_task() != nullptr) {
       throw Error(ErrorCode::bad_call, "run", "not allowed inside a task");
@@ -362,19 +367,17 @@ public:
     if (!graph.is_of(core_)) {
       throw Error(ErrorCode::bad_call, "run", "the graph was captured by another runtime");
     }
+    check_allowed(graph.tasks(), allowed);
     sync();
     auto const& prototypes = graph.template prototypes<Core>();
-    auto const ranked =
-        detail::ranked_graph(*core_, graph.tasks(), priorities_, [&](std::size_t v) {
-          return prototypes[v]->prospect();
-        });
+    auto const archs = [&](std::size_t v) { return allowed.empty() ? ArchMask{0xff} : allowed[v]; };
+    auto const prospect = [&](std::size_t v) { return prototypes[v]->prospect(archs(v)); };
+    auto const ranked = detail::ranked_graph(*core_, graph.tasks(), priorities_, prospect);
     auto const& tasks = ranked ? *ranked : graph.tasks();
-    core_->prepare(tasks, [&] {
-      return detail::expected_times(
-          *core_, tasks.size(), [&](std::size_t v) { return prototypes[v]->prospect(); });
-    });
+    core_->prepare(tasks, [&] { return detail::expected_times(*core_, tasks.size(), prospect); });
     for (std::size_t v = 0; v < prototypes.size(); ++v) {
-      prototypes[v]->spawn(*core_, static_cast<std::int32_t>(v), tasks.nodes()[v].priority);
+      prototypes[v]->spawn(
+          *core_, static_cast<std::int32_t>(v), tasks.nodes()[v].priority, archs(v));
     }
     sync();
   }
@@ -383,9 +386,10 @@ public:
   /// on is not looked at: a class of worker runs what the platform has a time for.
   template <class Graph>
     requires(!Engine::computes && std::is_same_v<Graph, TaskGraph>)
-  void run(Graph const& graph) {
+  void run(Graph const& graph, std::span<ArchMask const> allowed = {}) {
+    check_allowed(graph, allowed);
     sync();
-    typename Engine::Replay replay(graph, core_->current_domain(), *registry_);
+    typename Engine::Replay replay(graph, allowed, core_->current_domain(), *registry_);
     auto const ranked = detail::ranked_graph(
         *core_, graph, priorities_, [&](std::size_t v) { return replay.prospect(v); });
     auto const& tasks = ranked ? *ranked : graph;
@@ -479,6 +483,15 @@ private:
     }
     if (auto const* const sink = capture()) {
       throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
+    }
+  }
+
+  static void check_allowed(TaskGraph const& graph, std::span<ArchMask const> allowed) {
+    if (!allowed.empty() && allowed.size() != graph.size()) {
+      throw Error(ErrorCode::bad_call,
+                  "run",
+                  "was given classes of worker for " + std::to_string(allowed.size()) +
+                      " tasks of a graph of " + std::to_string(graph.size()));
     }
   }
 
