@@ -5,6 +5,7 @@
 #include <hetsched/accel_32.hpp>
 #include <hetsched/dual_approx_2.hpp>
 #include <hetsched/dual_approx_43.hpp>
+#include <hetsched/hetero_prio_lookahead.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
@@ -20,6 +21,7 @@
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/portfolio.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
 #include "../examples/common/chosen_cache.hpp"
@@ -29,9 +31,11 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace hs = hetsched;
@@ -51,28 +55,31 @@ hs::Priorities priorities(std::string const& rank) {
                          : hs::Priorities::own;
 }
 
+hs::Simulation simulation(Case const& its, Options const& options, std::uint64_t seed) {
+  return {.platform = its.platform,
+          .algorithm = options.machine.kernels_of(),
+          .precision = options.machine.arithmetic(),
+          .tile = options.machine.tile,
+          .library = its.library,
+          .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu : hs::Simulation::Serve::gpu,
+          .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
+                       : options.comm == "shared" ? hs::Simulation::Transfers::shared
+                                                  : hs::Simulation::Transfers::free,
+          .window = options.window,
+          .explain = options.explain,
+          .memory_trace = options.memory_trace,
+          .noise = options.noise,
+          .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
+                                                 : hs::Simulation::Noise::per_type,
+          .seed = seed,
+          .priorities = priorities(options.rank),
+          .time_decisions = !options.deterministic && !options.speed};
+}
+
 template <class Scheduler, class... Knobs>
 Result
-simulate_with(Case const& its, Options const& options, std::uint64_t seed, Knobs const&... knobs) {
-  hs::Simulation config{.platform = its.platform,
-                        .algorithm = options.machine.kernels_of(),
-                        .precision = options.machine.arithmetic(),
-                        .tile = options.machine.tile,
-                        .library = its.library,
-                        .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu
-                                                        : hs::Simulation::Serve::gpu,
-                        .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
-                                     : options.comm == "shared" ? hs::Simulation::Transfers::shared
-                                                                : hs::Simulation::Transfers::free,
-                        .window = options.window,
-                        .explain = options.explain,
-                        .memory_trace = options.memory_trace,
-                        .noise = options.noise,
-                        .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
-                                                               : hs::Simulation::Noise::per_type,
-                        .seed = seed,
-                        .priorities = priorities(options.rank),
-                        .time_decisions = !options.deterministic && !options.speed};
+simulate(Case const& its, Options const& options, std::uint64_t seed, Knobs const&... knobs) {
+  auto config = simulation(its, options, seed);
   Result result;
   hs::PlanRecorder recorder;
   if (options.comm != "free" || !options.gantt.empty() || !options.plans.save.empty()) {
@@ -114,13 +121,39 @@ simulate_with(Case const& its, Options const& options, std::uint64_t seed, Knobs
   return result;
 }
 
-template <class Scheduler>
-Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
-  return simulate_with<Scheduler>(its, options, seed);
+Result follow(Case const& its, Options const& options, std::uint64_t seed) {
+  return simulate<hs::policies::StaticSchedule>(its, options, seed, its.plan);
 }
 
-Result follow(Case const& its, Options const& options, std::uint64_t seed) {
-  return simulate_with<hs::policies::StaticSchedule>(its, options, seed, its.plan);
+using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator,
+                                          hs::policies::HeteroPrio,
+                                          hs::policies::DynamicHeftp<>,
+                                          hs::policies::DualHP>;
+
+/// Runs of one graph on one machine have one plan.
+Result simulate_lookahead(Case const& its, Options const& options, std::uint64_t seed) {
+  static auto const plan = std::make_shared<hs::LookaheadPlan>();
+  return simulate<Lookahead>(its, options, seed, Lookahead::Config{.plan = plan});
+}
+
+using Candidates = hs::Portfolio<hs::policies::HeteroPrio,
+                                 hs::policies::DynamicHeft,
+                                 hs::policies::DynamicHeftp<>,
+                                 hs::policies::Dmdar,
+                                 hs::policies::Dmdas,
+                                 hs::policies::DualHP,
+                                 hs::policies::LocalityAware<>>;
+
+/// The best of these without noise. Its row has the ranking.
+Result simulate_portfolio(Case const& its, Options const& options, std::uint64_t seed) {
+  auto const ranking =
+      Candidates::rank<example::ChosenCache>(its.graph, simulation(its, options, seed));
+  auto result = Candidates::with_best(ranking, [&]<class Scheduler>(std::type_identity<Scheduler>) {
+    return simulate<Scheduler>(its, options, seed);
+  });
+  result.ranking = Candidates::text(
+      ranking, {"heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"});
+  return result;
 }
 
 struct Policy {
@@ -155,6 +188,8 @@ constexpr std::array policies{
     Policy{"heteroprio:pcept", simulate<HeteroPrioTypes<hetero_prio::pcept>>},
     Policy{"heteroprio:area", simulate<HeteroPrioTypes<hetero_prio::area>>},
     Policy{"heteroprio:hetindex", simulate<HeteroPrioTypes<hetero_prio::hetindex>>},
+    Policy{"heteroprio:lookahead", simulate_lookahead},
+    Policy{"portfolio", simulate_portfolio},
     Policy{"dualhp", simulate<hs::policies::DualHP>},
     Policy{"dual43", simulate<hs::policies::DualApprox<hs::DualApprox43>>},
     Policy{"accel32", simulate<hs::policies::DualApprox<hs::Accel32>>},
@@ -168,8 +203,8 @@ constexpr std::array policies{
     Policy{"eager:queue=lifo", simulate<hs::policies::Eager<hs::policies::Lifo>>},
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
-/// Those without option=value are `all`, but for heftp's look-ahead, which simulates at each
-/// decision, and HeteroPrio's forms.
+/// Those without option=value are `all`, but for those that simulate others, or at each decision,
+/// and HeteroPrio's forms.
 std::vector<Policy> chosen(std::string const& name) {
   std::vector<Policy> found;
   if (StaticChoice::of(name)) {
@@ -178,7 +213,8 @@ std::vector<Policy> chosen(std::string const& name) {
   for (auto const& policy : policies) {
     bool const plain = policy.name.find('=') == std::string_view::npos &&
                        policy.name.find("heftp:") == std::string_view::npos &&
-                       policy.name.find("heteroprio:") == std::string_view::npos;
+                       policy.name.find("heteroprio:") == std::string_view::npos &&
+                       policy.name != "portfolio";
     if (name == policy.name || (name == "all" && plain)) {
       found.push_back(policy);
     }
@@ -264,7 +300,10 @@ void print(Options const& options) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
         auto result = policy.run(its, options, seed);
-        auto const row = row_of(its, options, policy.name, seed, result);
+        auto row = row_of(its, options, policy.name, seed, result);
+        if (!result.ranking.empty()) {
+          row["ranking"] = result.ranking;
+        }
         if (!options.gantt.empty()) {
           draw(its, options, policy.name, result);
         }
@@ -297,6 +336,9 @@ void print(Options const& options) {
                     row["ratio"].is_null() ? 0.0 : row["ratio"].get<double>(),
                     row["idle_cpu_s"].get<double>(),
                     row["idle_gpu_s"].get<double>());
+        if (!result.ranking.empty()) {
+          std::printf("%15s %s\n", "", result.ranking.c_str());
+        }
         progress.done(weight(tiles));
       }
     }

@@ -52,6 +52,7 @@ struct Result {
   bool comparable[2] = {true, true};
   Gantt gantt;             // if it is to be drawn
   double real_seconds = 0; // that the simulation took
+  std::string ranking;     // of a portfolio's candidates
 };
 
 /// One graph on one machine, and what bounds it.
