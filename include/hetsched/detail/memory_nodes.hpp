@@ -328,7 +328,7 @@ public:
       return Arrival::here;
     }
     if (datum.at(to).arriving != nullptr || (to != host_node && datum.writers != 0) ||
-        datum.at(to).unsettled != 0) {
+        datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // for an attempt, too late
       return Arrival::coming;
     }
     if (datum.failed_copies > most_failed_copies || datum.lost) {
@@ -357,6 +357,7 @@ public:
     auto& datum = *copy->datum;
     --datum.copies_moving;
     --outgoing_[static_cast<std::size_t>(copy->from.value)];
+    --datum.at(copy->from).sending;
     datum.at(copy->to).arriving = nullptr;
     if (done) {
       datum.failed_copies = 0;
@@ -654,6 +655,7 @@ private:
     auto copy = std::make_unique<Copy>(Copy{&datum, from, to, evicts, datum.version});
     ++datum.copies_moving;
     ++outgoing_[static_cast<std::size_t>(from.value)];
+    ++datum.at(from).sending;
     datum.at(to).arriving = copy.get();
     if (to != host_node) {
       ++node(to).moving;

@@ -48,6 +48,7 @@ struct Replica {
   int user_pins = 0;        // less than 0: unpins that came before their pins
   int attempts = 0;         // at abortable tasks, with a place here
   int unsettled = 0;        // those whose kernels may still touch it
+  int sending = 0;          // transfers from it
 };
 
 /// One datum, as the memory nodes know it. Made when a device first needs it; until then, and while
