@@ -42,6 +42,7 @@ struct Options {
   bool speed = false;
   bool related = false;
   bool json = false;
+  bool record = false; // who ran what
 };
 
 struct Result {
@@ -52,6 +53,7 @@ struct Result {
   bool comparable[2] = {true, true};
   Gantt gantt;             // if it is to be drawn
   double real_seconds = 0; // that the simulation took
+  hs::StaticPlan plan;     // what was done, if it is to be recorded
 };
 
 /// One graph on one machine, and what bounds it.
