@@ -5,6 +5,7 @@
 #include <hetsched/accel_32.hpp>
 #include <hetsched/dual_approx_2.hpp>
 #include <hetsched/dual_approx_43.hpp>
+#include <hetsched/hetero_prio_lookahead.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
@@ -14,11 +15,13 @@
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/portfolio.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
 #include "../examples/common/chosen_cache.hpp"
@@ -28,9 +31,10 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace hs = hetsched;
@@ -41,34 +45,40 @@ using benchmarks::StaticChoice;
 
 namespace {
 
+using hs::policies::HeteroPrioTypes;
+namespace hetero_prio = hs::policies::hetero_prio;
+
 hs::Priorities priorities(std::string const& rank) {
   return rank == "min"   ? hs::Priorities::bottom_min
          : rank == "avg" ? hs::Priorities::bottom_avg
                          : hs::Priorities::own;
 }
 
+hs::Simulation simulation(Case const& its, Options const& options, std::uint64_t seed) {
+  return {.platform = its.platform,
+          .algorithm = options.machine.kernels_of(),
+          .precision = options.machine.arithmetic(),
+          .tile = options.machine.tile,
+          .library = its.library,
+          .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu : hs::Simulation::Serve::gpu,
+          .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
+                       : options.comm == "shared" ? hs::Simulation::Transfers::shared
+                                                  : hs::Simulation::Transfers::free,
+          .window = options.window,
+          .explain = options.explain,
+          .memory_trace = options.memory_trace,
+          .noise = options.noise,
+          .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
+                                                 : hs::Simulation::Noise::per_type,
+          .seed = seed,
+          .priorities = priorities(options.rank),
+          .time_decisions = !options.deterministic && !options.speed};
+}
+
 template <class Scheduler, class... Knobs>
 Result
-simulate_with(Case const& its, Options const& options, std::uint64_t seed, Knobs const&... knobs) {
-  hs::Simulation config{.platform = its.platform,
-                        .algorithm = options.machine.kernels_of(),
-                        .precision = options.machine.arithmetic(),
-                        .tile = options.machine.tile,
-                        .library = its.library,
-                        .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu
-                                                        : hs::Simulation::Serve::gpu,
-                        .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
-                                     : options.comm == "shared" ? hs::Simulation::Transfers::shared
-                                                                : hs::Simulation::Transfers::free,
-                        .window = options.window,
-                        .explain = options.explain,
-                        .memory_trace = options.memory_trace,
-                        .noise = options.noise,
-                        .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
-                                                               : hs::Simulation::Noise::per_type,
-                        .seed = seed,
-                        .priorities = priorities(options.rank),
-                        .time_decisions = !options.deterministic && !options.speed};
+simulate(Case const& its, Options const& options, std::uint64_t seed, Knobs const&... knobs) {
+  auto config = simulation(its, options, seed);
   Result result;
   hs::PlanRecorder recorder;
   if (options.comm != "free" || !options.gantt.empty() || options.record) {
@@ -110,13 +120,39 @@ simulate_with(Case const& its, Options const& options, std::uint64_t seed, Knobs
   return result;
 }
 
-template <class Scheduler>
-Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
-  return simulate_with<Scheduler>(its, options, seed);
+Result follow(Case const& its, Options const& options, std::uint64_t seed) {
+  return simulate<hs::policies::StaticSchedule>(its, options, seed, its.plan);
 }
 
-Result follow(Case const& its, Options const& options, std::uint64_t seed) {
-  return simulate_with<hs::policies::StaticSchedule>(its, options, seed, its.plan);
+using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator,
+                                          hs::policies::HeteroPrio,
+                                          hs::policies::DynamicHeftp<>,
+                                          hs::policies::DualHP>;
+
+/// Runs of one graph on one machine have one plan.
+Result simulate_lookahead(Case const& its, Options const& options, std::uint64_t seed) {
+  static auto const plan = std::make_shared<hs::LookaheadPlan>();
+  return simulate<Lookahead>(its, options, seed, Lookahead::Config{.plan = plan});
+}
+
+using Candidates = hs::Portfolio<hs::policies::HeteroPrio,
+                                 hs::policies::DynamicHeft,
+                                 hs::policies::DynamicHeftp<>,
+                                 hs::policies::Dmdar,
+                                 hs::policies::Dmdas,
+                                 hs::policies::DualHP,
+                                 hs::policies::LocalityAware<>>;
+
+/// The best of these without noise. Its row has the ranking.
+Result simulate_portfolio(Case const& its, Options const& options, std::uint64_t seed) {
+  auto const ranking =
+      Candidates::rank<example::ChosenCache>(its.graph, simulation(its, options, seed));
+  auto result = Candidates::with_best(ranking, [&]<class Scheduler>(std::type_identity<Scheduler>) {
+    return simulate<Scheduler>(its, options, seed);
+  });
+  result.ranking = Candidates::text(
+      ranking, {"heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"});
+  return result;
 }
 
 struct Policy {
@@ -142,6 +178,17 @@ constexpr std::array policies{
     Policy{"dmdar", simulate<hs::policies::Dmdar>},
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
     Policy{"heteroprio", simulate<hs::policies::HeteroPrio>},
+    Policy{"heteroprio:hp", simulate<HeteroPrioTypes<hetero_prio::hp>>},
+    Policy{"heteroprio:sp", simulate<HeteroPrioTypes<hetero_prio::sp>>},
+    Policy{"heteroprio:cgv", simulate<HeteroPrioTypes<hetero_prio::cgv>>},
+    Policy{"heteroprio:pp", simulate<HeteroPrioTypes<hetero_prio::pp>>},
+    Policy{"heteroprio:pc", simulate<HeteroPrioTypes<hetero_prio::pc>>},
+    Policy{"heteroprio:pcep", simulate<HeteroPrioTypes<hetero_prio::pcep>>},
+    Policy{"heteroprio:pcept", simulate<HeteroPrioTypes<hetero_prio::pcept>>},
+    Policy{"heteroprio:area", simulate<HeteroPrioTypes<hetero_prio::area>>},
+    Policy{"heteroprio:hetindex", simulate<HeteroPrioTypes<hetero_prio::hetindex>>},
+    Policy{"heteroprio:lookahead", simulate_lookahead},
+    Policy{"portfolio", simulate_portfolio},
     Policy{"dualhp", simulate<hs::policies::DualHP>},
     Policy{"dual43", simulate<hs::policies::DualApprox<hs::DualApprox43>>},
     Policy{"accel32", simulate<hs::policies::DualApprox<hs::Accel32>>},
@@ -155,8 +202,8 @@ constexpr std::array policies{
     Policy{"eager:queue=lifo", simulate<hs::policies::Eager<hs::policies::Lifo>>},
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
-/// Those without option=value are `all`, but for heftp's look-ahead, which simulates at each
-/// decision.
+/// Those without option=value are `all`, but for those that simulate others, or at each decision,
+/// and HeteroPrio's forms.
 std::vector<Policy> chosen(std::string const& name) {
   std::vector<Policy> found;
   if (StaticChoice::of(name)) {
@@ -164,7 +211,9 @@ std::vector<Policy> chosen(std::string const& name) {
   }
   for (auto const& policy : policies) {
     bool const plain = policy.name.find('=') == std::string_view::npos &&
-                       policy.name.find("heftp:") == std::string_view::npos;
+                       policy.name.find("heftp:") == std::string_view::npos &&
+                       policy.name.find("heteroprio:") == std::string_view::npos &&
+                       policy.name != "portfolio";
     if (name == policy.name || (name == "all" && plain)) {
       found.push_back(policy);
     }
@@ -190,26 +239,6 @@ heuristics(Case const& its, hs::Platform const& platform, Options const& options
     plans.push_back(chosen(name).front().run(there, alone, options.seed).plan);
   }
   return plans;
-}
-
-/// What is about one run has one.
-void check_one_run(Options const& options, std::size_t runs) {
-  for (auto const& [file, option, does] :
-       {std::tuple(&options.gantt, "--gantt", "draws"),
-        std::tuple(&options.plans.save, "--save-schedule", "is of")}) {
-    if (!file->empty() && runs != 1) {
-      throw hs::Error(hs::ErrorCode::bad_input,
-                      option,
-                      std::string(does) + " one run, and these are " + std::to_string(runs));
-    }
-  }
-  auto const plan = StaticChoice::of(options.scheduler);
-  if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
-    throw hs::Error(
-        hs::ErrorCode::bad_input,
-        "--inflate-cpus",
-        "is for schedules that are computed or saved: static:heft, static:search, --save-schedule");
-  }
 }
 
 void print(Options const& options) {
@@ -276,7 +305,10 @@ void print(Options const& options) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
         auto result = policy.run(its, options, seed);
-        auto const row = row_of(its, options, policy.name, seed, result);
+        auto row = row_of(its, options, policy.name, seed, result);
+        if (!result.ranking.empty()) {
+          row["ranking"] = result.ranking;
+        }
         if (options.record) {
           hs::write_plan(result.plan, options.plans.save);
         }
@@ -312,6 +344,9 @@ void print(Options const& options) {
                     row["ratio"].is_null() ? 0.0 : row["ratio"].get<double>(),
                     row["idle_cpu_s"].get<double>(),
                     row["idle_gpu_s"].get<double>());
+        if (!result.ranking.empty()) {
+          std::printf("%15s %s\n", "", result.ranking.c_str());
+        }
         progress.done(weight(tiles));
       }
     }

@@ -2,6 +2,7 @@
 // The bounds that need Clp, against exhaustive search and against other ways to write the same
 // linear programs.
 
+#include <hetsched/area_shares.hpp>
 #include <hetsched/cholesky_bound.hpp>
 #include <hetsched/linear_bounds.hpp>
 
@@ -175,6 +176,26 @@ TEST_CASE("linear bounds: three classes, two of which are alike, are two") {
       two.times.insert(two.times.end(), {slow, fast});
     }
     REQUIRE(hs::linear_area_bound(three) == hs::area_bound(two).value());
+  }
+}
+
+TEST_CASE("linear bounds: the area bound's parts by classes without a solver") {
+  std::mt19937_64 random(14);
+  std::vector<std::vector<int>> const machines{{4, 1, 2}, {1, 1, 1}, {20, 0, 4, 2}, {7}};
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    auto const times =
+        random_times(machines[random() % machines.size()], 1 + random() % 12, 1'000'000, random);
+    auto const shares = hs::area_shares(times);
+    double longest = 0;
+    for (std::size_t c = 0; c < times.workers.size(); ++c) {
+      double work = 0;
+      for (std::size_t v = 0; v < times.tasks(); ++v) {
+        work += shares[v * times.workers.size() + c] * static_cast<double>(times.on(v, c).ns);
+      }
+      longest = std::max(longest, work / std::max(times.workers[c], 1));
+    }
+    auto const bound = static_cast<double>(hs::linear_area_bound(times).ns);
+    REQUIRE(longest <= bound * (1 + 1e-7)); // the shares are a solution, so not below it either
   }
 }
 

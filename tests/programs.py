@@ -285,6 +285,15 @@ def test_approximation_ratios(program):
     refuses(program, "--seed", "--seed", "many")
 
 
+def test_worst_cases(program):
+    """The ratios that Kumar 2017 and Bleuse et al. 2015 prove, and never more than they tend to."""
+    rows = json_lines(program)
+    check([row["scheduler"] for row in rows].count("heteroprio") == 10 and len(rows) == 16, str(rows))
+    for row in rows:
+        check(row["least"] <= row["ratio"] <= row["limit"] + 1e-5, f"worst_cases: {row}")
+    refuses(program, "stray", "stray")
+
+
 def test_task_cost(program):
     rows = json_lines(program, "--n", "100", "--repeat", "1", "--scheduler", "ws")
     graphs = ["no_data", "independent", "chain", "cholesky", "nested", "nested_chain"]
@@ -1081,6 +1090,175 @@ def test_lima2015(program):
     refuses(program, "--claims", *machine)
 
 
+def test_bleuse2015(program):
+    folder = Path(__file__).parent.parent / "benchmarks"
+    path = folder / "papers" / "bleuse2015" / "claims.json"
+    given = json.loads(path.read_text())
+    command = ["--claims", str(path), "--platform", str(folder / "platforms" / "idgraf.json")]
+    quick = [*command, "--only", "lemma3,guarantee,gpus", "--instances", "2"]
+    rows = json_lines(program, *quick, "--json")
+    those = [its for its in given["claims"] if its["workload"] in ("lemma3", "guarantee", "gpus")]
+    check([row["id"] for row in rows] == [its["id"] for its in those], f"bleuse2015: {rows}")
+    check(rows == json_lines(program, *quick, "--json"), "bleuse2015: two runs, two results")
+    verdicts = {row["id"]: row["verdict"] for row in rows}
+    check(verdicts["four-thirds-guarantee"] == "reproduced", f"bleuse2015: {verdicts}")
+    for row in rows:  # each verdict by its facts
+        (claim,) = [its for its in those if its["id"] == row["id"]]
+        rule = claim.get("rule", {})
+        values = [fact[rule["metric"]] for fact in row["facts"]] if rule else []
+        if rule.get("kind") == "value":
+            off = abs(values[0] / rule["published"] - 1) * 100
+            its = "reproduced" if off <= rule["within_percent"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        elif rule.get("kind") == "limit":
+            its = "reproduced" if max(values) < rule["below"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        for fact in row["facts"]:
+            if row["workload"] == "gpus":  # a third of n^3, nine tiles of 960
+                its = fact["gflops"] * fact["seconds"] * 1e9 / ((9 * 960) ** 3 / 3)
+                check(abs(its - 1) < 1e-9 and fact["tasks"] == 165, f"bleuse2015: {fact}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command[1] = str(file)
+        random = [its for its in given["claims"] if its["id"] == "table1-accel"]
+        for share, few in [(1, 1), (0.01, 1000)]:  # off by up to 1 % at all points; by 1000 at one
+            claim = json.loads(json.dumps(random[0]))
+            claim["rule"].update(published=[40, 40], share=share, within_percent=few)
+            claim["at"] = [{"n": [10, 20]}]
+            file.write_text(json.dumps({**given, "claims": [claim]}))
+            (row,) = json_lines(program, *command, "--instances", "1", "--json")
+            its = "reproduced" if few == 1000 else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+            check(all(fact["instances"] == 28 for fact in row["facts"]), f"bleuse2015: {row}")
+        for change, named in [
+            (lambda its: its.pop("instances"), "'instances' is missing"),
+            (lambda its: its["gpus"].update(precision="half"), "/gpus/precision"),
+            (lambda its: its["claims"][0].update(at=[{"n": 10}]), "12 numbers for 1 points"),
+            (lambda its: its["claims"][0].update(at=[{"gpus": 1}]), "/claims/0/at/0/gpus"),
+            (lambda its: its["claims"][0]["rule"].update(metric="gflops"), "gflops of random"),
+        ]:
+            its = json.loads(json.dumps({**given, "claims": random}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "--plots", *quick, "--plots", "nowhere")
+# Of every kind of rule one that holds and one that cannot, on small graphs.
+KUMAR_RULES = [
+    ({"kind": "order", "metric": "gflops", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 1}, [4, 6]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": metric, "of": ["dmdas", "heftp"], "at_least": low, "share": 0.5},
+     [2, 5]) for metric in ["ratio", "accel_gpu"] for low in [0.9, 1e6]
+] + [
+    ({"kind": "value", "metric": "factor", "of": ["potrf", "gemm"], "published": [2, gemm],
+      "within": 0.5}, [3]) for gemm in [29, 30]
+] + [
+    ({"kind": "similar", "metric": "seconds", "of": ["area", "iterative"], "within_percent": p,
+      "share": 1}, [4]) for p in [1e3, 0.1]
+] + [
+    ({"kind": "trend", "metric": "gflops", "of": ["heft", "mixed"], "to": to}, [2, 6])
+    for to in ["rises", "falls"]
+] + [
+    ({"kind": "gain", "metric": "gflops", "of": "gemm-peak", "over": "iterative", "to": to}, [2, 6])
+    for to in ["falls", "rises"]
+] + [
+    ({"kind": "peak", "metric": "gflops", "of": ["heteroprio"], "from": n, "to": n}, [2, 6, 4])
+    for n in [6, 4]
+] + [
+    ({"kind": "worst", "metric": "ratio", "of": ["dualhp@fifo"], "at_least": low}, [4, 6])
+    for low in [0.5, 50]
+]  # fmt: skip
+
+KUMAR_NOISE = [
+    ({"kind": "draws", "metric": "ratio", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 0.5}, [4]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": "worst_loss_percent", "of": ["dmda"], "at_most": most,
+      "share": 1}, [4]) for most in [90, -90]
+]  # fmt: skip
+
+KUMAR_GROUPS = [
+    ({"kind": "range", "metric": metric, "of": ["heft"], "at_least": low, "share": 1}, [3])
+    for metric in ["reference_percent", "best_clusters"] for low in [2, 101]
+] + [
+    ({"kind": "order", "metric": "best_gflops", "better": ["heft"], "worse": ["heft/single"],
+      "by": by, "share": 1}, [3]) for by in [0, 1000]
+]  # fmt: skip
+
+BAD_KUMAR = [  # what to change of the first claim or the file, and what the message names
+    (lambda its: its.update(format="claims-2"), "/format"),
+    (lambda its: its.update(more=1), "'more' is not known"),
+    (lambda its: its["claims"].append(its["claims"][0]), "/claims/1/id"),
+    (lambda its: its["claims"][0].update(experiment="dream"), "/claims/0/experiment"),
+    (lambda its: its["claims"][0]["rule"].update(kind="feeling"), "/claims/0/rule/kind"),
+    (lambda its: its["claims"][0]["rule"].update(metric="mood"), "/claims/0/rule/metric"),
+    (lambda its: its["claims"][0]["rule"].update(better=["fastest"]), "/claims/0/rule/better/0"),
+    (lambda its: its["claims"][0]["rule"].update(better=["dream/dmda"]), "is of no experiment"),
+    (lambda its: its["claims"][0]["rule"].pop("share"), "'share' is missing"),
+    (lambda its: its["claims"][0].update(at=[]), "/claims/0/at"),
+    (lambda its: its["claims"][0].update(at=[{"n": 0}]), "/claims/0/at/0/n"),
+    (lambda its: its["experiments"]["original"].update(platform="nowhere"), "nowhere.json"),
+    (lambda its: its["experiments"]["dag-qr"].update(bound="mixed"), "/experiments/dag-qr/bound"),
+]  # fmt: skip
+
+
+def test_kumar2017(program):
+    folder = Path(__file__).parent.parent / "benchmarks"
+    path = folder / "papers" / "kumar2017" / "claims.json"
+    given = json.loads(path.read_text())
+    machines = ["--platforms", str(folder / "platforms")]
+    quick = ["--claims", str(path), *machines, "--only", "table-2.1,2.4-gap,2.2-gemm-peak,2.6"]
+    rows = json_lines(program, *quick)
+    verdicts = [(row["id"], row["verdict"]) for row in rows]
+    check(verdicts == [(its, "not testable" if its == "2.6" else "reproduced")
+                       for its in ["table-2.1", "2.2-gemm-peak", "2.4-gap", "2.6"]],
+          f"kumar2017: {verdicts}")  # fmt: skip
+    check(rows == json_lines(program, *quick), "kumar2017: two runs, two results")
+    status, out, _ = run(program, *quick)
+    summary = "3 testable, 3 reproduced, 1 not testable"
+    check(status == 0 and out.splitlines()[-1] == summary, f"kumar2017: {out}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command = ["--claims", str(file), *machines]
+        given["experiments"]["types"]["draws"] = 3
+        sets = [("original", KUMAR_RULES), ("types", KUMAR_NOISE), ("groups-cholesky", KUMAR_GROUPS)]
+        claims = [
+            {"id": f"{experiment}-{k}", "section": "0", "experiment": experiment, "says": "so",
+             "rule": rule, "at": [{"n": sizes}]}
+            for experiment, rules in sets for k, (rule, sizes) in enumerate(rules)
+        ]  # fmt: skip
+        file.write_text(json.dumps({**given, "claims": claims}))
+        rows = json_lines(program, *command)
+        for k, row in enumerate(rows):  # they come in twos
+            expected = ["reproduced", "not reproduced"][k % 2]
+            check(row["verdict"] == expected, f"kumar2017: {row['id']}: {row['ours']}")
+            check((row["against"] == []) == (k % 2 == 0), f"kumar2017: {row}")
+        facts = {(its["strategy"], its["n"]): its for its in rows[0]["facts"]}
+        for n in [4, 6]:  # ratios and speeds are of one time
+            dmda, other = facts["dmda", n], facts["random", n]
+            for its in [dmda, other]:
+                flops = (n * 960) ** 3 / 3 / 1e9
+                check(abs(its["gflops"] * its["seconds"] / flops - 1) < 1e-6, f"kumar2017: {its}")
+            bounds = [its["seconds"] / its["ratio"] for its in [dmda, other]]
+            check(abs(bounds[0] / bounds[1] - 1) < 1e-9, f"kumar2017: {bounds}")
+        plots = Path(where) / "plots"
+        status, out, err = run(program, *command, "--only", "original-6", "--figures", str(plots),
+                               "--figure", "2.2")  # fmt: skip
+        check(status == 0 and {its.name for its in plots.iterdir()} == {"2.2.csv", "2.2.svg"}, err)
+        table = (plots / "2.2.csv").read_text().splitlines()
+        check(len(table) == 1 + 4 * 8, f"kumar2017: {table}")
+        ElementTree.parse(plots / "2.2.svg")
+        refuses(program, "--figure", *command, "--only", "original-6", "--figures", str(plots),
+                "--figure", "9.9")  # fmt: skip
+        for change, named in BAD_KUMAR:
+            its = json.loads(json.dumps({**given, "claims": claims[:1]}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "nowhere.json", "--claims", "nowhere.json", *machines)
+    refuses(program, "--only", *quick[:-1], "nothing")
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -1094,9 +1272,12 @@ def main():
         "calibrate": test_calibrate,
         "replay_run": test_replay_run,
         "simulate": test_simulate,
+        "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,
+        "bleuse2015": test_bleuse2015,
+        "kumar2017": test_kumar2017,
         "lima2015": test_lima2015,
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,

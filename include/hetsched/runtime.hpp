@@ -4,6 +4,7 @@
 
 #include <hetsched/captured_graph.hpp>
 #include <hetsched/config.hpp>
+#include <hetsched/detail/abortable_task.hpp>
 #include <hetsched/detail/check_policies.hpp>
 #include <hetsched/detail/check_task.hpp>
 #include <hetsched/detail/fork.hpp>
@@ -198,7 +199,7 @@ public:
     (detail::check_arch<T>(&attributes), ...);
     auto const all = detail::attributes_of(attributes...);
     return [this, all]<class... Args>(Args&&... arguments) {
-      this->template submit<T>(all, std::forward<Args>(arguments)...);
+      this->template submit<T, detail::says_abortable<A...>>(all, std::forward<Args>(arguments)...);
     };
   }
 
@@ -212,7 +213,7 @@ public:
       using T =
           detail::LambdaTask<std::decay_t<F>,
                              typename detail::LambdaParameter<std::decay_t<Args>>::Declared...>;
-      this->template submit<T>(
+      this->template submit<T, detail::says_abortable<A...>>(
           all,
           std::forward<F>(function),
           detail::LambdaParameter<std::decay_t<Args>>::forward(std::forward<Args>(arguments))...);
@@ -615,15 +616,35 @@ private:
     }
   }
 
-  template <class T, class A, class... Args>
+  /// The table of T's that spawns use; in virtual time all tasks are abortable as they are.
+  template <class T, bool Abortable>
+  [[nodiscard]] static constexpr detail::TaskType const& table() {
+    if constexpr (Abortable) {
+      return detail::abortable_table<Runtime, T>;
+    } else {
+      return detail::task_table<Runtime, T>;
+    }
+  }
+
+  template <class T, bool Abortable>
+  [[nodiscard]] static constexpr bool may_be_spawned_so() {
+    if constexpr (Abortable) {
+      return detail::AbortableTask<T, Runtime>::ok;
+    } else {
+      return true;
+    }
+  }
+
+  template <class T, bool SaysAbortable, class A, class... Args>
   void submit(A const& attributes, Args&&... arguments) {
     (void)sizeof(detail::BodyExists<T>);
-    if constexpr (detail::check_arguments<T, Args...>()) {
+    if constexpr (detail::check_arguments<T, Args...>() && may_be_spawned_so<T, SaysAbortable>()) {
+      constexpr bool is_abortable = SaysAbortable && Engine::computes;
       if (forked_.happened()) {
         check_usable("spawn");
       }
       using Signature = detail::SignatureOf<T>;
-      auto const& type = detail::task_table<Runtime, T>;
+      auto const& type = table<T, is_abortable>();
       if constexpr (Signature::data_count == 0 && Signature::template values_nothrow<Args...>) {
         if (core_->current_task() != nullptr) {
           auto& task = detail::begin_child(*core_, type, attributes);
@@ -636,9 +657,12 @@ private:
       auto const data = detail::data_of<T>(arguments...);
       auto construct = [&](void* where) {
         detail::construct_values<T>(where, std::forward<Args>(arguments)...);
+        if constexpr (is_abortable) {
+          detail::AbortableValuesOf<T>::add_link(where);
+        }
       };
       detail::ValueMaker values;
-      if constexpr (Signature::stores_values) {
+      if constexpr (Signature::stores_values || is_abortable) {
         values = detail::ValueMaker::calling(construct);
       }
       if (auto* const sink = capture()) {

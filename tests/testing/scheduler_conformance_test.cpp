@@ -15,6 +15,7 @@
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
@@ -85,6 +86,15 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::DynamicHeftp<>,
                    hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>,
                    hs::policies::HeteroPrio,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hp>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::sp>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::cgv>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::pp>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::pc>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::pcep>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::pcept>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::area>,
+                   hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hetindex>,
                    hs::policies::DualHP,
                    hs::policies::SciotoSingle,
                    hs::policies::SciotoDouble<>,

@@ -37,6 +37,7 @@ struct ScriptedTask {
   std::vector<ArgumentView> arguments{};
   Duration transfer{}; // to any node but host memory
   bool abortable = false;
+  std::string type = "scripted";
 };
 
 /// Satisfies `context` and `memory_context`. Everything const may be called from any thread at any
@@ -151,7 +152,7 @@ public:
       stale_views_.fetch_add(1);
       return view;
     }
-    view.type = "scripted";
+    view.type = entry->task.type;
     view.label = entry->task.label;
     view.priority = entry->task.priority;
     view.archs = entry->task.archs;

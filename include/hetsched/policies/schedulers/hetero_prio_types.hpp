@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// HeteroPrio with a queue for each type of task, its corrections, and more than two classes.
+
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/affinity_types.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace hetsched::policies {
+
+/// What a fast worker takes over though something is ready for it (Kumar 2017, sec. 3.7.2).
+enum class PriorityConstraint : std::uint8_t {
+  none,
+  all,                           // HP+PC
+  except_suited_to_cores,        // HP+PCEP: not potrf
+  except_suited_to_cores_or_less // HP+PCEPT: nor trsm
+};
+
+/// Which of its forms HeteroPrioTypes has.
+struct HeteroPrioOptions {
+  AffinityScore score = AffinityScore::acceleration;
+  QueueView view = QueueView::apart;
+  bool spoliation = false; // +Sp
+  bool preemption = false; // +PP
+  PriorityConstraint constraint = PriorityConstraint::none;
+};
+
+/// The forms of sec. 3.7.2, each the one before with a correction, and those of sec. 4.3.2.
+namespace hetero_prio {
+
+inline constexpr HeteroPrioOptions hp{};
+inline constexpr HeteroPrioOptions sp{.spoliation = true};
+inline constexpr HeteroPrioOptions cgv{.view = QueueView::combined, .spoliation = true};
+inline constexpr HeteroPrioOptions pp{
+    .view = QueueView::combined, .spoliation = true, .preemption = true};
+inline constexpr HeteroPrioOptions pc{.view = QueueView::combined,
+                                      .spoliation = true,
+                                      .preemption = true,
+                                      .constraint = PriorityConstraint::all};
+inline constexpr HeteroPrioOptions pcep{.view = QueueView::combined,
+                                        .spoliation = true,
+                                        .preemption = true,
+                                        .constraint = PriorityConstraint::except_suited_to_cores};
+inline constexpr HeteroPrioOptions pcept{.view = QueueView::combined,
+                                         .spoliation = true,
+                                         .preemption = true,
+                                         .constraint =
+                                             PriorityConstraint::except_suited_to_cores_or_less};
+inline constexpr HeteroPrioOptions area{
+    .score = AffinityScore::area, .view = QueueView::near, .spoliation = true};
+inline constexpr HeteroPrioOptions hetindex{
+    .score = AffinityScore::heterogeneity, .view = QueueView::near, .spoliation = true};
+
+} // namespace hetero_prio
+
+/// What the thesis leaves open, and how it is read here.
+/// - Types: by name, with their mean times; what has none, by magnitude of its factor.
+/// - "potrf" and "trsm" of the rules are types by their factors, so that they apply to other
+///   algorithms: AffinityPlan::suits_cores and suits_less. They are potrf and trsm in Cholesky.
+/// - Ties in a queue: the oldest is taken where the highest priority is, the youngest where the
+///   lowest is. Where cores are faster the two ends are exchanged, as in sec. 5.2.2. Of combined
+///   queues equal priorities go by the score.
+/// - Spoliation takes the highest priority among the tasks that would end earlier here, of equals
+///   the latest end; the text might mean the highest of all, and nothing if that would not.
+/// - PP: the lowest priority on cores stops, whether or not below the newcomer's, but no other
+///   "potrf"; the core takes the newcomer, whatever else is ready.
+/// - PC: its spoliation, too, is of tasks that end earlier here. "If no ready task has priority
+///   higher" is read as: if all have a lower one, for with equal ones nothing is passed over.
+/// - Sec. 4.3.2: a resource is a class, and the mean of the classes' means has no weights. Scores
+///   differ by less than 25 % of the greater one; groups are filled from the best score on. A class
+///   that is the quickest at a type gets its high priorities, although it is slow.
+///
+/// Decides: one queue per type. Classes look into them in the order of their scores: GPUs from the
+///   highest acceleration factor on, cores from the lowest (or by the other scores, which need not
+///   be opposed); fast workers take the highest priority of a queue, or of several combined, slow
+///   ones the lowest. A fast worker for which nothing is ready takes over what a slow one runs and
+///   it would end earlier; with a constraint also what has priority over all that is ready.
+/// Source: Kumar 2017, sec. 3.7 (HP to HP+PCEPT), 4.3.2 (Area, Het.Index); readings above.
+/// Cost: push O(types + log Q), pop O(types + log Q), outside captured graphs a prediction for each
+///   class; reconsider O(W + data), preempt O(W + Q); Area a linear program at times; one lock.
+/// Needs: context: predicted times; priorities of graphs, such as Priorities::bottom_min. Area:
+///   counts of tasks, of a graph by Runtime::run, else of those that became ready so far.
+/// Threading: serialized.
+/// Deterministic: with one thread or in virtual time.
+/// Knobs: Options.
+/// Limits: spoliation and preemption need tasks that may be aborted. Transfers count in spoliation
+///   only. Types of unknown times have a factor of 1, or come last.
+template <HeteroPrioOptions Options>
+class HeteroPrioTypes {
+public:
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::none;
+
+  explicit HeteroPrioTypes(std::span<WorkerInfo const> workers) : types_(workers) {}
+
+  template <context Ctx>
+  void prepare(Ctx const& /*ctx*/, TaskGraph const& graph, std::span<ExpectedTimes const> times) {
+    types_.learn(graph, times);
+    queues_.clear();
+    promised_.clear();
+  }
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
+    auto const view = ctx.task(task);
+    auto const type = types_.note(ctx, task, view);
+    queues_.resize(types_.size());
+    queues_[type].insert({view.priority, ++pushed_, task});
+    return Wake::any();
+  }
+
+  template <context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    if constexpr (Options.preemption) {
+      if (auto const task = take_promised(ctx, worker)) {
+        return task;
+      }
+    }
+    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
+    for (auto const& group : plan().order(ctx.workers()[worker.index()].arch)) {
+      if (auto const place = find(group, accept)) {
+        auto const task = place->entry->task;
+        queues_[place->type].erase(place->entry);
+        return task;
+      }
+    }
+    return no_task;
+  }
+
+  template <context Ctx>
+    requires(Options.spoliation)
+  TaskId reconsider(Ctx const& ctx, WorkerId worker) {
+    if (!plan().fast(ctx.workers()[worker.index()].arch)) {
+      return no_task;
+    }
+    auto const ready = highest_ready(ctx, worker);
+    if (ready && Options.constraint == PriorityConstraint::none) {
+      return no_task;
+    }
+    auto best = no_task;
+    std::int32_t priority = 0;
+    Instant end;
+    auto const now = ctx.now();
+    for (auto const& other : ctx.workers()) {
+      auto const task = plan().fast(other.arch) ? no_task : ctx.running(other.id);
+      if (!task || !ctx.can_run(task, worker)) {
+        continue;
+      }
+      auto const view = ctx.task(task);
+      auto const there = ctx.busy_until(other.id);
+      if (!view.abortable || (best && std::tie(view.priority, there) <= std::tie(priority, end)) ||
+          (ready && (view.priority <= *ready || is_excepted(types_.type_of(ctx, task, view))))) {
+        continue;
+      }
+      auto const here = ctx.predicted(task, worker);
+      if (here && now + ctx.transfer(task, worker) + here->mean < there) {
+        best = task;
+        priority = view.priority;
+        end = there;
+      }
+    }
+    return best;
+  }
+
+  template <context Ctx>
+    requires(Options.preemption)
+  TaskId preempt(Ctx const& ctx, TaskId task) {
+    auto const view = ctx.task(task);
+    auto const type = types_.type_of(ctx, task, view);
+    if (!plan().suits_cores(type)) {
+      return no_task;
+    }
+    auto victim = no_task;
+    WorkerId core;
+    std::int32_t priority = 0;
+    Instant end;
+    for (auto const& other : ctx.workers()) {
+      auto const its = other.arch == ArchHost ? ctx.running(other.id) : no_task;
+      if (!its || !ctx.can_run(task, other.id)) {
+        continue;
+      }
+      auto const running = ctx.task(its);
+      auto const until = ctx.busy_until(other.id);
+      if (!running.abortable || plan().suits_cores(types_.type_of(ctx, its, running)) ||
+          (victim &&
+           (running.priority > priority || (running.priority == priority && until <= end)))) {
+        continue;
+      }
+      victim = its;
+      core = other.id;
+      priority = running.priority;
+      end = until;
+    }
+    auto const& queue = queues_[type];
+    auto const its = std::find_if(
+        queue.begin(), queue.end(), [&](Entry const& entry) { return entry.task == task; });
+    if (!victim || its == queue.end()) {
+      return no_task;
+    }
+    promised_.push_back({core, type, *its});
+    return victim;
+  }
+
+private:
+  /// The highest priority first, then the oldest.
+  struct Entry {
+    std::int32_t priority;
+    std::int64_t number;
+    TaskId task;
+
+    friend bool operator<(Entry const& a, Entry const& b) noexcept {
+      return a.priority != b.priority ? a.priority > b.priority : a.number < b.number;
+    }
+  };
+
+  using Queue = std::set<Entry>;
+
+  struct Place {
+    std::size_t type;
+    typename Queue::const_iterator entry;
+  };
+
+  struct Promise {
+    WorkerId core;
+    std::size_t type;
+    Entry entry;
+  };
+
+  [[nodiscard]] detail::AffinityPlan const& plan() {
+    if (types_.take_change()) {
+      queues_.resize(types_.size());
+      plan_ = detail::AffinityPlan(types_.all(), types_.workers(), Options.score, Options.view);
+    }
+    return plan_;
+  }
+
+  /// The first of a queue that is accepted, from one end or the other.
+  template <class Accept>
+  [[nodiscard]] std::optional<Place>
+  find_in(std::size_t type, bool highest, Accept const& accept) const {
+    auto const& queue = queues_[type];
+    auto const good = [&](Entry const& entry) { return accept(entry.task); };
+    if (highest) {
+      auto const its = std::find_if(queue.begin(), queue.end(), good);
+      return its == queue.end() ? std::nullopt : std::optional(Place{type, its});
+    }
+    auto const its = std::find_if(queue.rbegin(), queue.rend(), good);
+    return its == queue.rend() ? std::nullopt : std::optional(Place{type, std::prev(its.base())});
+  }
+
+  template <class Accept>
+  [[nodiscard]] std::optional<Place> find(detail::AffinityPlan::Group const& group,
+                                          Accept const& accept) const {
+    std::optional<Place> best;
+    for (auto const type : group.types) {
+      auto const its = find_in(type, group.highest, accept);
+      if (its && (!best || (group.highest ? its->entry->priority > best->entry->priority
+                                          : its->entry->priority < best->entry->priority))) {
+        best = its;
+      }
+    }
+    return best;
+  }
+
+  template <context Ctx>
+  [[nodiscard]] std::optional<std::int32_t> highest_ready(Ctx const& ctx, WorkerId worker) const {
+    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
+    std::optional<std::int32_t> highest;
+    for (std::size_t type = 0; type < queues_.size(); ++type) {
+      if (auto const its = find_in(type, true, accept)) {
+        highest = std::max(highest.value_or(its->entry->priority), its->entry->priority);
+      }
+    }
+    return highest;
+  }
+
+  /// From the constraint.
+  [[nodiscard]] bool is_excepted(std::size_t type) {
+    using enum PriorityConstraint;
+    return (Options.constraint != all && plan().suits_cores(type)) ||
+           (Options.constraint == except_suited_to_cores_or_less && plan().suits_less(type));
+  }
+
+  /// What a core was stopped for, unless another has taken it.
+  template <context Ctx>
+  [[nodiscard]] TaskId take_promised(Ctx const& ctx, WorkerId worker) {
+    auto const its = std::find_if(promised_.begin(), promised_.end(), [&](Promise const& promise) {
+      return promise.core == worker;
+    });
+    if (its == promised_.end()) {
+      return no_task;
+    }
+    auto const [core, type, entry] = *its;
+    promised_.erase(its);
+    return ctx.can_run(entry.task, worker) && queues_[type].erase(entry) != 0 ? entry.task
+                                                                              : no_task;
+  }
+
+  detail::AffinityTypes types_;
+  detail::AffinityPlan plan_;
+  std::vector<Queue> queues_; // of each type
+  std::vector<Promise> promised_;
+  std::int64_t pushed_ = 0;
+};
+
+} // namespace hetsched::policies
