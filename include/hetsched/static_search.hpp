@@ -192,12 +192,12 @@ private:
 };
 
 /// Simulated annealing over such lists.
-class PlanSearch {
+class AnnealedPlan {
 public:
-  PlanSearch(TaskGraph const& graph,
-             ClassTimes const& times,
-             StaticPlan const& start,
-             SearchLimits const& limits)
+  AnnealedPlan(TaskGraph const& graph,
+               ClassTimes const& times,
+               StaticPlan const& start,
+               SearchLimits const& limits)
       : graph_(graph), classes_(static_cast<std::uint32_t>(times.workers.size())), limits_(limits),
         random_(limits.seed), list_(graph, times, start) {}
 
@@ -365,7 +365,7 @@ private:
   check_plan(start, graph, workers_of(platform));
   auto plan = detail::empty_plan(graph, platform);
   if (graph.size() != 0) {
-    detail::PlanSearch(graph, times, start, limits).run(plan);
+    detail::AnnealedPlan(graph, times, start, limits).run(plan);
   }
   return plan;
 }
