@@ -34,7 +34,6 @@
 #include <memory>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -82,7 +81,7 @@ simulate(Case const& its, Options const& options, std::uint64_t seed, Knobs cons
   auto config = simulation(its, options, seed);
   Result result;
   hs::PlanRecorder recorder;
-  if (options.comm != "free" || !options.gantt.empty() || !options.plans.save.empty()) {
+  if (options.comm != "free" || !options.gantt.empty() || options.record) {
     config.on_task = [&](hs::SimulatedTask const& task) {
       result.makespan = task.end - hs::Instant{};
       recorder(task);
@@ -97,8 +96,8 @@ simulate(Case const& its, Options const& options, std::uint64_t seed, Knobs cons
   result.real_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.stats = rt.stats();
-  if (!options.plans.save.empty()) {
-    hs::write_plan(recorder.plan(its.graph, its.platform), options.plans.save);
+  if (options.record) {
+    result.plan = recorder.plan(its.graph, its.platform);
   }
   if (options.comm == "free") {
     result.makespan = result.stats.elapsed;
@@ -222,23 +221,24 @@ std::vector<Policy> chosen(std::string const& name) {
   return found;
 }
 
-/// What is about one run has one.
-void check_one_run(Options const& options, std::size_t runs) {
-  for (auto const& [file, option, does] :
-       {std::tuple(&options.gantt, "--gantt", "draws"),
-        std::tuple(&options.plans.save, "--save-schedule", "is of")}) {
-    if (!file->empty() && runs != 1) {
-      throw hs::Error(hs::ErrorCode::bad_input,
-                      option,
-                      std::string(does) + " one run, and these are " + std::to_string(runs));
-    }
+/// What some of them do with a graph when transfers are free and times as they are: where a search
+/// begins.
+std::vector<hs::StaticPlan>
+heuristics(Case const& its, hs::Platform const& platform, Options const& options) {
+  auto alone = options;
+  alone.rank = "min";
+  alone.comm = "free";
+  alone.noise = 0;
+  alone.gantt.clear();
+  alone.explain.clear();
+  alone.memory_trace.clear();
+  alone.record = true;
+  Case const there{platform, its.graph, its.tiles, its.library, its.related, its.times, {}};
+  std::vector<hs::StaticPlan> plans;
+  for (auto const* const name : {"heteroprio", "heftp", "dmdas", "dualhp"}) {
+    plans.push_back(chosen(name).front().run(there, alone, options.seed).plan);
   }
-  auto const plan = StaticChoice::of(options.scheduler);
-  if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
-    throw hs::Error(hs::ErrorCode::bad_input,
-                    "--inflate-cpus",
-                    "is for schedules that are computed or saved: static:heft, --save-schedule");
-  }
+  return plans;
 }
 
 void print(Options const& options) {
@@ -289,12 +289,17 @@ void print(Options const& options) {
     its.bounds = options.bounds.of(its.graph, options.machine, platform, library, tiles, its.times);
     its.allowed = options.plans.allowed(its.graph, platform, options.machine);
     if (plan) {
-      its.plan = plan->config_for(its.graph,
-                                  platform,
-                                  options.machine,
-                                  library,
-                                  priorities(options.rank),
-                                  options.plans.save.empty() ? slower : 0);
+      auto const longer = options.plans.save.empty() ? slower : 0; // else they are already
+      auto const bound = longer == 0 ? its.bounds.best() : std::nullopt;
+      its.plan =
+          plan->config_for(its.graph,
+                           platform,
+                           options.machine,
+                           library,
+                           priorities(options.rank),
+                           longer,
+                           options.plans.limits(options.seed, bound.value_or(hs::Duration{})),
+                           [&](hs::Platform const& on) { return heuristics(its, on, options); });
     }
     for (auto const& policy : those) {
       for (int k = 0; k < options.repeat; ++k) {
@@ -303,6 +308,9 @@ void print(Options const& options) {
         auto row = row_of(its, options, policy.name, seed, result);
         if (!result.ranking.empty()) {
           row["ranking"] = result.ranking;
+        }
+        if (options.record) {
+          hs::write_plan(result.plan, options.plans.save);
         }
         if (!options.gantt.empty()) {
           draw(its, options, policy.name, result);
@@ -360,7 +368,7 @@ int main(int argc, char** argv) {
   app.add_option("--scheduler",
                  options.scheduler,
                  "NAME[:OPTION=VALUE], all without options (default), or "
-                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...]")
+                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...], static:search[...]")
       ->check(StaticChoice::is_one() | CLI::IsMember(names));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
@@ -395,5 +403,8 @@ int main(int argc, char** argv) {
   app.add_flag("--speed", options.speed, "measure how fast the simulation is, not the decisions")
       ->excludes("--deterministic");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
-  return benchmarks::run_program("simulate", app, argc, argv, [&] { print(options); });
+  return benchmarks::run_program("simulate", app, argc, argv, [&] {
+    options.record = !options.plans.save.empty();
+    print(options);
+  });
 }

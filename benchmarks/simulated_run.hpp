@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Options {
   bool speed = false;
   bool related = false;
   bool json = false;
+  bool record = false; // who ran what
 };
 
 struct Result {
@@ -52,6 +54,7 @@ struct Result {
   bool comparable[2] = {true, true};
   Gantt gantt;             // if it is to be drawn
   double real_seconds = 0; // that the simulation took
+  hs::StaticPlan plan;     // what was done, if it is to be recorded
   std::string ranking;     // of a portfolio's candidates
 };
 
@@ -159,6 +162,26 @@ inline ordered_json row_of(Case const& its,
                                  : ordered_json(static_cast<double>(stats.deciding.ns) / tasks);
   row["tasks_per_s"] = options.speed ? ordered_json(tasks / result.real_seconds) : nullptr;
   return row;
+}
+
+/// What is about one run has one.
+inline void check_one_run(Options const& options, std::size_t runs) {
+  for (auto const& [file, option, does] :
+       {std::tuple(&options.gantt, "--gantt", "draws"),
+        std::tuple(&options.plans.save, "--save-schedule", "is of")}) {
+    if (!file->empty() && runs != 1) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      option,
+                      std::string(does) + " one run, and these are " + std::to_string(runs));
+    }
+  }
+  auto const plan = StaticChoice::of(options.scheduler);
+  if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
+    throw hs::Error(
+        hs::ErrorCode::bad_input,
+        "--inflate-cpus",
+        "is for schedules that are computed or saved: static:heft, static:search, --save-schedule");
+  }
 }
 
 inline void

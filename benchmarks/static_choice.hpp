@@ -7,19 +7,23 @@
 #include <hetsched/static_heft.hpp>
 #include <hetsched/static_plan.hpp>
 #include <hetsched/static_plan_json.hpp>
+#include <hetsched/static_search.hpp>
 
 #include "machine.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace benchmarks {
 
-/// "static:FILE" or "static:heft", with ",g" or ",gs" (an idle GPU takes GEMMs, and SYRKs),
+/// "static:FILE", "static:heft" or "static:search", with ",g" or ",gs" (an idle GPU takes GEMMs,
+/// and SYRKs),
 /// ",steal" (idle cores steal from cores) and ",merge" (GPUs share a list) behind it.
 class StaticChoice {
 public:
@@ -50,26 +54,41 @@ public:
             "static:..."};
   }
 
-  [[nodiscard]] bool computes() const noexcept { return from_ == "heft"; }
+  [[nodiscard]] bool searches() const noexcept { return from_ == "search"; }
 
-  /// For that graph there, whose cores take so much longer when it is computed.
+  [[nodiscard]] bool computes() const noexcept { return from_ == "heft" || searches(); }
+
+  /// For that graph there, whose cores take so much longer when it is computed. A search begins
+  /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
+  template <class Heuristics>
   [[nodiscard]] hs::policies::StaticSchedule::Config config_for(hs::TaskGraph const& graph,
                                                                 hs::Platform const& platform,
                                                                 Machine const& machine,
                                                                 std::string const& library,
                                                                 hs::Priorities rank,
-                                                                double slower_cores) const {
+                                                                double slower_cores,
+                                                                hs::SearchLimits const& limits,
+                                                                Heuristics&& heuristics) const {
     auto config = config_;
-    if (computes()) {
-      auto const its = platform.with_slower_cores(slower_cores);
-      auto const times = hs::class_times(
-          graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
-      config.plan = std::make_shared<hs::StaticPlan const>(hs::heft_plan(graph, its, times, rank));
-    } else {
+    if (!computes()) {
       auto plan = hs::read_plan(from_);
       hs::check_plan_platform(plan, platform);
       config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+      return config;
     }
+    auto const its = platform.with_slower_cores(slower_cores);
+    auto const times = hs::class_times(
+        graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
+    auto plan = hs::heft_plan(graph, its, times, rank);
+    if (searches()) {
+      for (auto& other : heuristics(its)) {
+        if (other.makespan < plan.makespan) {
+          plan = std::move(other);
+        }
+      }
+      plan = hs::search_plan(graph, its, times, plan, limits);
+    }
+    config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
     return config;
   }
 
@@ -100,6 +119,8 @@ struct PlanOptions {
   std::string allocation;
   double inflate = 0; // per cent
   int trsm_on_cores = 0;
+  std::optional<double> search_seconds;
+  std::uint64_t search_evaluations = 0;
 
   void add_to(CLI::App& app) {
     app.add_option("--save-schedule", save, "file for who ran what in the one run, and when");
@@ -115,6 +136,21 @@ struct PlanOptions {
                    "cholesky: cores run each trsm so many tiles or more below the diagonal")
         ->check(CLI::Range(1, 200))
         ->excludes("--allocation");
+    app.add_option("--search-seconds",
+                   search_seconds,
+                   "that static:search may take (default 10, none with --search-evaluations)")
+        ->check(CLI::Range(0.001, 1e6));
+    app.add_option("--search-evaluations",
+                   search_evaluations,
+                   "schedules that static:search may try: the same result always")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
+  }
+
+  [[nodiscard]] hs::SearchLimits limits(std::uint64_t seed, hs::Duration enough) const {
+    return {.seconds = search_seconds.value_or(search_evaluations != 0 ? 0 : 10),
+            .evaluations = search_evaluations,
+            .enough = enough,
+            .seed = seed};
   }
 
   /// Classes that tasks are kept to; empty: all.

@@ -667,6 +667,12 @@ def check_static(program, haswell):
                             "--inflate-cpus", "50", "--save-schedule", str(inflated))  # fmt: skip
         (again,) = json_lines(program, *haswell, *one, "--scheduler", f"static:{inflated}")
         check(again["makespan_s"] == times[6] <= row["makespan_s"], f"simulate: {row}, {again}")
+        search = ["--scheduler", "static:search", "--search-evaluations", "3000"]
+        (row,) = json_lines(program, *haswell, *one, *search)
+        check([row] == json_lines(program, *haswell, *one, *search), f"simulate: {row}")
+        check(row["makespan_s"] < 0.98 * min(times[0], times[4]), f"simulate: {row}, {times}")
+        (row,) = json_lines(program, *haswell, "--tiles", "4", "--scheduler", "static:search,gs")
+        check(row["ratio"] < 1 + 1e-9, f"simulate: {row}")  # optimal, and so at once
         mirage = [haswell[0], haswell[1].replace("haswell_k40", "mirage")]
         for bad, named in [
             ([*haswell, "--tiles", "9", "--scheduler", f"static:{file}"], "364 tasks, and this one"),
@@ -678,6 +684,7 @@ def check_static(program, haswell):
             ([*haswell, *one, "--dag", "lu", "--trsm-on-cpus", "3"], "--trsm-on-cpus"),
             ([*haswell, *one, "--allocation", "/nowhere"], "/nowhere"),
             ([*haswell, *one, "--inflate-cpus", "5"], "--inflate-cpus"),
+            ([*haswell, *one, "--search-seconds", "0"], "--search-seconds"),
             ([*haswell, *one, "--save-schedule", file], "is of one run"),
             ([*haswell, *one, "--scheduler", "ws", "--save-schedule", "/nowhere/at"], "/nowhere/at"),
         ]:
