@@ -124,7 +124,7 @@ Result follow(Case const& its, Options const& options, std::uint64_t seed) {
   return simulate<hs::policies::StaticSchedule>(its, options, seed, its.plan);
 }
 
-using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator,
+using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<example::ChosenCache>,
                                           hs::policies::HeteroPrio,
                                           hs::policies::DynamicHeftp<>,
                                           hs::policies::DualHP>;
@@ -132,7 +132,8 @@ using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator,
 /// Runs of one graph on one machine have one plan.
 Result simulate_lookahead(Case const& its, Options const& options, std::uint64_t seed) {
   static auto const plan = std::make_shared<hs::LookaheadPlan>();
-  return simulate<Lookahead>(its, options, seed, Lookahead::Config{.plan = plan});
+  return simulate<Lookahead>(
+      its, options, seed, Lookahead::Config{.effort = options.effort, .plan = plan});
 }
 
 using Candidates = hs::Portfolio<hs::policies::HeteroPrio,
@@ -390,6 +391,9 @@ int main(int argc, char** argv) {
                  options.explain,
                  "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");
   app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
+  app.add_option("--effort",
+                 options.effort,
+                 "tasks that heteroprio:lookahead simulates beforehand (default 30000000)");
   app.add_flag(
       "--related", options.related, "GPUs as many times faster as on average, at anything");
   app.add_option("--noise", options.noise, "times are off by up to so much: 0 to below 1")

@@ -37,6 +37,7 @@ struct Options {
   int window = 4;
   std::string noise_is = "type";
   double noise = 0;
+  std::uint64_t effort = 30'000'000;
   std::uint64_t seed = 1;
   int repeat = 1;
   bool deterministic = false;

@@ -606,6 +606,19 @@ def test_simulate(program):
             machine = ["--platform", str(platforms / f"{name}.json"), "--precision", precision]
             for row in json_lines(program, *machine, "--dag", dag, "--tiles", "5"):
                 check(row["platform"] == name and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
+    # Those that simulate others: a plan is no worse than what it began from, and a portfolio is its
+    # best candidate.
+    small = [*haswell, "--tiles", "9", "--rank", "min", "--serve", "cpu", "--scheduler"]
+    (plan,) = json_lines(program, *small, "heteroprio:lookahead", "--effort", "100000")
+    rows = {
+        name: json_lines(program, *small, name)[0]["makespan_s"]
+        for name in ["heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"]
+    }
+    check(plan["makespan_s"] <= min(rows["heftp"], rows["dualhp"]), f"simulate: {plan} {rows}")
+    (best,) = json_lines(program, *small, "portfolio")
+    check(best["makespan_s"] == min(rows.values()), f"simulate: {best} {rows}")
+    ranked = [entry.split()[0] for entry in best["ranking"].split(", ")]
+    check([rows[name] for name in ranked] == sorted(rows.values()), f"simulate: {best} {rows}")
     for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
         rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
         check(len(rows) == len(SIMULATED), str(rows))

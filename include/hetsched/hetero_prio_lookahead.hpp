@@ -32,7 +32,9 @@ struct SimulatedSchedule {
 };
 
 /// Simulates policies on a graph whose tasks take what `expected` says, transfers free, by the
-/// engine of virtual time.
+/// engine of virtual time. The cache is of no account; another spares the compiler an engine, if
+/// the program has that one anyway.
+template <class Cache = policies::Lru>
 struct EngineSimulator {
   /// Under Scheduler, with the graph's own priorities. Every task has a time on each class of
   /// worker that can run it. Throws what SimulatedRuntime does.
@@ -75,7 +77,7 @@ struct EngineSimulator {
     };
     std::deque<std::string> names;
     auto const timed = with_times(graph, expected, config.platform, names);
-    SimulatedRuntime<Scheduler> rt(config);
+    SimulatedRuntime<Scheduler, Cache> rt(config);
     rt.run(timed);
     return schedule;
   }
@@ -135,7 +137,7 @@ struct LookaheadPlan {
 /// Needs: context: predicted times, of every task; a graph run as a whole; priorities of graphs.
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time, for Config::seed.
-/// Knobs: Simulator, EngineSimulator or one like it; Candidates, schedulers it simulates;
+/// Knobs: Simulator, EngineSimulator<> or one like it; Candidates, schedulers it simulates;
 ///   Config::effort, 30'000'000 tasks; Config::seed; Config::plan, shared by runtimes of one thread
 ///   that run one graph after another: kept for the next where times are the same.
 /// Limits: transfers are not simulated. Outside a graph, or where a time is unknown, a task goes to

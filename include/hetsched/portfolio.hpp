@@ -115,14 +115,17 @@ template <class Cache = policies::Lru, class PerfModel = policies::NoModel>
 struct OnThreads {};
 
 /// Runs a program's graph on threads under the candidate that is the best in virtual time, and
-/// answers the ranking. `program(rt)` registers data and spawns tasks on any runtime; it is called
-/// twice, each time inside a capture: once to know the graph, whose task types are the kernels of
-/// `simulation` by name, and once for the run. It is over when the tasks are, as after `sync()`.
-/// Throws what Portfolio::rank, capture and run throw.
+/// answers the ranking. `program(rt)` registers data with any runtime and answers a function that
+/// spawns the tasks; both are called twice: once to know the graph, whose task types are the
+/// kernels of `simulation` by name, and once for the run. It is over when the tasks are, as after
+/// `sync()`. Throws what Portfolio::rank, capture and run throw.
 ///
 ///     hs::run_best<hs::policies::WorkStealing<>, hs::policies::Dmdas>(
 ///         {.platform = platform, .algorithm = "cholesky", .tile = 960},
-///         [&](auto& rt) { spawn_all(rt); },
+///         [&](auto& rt) {
+///           hs::linalg::TiledMatrix const a(rt, elements, n, n, n, 960);
+///           return [&rt, a] { hs::linalg::cholesky(rt, a); };
+///         },
 ///         {.cpus = 4},
 ///         hs::OnThreads<hs::policies::Lru, hs::policies::History>{});
 template <class... Candidates,
@@ -139,13 +142,13 @@ typename Portfolio<Candidates...>::Ranking run_best(Simulation const& simulation
     one.cpus = 1; // it runs nothing
     one.devices = "none";
     Runtime<> scout(one);
-    auto const graph = scout.capture([&] { program(scout); });
+    auto const graph = scout.capture(program(scout));
     return Those::rank(graph.tasks(), simulation);
   }();
   Those::with_best(ranking, [&]<class Scheduler>(std::type_identity<Scheduler>) {
     Runtime<Scheduler, Cache, PerfModel> rt(config);
-    auto const graph = rt.capture([&] { program(rt); });
-    rt.run(graph);
+    auto const spawns = program(rt);
+    rt.run(rt.capture(spawns));
   });
   return ranking;
 }
