@@ -2,8 +2,7 @@
 #pragma once
 // Which of several policies suits a known graph on a described machine: all are simulated.
 
-#include <hetsched/policies/caches/lru.hpp>
-#include <hetsched/policies/perf_models/no_model.hpp>
+#include <hetsched/hetsched.hpp>
 #include <hetsched/simulated_runtime.hpp>
 #include <hetsched/task_graph.hpp>
 

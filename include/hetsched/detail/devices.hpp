@@ -63,8 +63,8 @@ public:
   /// Whether the device has broken down: it refuses all tasks from then on.
   [[nodiscard]] virtual bool lost() const noexcept = 0;
 
-  /// The task, which this worker may run, enters the window; or an attempt at an abortable one. That
-  /// of an attempt whose result comes too late is `finished`, as one that has the result is.
+  /// The task, which this worker may run, enters the window; or an attempt at an abortable one.
+  /// That of an attempt whose result comes too late is `finished`, as one that has the result is.
   virtual void commit(TaskRecord& task) = 0;
 
   /// Moves everything on that can be. Whether anything has happened.
