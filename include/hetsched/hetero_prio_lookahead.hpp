@@ -5,6 +5,7 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/plan_search.hpp>
 #include <hetsched/policies/caches/lru.hpp>
+#include <hetsched/policies/perf_models/no_model.hpp>
 #include <hetsched/simulated_runtime.hpp>
 #include <hetsched/task_graph.hpp>
 
