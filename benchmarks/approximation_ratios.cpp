@@ -9,6 +9,7 @@
 #include <hetsched/independent_tasks.hpp>
 
 #include "../tests/best_schedule.hpp"
+#include "published_tasks.hpp"
 #include "run_program.hpp"
 
 #include <algorithm>
@@ -29,6 +30,10 @@ namespace {
 
 using Tasks = std::vector<hs::TaskTimes>;
 using Random = std::mt19937_64;
+using benchmarks::draw;
+using benchmarks::published_machine;
+using benchmarks::published_machines;
+using benchmarks::published_tasks;
 
 struct Options {
   bool full = false;
@@ -36,20 +41,6 @@ struct Options {
   std::uint64_t seed = 1;
   double tolerance = 0.001; // of DualApprox43's search
 };
-
-std::int64_t draw(Random& random, std::int64_t least, std::int64_t most) {
-  return std::uniform_int_distribution<std::int64_t>(least, most)(random);
-}
-
-/// Sec. 5.2: U[10, 100] on a core, here in milliseconds, and 15 or 35 times as fast on a GPU.
-Tasks as_published(Random& random, std::int64_t number) {
-  Tasks tasks;
-  for (std::int64_t j = 0; j < number; ++j) {
-    auto const cpu = draw(random, 10'000'000, 100'000'000);
-    tasks.push_back({{cpu}, {cpu / (draw(random, 0, 1) == 0 ? 15 : 35)}});
-  }
-  return tasks;
-}
 
 /// Of any times, which differ more the greater the scale; one in ten tasks runs in one place only.
 Tasks any_tasks(Random& random, std::int64_t number) {
@@ -123,9 +114,9 @@ private:
     std::array<Deviations, 3> all;
     for (std::size_t column = 0; column < columns; ++column) {
       std::array<Deviations, 3> its;
-      for (int k = 0; k < 28 * repeats; ++k) {
-        hs::TwoClasses const machine{1 << k % 7, 1 << k / 7 % 4};
-        auto const tasks = as_published(random_, sizes[column]);
+      for (int k = 0; k < published_machines * repeats; ++k) {
+        auto const machine = published_machine(k);
+        auto const tasks = published_tasks(random_, sizes[column]);
         auto const two = hs::DualApprox2{}(tasks, machine);
         auto const three_halves = hs::Accel32{}(tasks, machine);
         auto const baseline = hs::heft(tasks, machine);
@@ -156,7 +147,7 @@ private:
     Deviations four_thirds;
     for (int k = 0; k < 15 * (options_.full ? 667 : 4); ++k) {
       hs::TwoClasses const machine{1 << k % 5, 1 << k / 5 % 3};
-      auto const schedule = dual43()(as_published(random_, draw(random_, 1, 100)), machine);
+      auto const schedule = dual43()(published_tasks(random_, draw(random_, 1, 100)), machine);
       four_thirds.add(schedule.makespan, schedule.lower_bound, schedule.ratio);
     }
     report("as published, n <= 100", "dual43", four_thirds);
@@ -190,7 +181,7 @@ private:
       hs::TwoClasses const machine{static_cast<int>(draw(random_, 1, 3)),
                                    static_cast<int>(draw(random_, 1, 2))};
       auto const number = draw(random_, 1, 9);
-      auto const tasks = k % 2 == 0 ? as_published(random_, number) : any_tasks(random_, number);
+      auto const tasks = k % 2 == 0 ? published_tasks(random_, number) : any_tasks(random_, number);
       hs::ClassTimes times{{machine.cpus, machine.gpus}, {}};
       for (auto const& its : tasks) {
         times.times.insert(times.times.end(), {its.cpu, its.gpu});
@@ -206,9 +197,9 @@ private:
   }
 
   void times() {
-    auto const small = as_published(random_, 100);
-    auto const medium = as_published(random_, 1000);
-    auto const large = as_published(random_, 10'000);
+    auto const small = published_tasks(random_, 100);
+    auto const medium = published_tasks(random_, 1000);
+    auto const large = published_tasks(random_, 10'000);
     time("dual43", small, {16, 4}, 10, dual43());
     time("dual43", any_tasks(random_, 100), {16, 4}, 10, dual43());
     time("dual2", medium, {64, 8}, 1, hs::DualApprox2{});

@@ -5,6 +5,7 @@
 #include <hetsched/accel_32.hpp>
 #include <hetsched/dual_approx_2.hpp>
 #include <hetsched/dual_approx_43.hpp>
+#include <hetsched/hetero_prio_lookahead.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
@@ -20,6 +21,7 @@
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/portfolio.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
 #include "../examples/common/chosen_cache.hpp"
@@ -29,14 +31,17 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace hs = hetsched;
 using benchmarks::Case;
 using benchmarks::Options;
 using benchmarks::Result;
+using benchmarks::StaticChoice;
 
 namespace {
 
@@ -49,42 +54,51 @@ hs::Priorities priorities(std::string const& rank) {
                          : hs::Priorities::own;
 }
 
-template <class Scheduler>
-Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
-  hs::Simulation config{.platform = its.platform,
-                        .algorithm = options.machine.kernels_of(),
-                        .precision = options.machine.arithmetic(),
-                        .tile = options.machine.tile,
-                        .library = its.library,
-                        .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu
-                                                        : hs::Simulation::Serve::gpu,
-                        .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
-                                     : options.comm == "shared" ? hs::Simulation::Transfers::shared
-                                                                : hs::Simulation::Transfers::free,
-                        .window = options.window,
-                        .explain = options.explain,
-                        .memory_trace = options.memory_trace,
-                        .noise = options.noise,
-                        .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
-                                                               : hs::Simulation::Noise::per_type,
-                        .seed = seed,
-                        .priorities = priorities(options.rank),
-                        .time_decisions = !options.deterministic && !options.speed};
+hs::Simulation simulation(Case const& its, Options const& options, std::uint64_t seed) {
+  return {.platform = its.platform,
+          .algorithm = options.machine.kernels_of(),
+          .precision = options.machine.arithmetic(),
+          .tile = options.machine.tile,
+          .library = its.library,
+          .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu : hs::Simulation::Serve::gpu,
+          .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
+                       : options.comm == "shared" ? hs::Simulation::Transfers::shared
+                                                  : hs::Simulation::Transfers::free,
+          .window = options.window,
+          .explain = options.explain,
+          .memory_trace = options.memory_trace,
+          .noise = options.noise,
+          .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
+                                                 : hs::Simulation::Noise::per_type,
+          .seed = seed,
+          .priorities = priorities(options.rank),
+          .time_decisions = !options.deterministic && !options.speed};
+}
+
+template <class Scheduler, class... Knobs>
+Result
+simulate(Case const& its, Options const& options, std::uint64_t seed, Knobs const&... knobs) {
+  auto config = simulation(its, options, seed);
   Result result;
-  if (options.comm != "free" || !options.gantt.empty()) {
+  hs::PlanRecorder recorder;
+  if (options.comm != "free" || !options.gantt.empty() || options.record) {
     config.on_task = [&](hs::SimulatedTask const& task) {
       result.makespan = task.end - hs::Instant{};
+      recorder(task);
       if (!options.gantt.empty()) {
         result.gantt.add(task);
       }
     };
   }
-  hs::SimulatedRuntime<Scheduler, example::ChosenCache> rt(config);
+  hs::SimulatedRuntime<Scheduler, example::ChosenCache> rt(config, knobs...);
   auto const begin = std::chrono::steady_clock::now();
-  rt.run(its.graph);
+  rt.run(its.graph, its.allowed);
   result.real_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.stats = rt.stats();
+  if (options.record) {
+    result.plan = recorder.plan(its.graph, its.platform);
+  }
   if (options.comm == "free") {
     result.makespan = result.stats.elapsed;
   }
@@ -103,6 +117,42 @@ Result simulate(Case const& its, Options const& options, std::uint64_t seed) {
       result.comparable[on] = false;
     }
   }
+  return result;
+}
+
+Result follow(Case const& its, Options const& options, std::uint64_t seed) {
+  return simulate<hs::policies::StaticSchedule>(its, options, seed, its.plan);
+}
+
+using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<example::ChosenCache>,
+                                          hs::policies::HeteroPrio,
+                                          hs::policies::DynamicHeftp<>,
+                                          hs::policies::DualHP>;
+
+/// Runs of one graph on one machine have one plan.
+Result simulate_lookahead(Case const& its, Options const& options, std::uint64_t seed) {
+  static auto const plan = std::make_shared<hs::LookaheadPlan>();
+  return simulate<Lookahead>(
+      its, options, seed, Lookahead::Config{.effort = options.effort, .plan = plan});
+}
+
+using Candidates = hs::Portfolio<hs::policies::HeteroPrio,
+                                 hs::policies::DynamicHeft,
+                                 hs::policies::DynamicHeftp<>,
+                                 hs::policies::Dmdar,
+                                 hs::policies::Dmdas,
+                                 hs::policies::DualHP,
+                                 hs::policies::LocalityAware<>>;
+
+/// The best of these without noise. Its row has the ranking.
+Result simulate_portfolio(Case const& its, Options const& options, std::uint64_t seed) {
+  auto const ranking =
+      Candidates::rank<example::ChosenCache>(its.graph, simulation(its, options, seed));
+  auto result = Candidates::with_best(ranking, [&]<class Scheduler>(std::type_identity<Scheduler>) {
+    return simulate<Scheduler>(its, options, seed);
+  });
+  result.ranking = Candidates::text(
+      ranking, {"heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"});
   return result;
 }
 
@@ -138,6 +188,8 @@ constexpr std::array policies{
     Policy{"heteroprio:pcept", simulate<HeteroPrioTypes<hetero_prio::pcept>>},
     Policy{"heteroprio:area", simulate<HeteroPrioTypes<hetero_prio::area>>},
     Policy{"heteroprio:hetindex", simulate<HeteroPrioTypes<hetero_prio::hetindex>>},
+    Policy{"heteroprio:lookahead", simulate_lookahead},
+    Policy{"portfolio", simulate_portfolio},
     Policy{"dualhp", simulate<hs::policies::DualHP>},
     Policy{"dual43", simulate<hs::policies::DualApprox<hs::DualApprox43>>},
     Policy{"accel32", simulate<hs::policies::DualApprox<hs::Accel32>>},
@@ -151,19 +203,43 @@ constexpr std::array policies{
     Policy{"eager:queue=lifo", simulate<hs::policies::Eager<hs::policies::Lifo>>},
     Policy{"random:queue=priority", simulate<hs::policies::Random<hs::policies::PriorityHeap>>}};
 
-/// Those without option=value are `all`, but for heftp's look-ahead, which simulates at each
-/// decision, and HeteroPrio's forms.
+/// Those without option=value are `all`, but for those that simulate others, or at each decision,
+/// and HeteroPrio's forms.
 std::vector<Policy> chosen(std::string const& name) {
   std::vector<Policy> found;
+  if (StaticChoice::of(name)) {
+    found.push_back({name, follow});
+  }
   for (auto const& policy : policies) {
     bool const plain = policy.name.find('=') == std::string_view::npos &&
                        policy.name.find("heftp:") == std::string_view::npos &&
-                       policy.name.find("heteroprio:") == std::string_view::npos;
+                       policy.name.find("heteroprio:") == std::string_view::npos &&
+                       policy.name != "portfolio";
     if (name == policy.name || (name == "all" && plain)) {
       found.push_back(policy);
     }
   }
   return found;
+}
+
+/// What some of them do with a graph when transfers are free and times as they are: where a search
+/// begins.
+std::vector<hs::StaticPlan>
+heuristics(Case const& its, hs::Platform const& platform, Options const& options) {
+  auto alone = options;
+  alone.rank = "min";
+  alone.comm = "free";
+  alone.noise = 0;
+  alone.gantt.clear();
+  alone.explain.clear();
+  alone.memory_trace.clear();
+  alone.record = true;
+  Case const there{platform, its.graph, its.tiles, its.library, its.related, its.times, {}};
+  std::vector<hs::StaticPlan> plans;
+  for (auto const* const name : {"heteroprio", "heftp", "dmdas", "dualhp"}) {
+    plans.push_back(chosen(name).front().run(there, alone, options.seed).plan);
+  }
+  return plans;
 }
 
 void print(Options const& options) {
@@ -190,14 +266,12 @@ void print(Options const& options) {
   for (auto const tiles : sizes) {
     all += weight(tiles) * static_cast<double>(each);
   }
-  if (!options.gantt.empty() && sizes.size() * each != 1) {
-    throw hs::Error(hs::ErrorCode::bad_input,
-                    "--gantt",
-                    "draws one run, and these are " + std::to_string(sizes.size() * each));
-  }
+  check_one_run(options, sizes.size() * each);
+  auto const plan = StaticChoice::of(options.scheduler);
+  auto const slower = options.plans.inflate / 100;
   benchmarks::Progress progress(sizes.size() * each, all);
   options.machine.each_graph(described, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
-    auto platform = described;
+    auto platform = options.plans.save.empty() ? described : described.with_slower_cores(slower);
     auto const library = options.machine.library_of(platform, graph);
     std::optional<double> related;
     if (options.related) {
@@ -214,11 +288,31 @@ void print(Options const& options) {
     }
     Case its{platform, std::move(graph), tiles, library, related, std::move(times), {}};
     its.bounds = options.bounds.of(its.graph, options.machine, platform, library, tiles, its.times);
+    its.allowed = options.plans.allowed(its.graph, platform, options.machine);
+    if (plan) {
+      auto const longer = options.plans.save.empty() ? slower : 0; // else they are already
+      auto const bound = longer == 0 ? its.bounds.best() : std::nullopt;
+      its.plan =
+          plan->config_for(its.graph,
+                           platform,
+                           options.machine,
+                           library,
+                           priorities(options.rank),
+                           longer,
+                           options.plans.limits(options.seed, bound.value_or(hs::Duration{})),
+                           [&](hs::Platform const& on) { return heuristics(its, on, options); });
+    }
     for (auto const& policy : those) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
         auto result = policy.run(its, options, seed);
-        auto const row = row_of(its, options, policy.name, seed, result);
+        auto row = row_of(its, options, policy.name, seed, result);
+        if (!result.ranking.empty()) {
+          row["ranking"] = result.ranking;
+        }
+        if (options.record) {
+          hs::write_plan(result.plan, options.plans.save);
+        }
         if (!options.gantt.empty()) {
           draw(its, options, policy.name, result);
         }
@@ -251,6 +345,9 @@ void print(Options const& options) {
                     row["ratio"].is_null() ? 0.0 : row["ratio"].get<double>(),
                     row["idle_cpu_s"].get<double>(),
                     row["idle_gpu_s"].get<double>());
+        if (!result.ranking.empty()) {
+          std::printf("%15s %s\n", "", result.ranking.c_str());
+        }
         progress.done(weight(tiles));
       }
     }
@@ -264,14 +361,16 @@ int main(int argc, char** argv) {
   CLI::App app("Runs a task graph on a described machine in virtual time.");
   options.machine.add_to(app);
   options.bounds.add_to(app);
+  options.plans.add_to(app);
   std::set<std::string> names{"all"};
   for (auto const& policy : policies) {
     names.emplace(policy.name);
   }
   app.add_option("--scheduler",
                  options.scheduler,
-                 "NAME[:OPTION=VALUE], or all without options (default all)")
-      ->check(CLI::IsMember(names));
+                 "NAME[:OPTION=VALUE], all without options (default), or "
+                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...], static:search[...]")
+      ->check(StaticChoice::is_one() | CLI::IsMember(names));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
   app.add_option("--serve", options.serve, "idle workers offered work first: cpu or gpu (default)")
@@ -292,6 +391,9 @@ int main(int argc, char** argv) {
                  options.explain,
                  "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");
   app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
+  app.add_option("--effort",
+                 options.effort,
+                 "tasks that heteroprio:lookahead simulates beforehand (default 30000000)");
   app.add_flag(
       "--related", options.related, "GPUs as many times faster as on average, at anything");
   app.add_option("--noise", options.noise, "times are off by up to so much: 0 to below 1")
@@ -305,5 +407,8 @@ int main(int argc, char** argv) {
   app.add_flag("--speed", options.speed, "measure how fast the simulation is, not the decisions")
       ->excludes("--deterministic");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
-  return benchmarks::run_program("simulate", app, argc, argv, [&] { print(options); });
+  return benchmarks::run_program("simulate", app, argc, argv, [&] {
+    options.record = !options.plans.save.empty();
+    print(options);
+  });
 }

@@ -6,12 +6,14 @@
 
 #include "gantt.hpp"
 #include "graph_bounds.hpp"
+#include "static_choice.hpp"
 
 #include <cstdint>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@ using nlohmann::ordered_json;
 struct Options {
   Machine machine;
   BoundChoice bounds;
+  PlanOptions plans;
   std::string scheduler = "all";
   std::string rank = "own";
   std::string serve = "gpu";
@@ -34,12 +37,14 @@ struct Options {
   int window = 4;
   std::string noise_is = "type";
   double noise = 0;
+  std::uint64_t effort = 30'000'000;
   std::uint64_t seed = 1;
   int repeat = 1;
   bool deterministic = false;
   bool speed = false;
   bool related = false;
   bool json = false;
+  bool record = false; // who ran what
 };
 
 struct Result {
@@ -50,6 +55,8 @@ struct Result {
   bool comparable[2] = {true, true};
   Gantt gantt;             // if it is to be drawn
   double real_seconds = 0; // that the simulation took
+  hs::StaticPlan plan;     // what was done, if it is to be recorded
+  std::string ranking;     // of a portfolio's candidates
 };
 
 /// One graph on one machine, and what bounds it.
@@ -61,6 +68,8 @@ struct Case {
   std::optional<double> related; // how much faster GPUs are, if so made
   hs::ClassTimes times;
   GraphBounds bounds;
+  hs::Allocation allowed = {};                    // classes of worker for each task; empty: all
+  hs::policies::StaticSchedule::Config plan = {}; // if the scheduler is a static one
 };
 
 /// Of all workers of a class, from the first task's begin to the last one's end.
@@ -154,6 +163,26 @@ inline ordered_json row_of(Case const& its,
                                  : ordered_json(static_cast<double>(stats.deciding.ns) / tasks);
   row["tasks_per_s"] = options.speed ? ordered_json(tasks / result.real_seconds) : nullptr;
   return row;
+}
+
+/// What is about one run has one.
+inline void check_one_run(Options const& options, std::size_t runs) {
+  for (auto const& [file, option, does] :
+       {std::tuple(&options.gantt, "--gantt", "draws"),
+        std::tuple(&options.plans.save, "--save-schedule", "is of")}) {
+    if (!file->empty() && runs != 1) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      option,
+                      std::string(does) + " one run, and these are " + std::to_string(runs));
+    }
+  }
+  auto const plan = StaticChoice::of(options.scheduler);
+  if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
+    throw hs::Error(
+        hs::ErrorCode::bad_input,
+        "--inflate-cpus",
+        "is for schedules that are computed or saved: static:heft, static:search, --save-schedule");
+  }
 }
 
 inline void

@@ -3,6 +3,8 @@
 
 #include <hetsched/detail/data_registry.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -227,6 +229,9 @@ void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
       return;
     }
   }
+  lock.unlock(); // an attempt that came too late keeps its place busy until its kernels are done
+  sched_yield();
+  lock.lock();
 }
 
 // ---- memory of the program's ----
@@ -347,6 +352,30 @@ void DeviceSet::acquire_on_host(TaskRecord& task, bool begun) {
   }
 }
 
+void DeviceSet::bring_to_host(TaskRecord& attempt) {
+  for (auto const& access : std::span(attempt.accesses(), attempt.access_count)) {
+    auto* datum = replicas_of(access).load(std::memory_order_acquire);
+    if (datum != nullptr && !access.duplicate && reads(access.mode) &&
+        !datum->valid_at(host_node)) {
+      Lock lock(mutex_);
+      bring(lock, std::span(&datum, 1), Whither::host, false);
+    }
+  }
+}
+
+void DeviceSet::take_on_host(TaskRecord& task) {
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    auto* datum = replicas_of(access).load(std::memory_order_acquire);
+    if (datum != nullptr && !access.duplicate && writes(access.mode)) {
+      Lock lock(mutex_);
+      while (datum->copies_moving != 0) {
+        wait_for_copy(lock, *datum);
+      }
+      nodes_->program_takes(*datum, host_node);
+    }
+  }
+}
+
 void DeviceSet::take_all_home(Domain const& domain) {
   Lock lock(mutex_);
   std::vector<Replicas*> data;
@@ -458,6 +487,7 @@ void DeviceSet::add_to(Stats& stats) const {
     of_device.transfers = device->overlap.transfers();
     of_device.kernels = device->overlap.kernels();
     of_device.hidden = device->overlap.hidden();
+    stats.kept_bytes += nodes_->counters(device->node).kept_bytes;
     stats.devices.push_back(std::move(of_device));
   }
 }

@@ -100,8 +100,9 @@ struct WindowSlot {
 
   TaskRecord* task = nullptr;
   Stage stage = Stage::committed;
-  bool failed = false; // its body threw: what it launched is waited for
-  bool undone = false; // it follows a task that did not end well
+  bool failed = false;  // its body threw: what it launched is waited for
+  bool undone = false;  // it follows a task that did not end well
+  bool attempt = false; // at an abortable task
   std::vector<Need> needs;
   std::vector<Replicas*> arguments; // of each access, in order
   std::vector<void*> places;        // and where they are on the device
@@ -147,6 +148,7 @@ private:
   [[nodiscard]] hs_stream* follow(WindowSlot const& slot);
   [[nodiscard]] bool follows_any(Slots::iterator slot);
   void undo_followers(Slots::iterator failed);
+  void leave_nodes(WindowSlot const& slot, bool done);
   void leave(Slots::iterator& slot, bool done, std::exception_ptr error, Duration kernel);
   [[nodiscard]] std::exception_ptr error_of(WindowSlot const& slot,
                                             std::string const& message) const;
@@ -192,6 +194,8 @@ public:
   void note_spawn(TaskRecord& task) override;
   void note_end(TaskRecord& task) noexcept override;
   void acquire_on_host(TaskRecord& task, bool begun) override;
+  void bring_to_host(TaskRecord& attempt) override;
+  void take_on_host(TaskRecord& task) override;
   [[nodiscard]] Shortage shortage(std::span<DataRecord* const> data) const noexcept override;
   void adopt(DataRecord& record, NodeId at, void* memory) override;
   [[nodiscard]] std::uint32_t mark_stream(NodeId at, void* native) override;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/detail/attempts.hpp>
 #include <hetsched/detail/hints.hpp>
 
 #include "device_set.hpp"
@@ -11,6 +12,7 @@ namespace hetsched::detail {
 void TaskWindow::commit(TaskRecord& task) {
   auto& slot = slots_.emplace_back();
   slot.task = &task;
+  slot.attempt = is_attempt(task);
   std::lock_guard const guard(set_.mutex_);
   for (std::size_t k = 0; k < task.access_count; ++k) {
     auto const& access = task.accesses()[k];
@@ -18,6 +20,7 @@ void TaskWindow::commit(TaskRecord& task) {
     slot.arguments.push_back(&datum);
     if (!access.duplicate) {
       slot.needs.push_back(KeptNodes::need_of(task, access, datum));
+      datum.holders += slot.attempt ? 1 : 0;
       set_.pin_region(*access.queue->data);
     }
   }
@@ -58,32 +61,49 @@ bool TaskWindow::poll(DeviceEvents& events) {
   return moved || !ready_.empty() || !ended_.empty();
 }
 
+/// What a slot that leaves the window has in the device's memory. The lock is held.
+void TaskWindow::leave_nodes(WindowSlot const& slot, bool done) {
+  auto& nodes = *set_.nodes_;
+  bool const launched = slot.stage == WindowSlot::Stage::launched;
+  if (slot.stage == WindowSlot::Stage::committed) {
+    // nothing
+  } else if (slot.attempt) {
+    nodes.end_attempt(device_.node, slot.needs, launched, done);
+  } else if (launched) {
+    nodes.end(device_.node, slot.needs, done);
+  } else {
+    nodes.leave(device_.node, slot.needs);
+  }
+  if (slot.attempt) {
+    for (auto const& need : slot.needs) {
+      if (--need.datum->holders == 0 && need.datum->forgotten) {
+        delete need.datum;
+      }
+    }
+  }
+}
+
 /// A slot leaves the window; the next one takes its place. The lock is held.
 void TaskWindow::leave(Slots::iterator& slot,
                        bool done,
                        std::exception_ptr error,
                        Duration kernel) {
-  auto& nodes = *set_.nodes_;
   if (done && slot->task->type_of().kind == TaskKind::pin) {
-    nodes.pin_user(*slot->needs.front().datum, device_.node);
-  }
-  if (slot->stage == WindowSlot::Stage::launched) {
-    nodes.end(device_.node, slot->needs, done);
-    if (!done) {
-      undo_followers(slot);
-    }
-  } else if (slot->stage == WindowSlot::Stage::admitted) {
-    nodes.leave(device_.node, slot->needs);
-  }
-  for (auto* event : {slot->begin, slot->end}) {
-    if (event != nullptr) {
-      device_.give_back(event);
-    }
+    set_.nodes_->pin_user(*slot->needs.front().datum, device_.node);
   }
   bool const refused = error != nullptr &&
                        std::none_of(slot->needs.begin(), slot->needs.end(), [](Need const& need) {
                          return need.reads && need.datum->lost;
                        });
+  if (slot->stage == WindowSlot::Stage::launched && !done && !slot->attempt) {
+    undo_followers(slot);
+  }
+  leave_nodes(*slot, done);
+  for (auto* event : {slot->begin, slot->end}) {
+    if (event != nullptr) {
+      device_.give_back(event);
+    }
+  }
   ended_.push_back({slot->task, std::move(error), kernel, slot->undone, refused});
   slot = slots_.erase(slot);
 }
@@ -125,7 +145,7 @@ bool TaskWindow::follows_any(Slots::iterator slot) {
 void TaskWindow::collect_ended() {
   for (auto slot = slots_.begin(); slot != slots_.end();) {
     if (slot->stage != WindowSlot::Stage::launched) {
-      if (slot->undone) {
+      if (slot->undone || (slot->attempt && is_overtaken(*slot->task))) {
         leave(slot, false, nullptr, {});
       } else {
         ++slot;
@@ -154,7 +174,12 @@ void TaskWindow::collect_ended() {
     if (status == hs_lost) {
       set_.give_up(device_);
     }
-    leave(slot, status == hs_ok && !slot->failed && !slot->undone, std::move(error), kernel);
+    bool done = status == hs_ok && !slot->failed && !slot->undone;
+    if (slot->attempt) {
+      done = done && claim(*slot->task);
+      error = is_overtaken(*slot->task) ? nullptr : std::move(error);
+    }
+    leave(slot, done, std::move(error), kernel);
   }
 }
 
@@ -171,7 +196,9 @@ void TaskWindow::admit_next() {
     }
     bool const alone =
         slot == slots_.begin() && slots_.front().stage != WindowSlot::Stage::admitted;
-    auto const admission = set_.nodes_->admit(device_.node, slot->task, slot->needs, alone);
+    void const* const user =
+        slot->attempt ? AttemptLink::of(*slot->task).all->task : slot->task; // known by its spawn
+    auto const admission = set_.nodes_->admit(device_.node, user, slot->needs, alone);
     if (admission == MemoryNodes::Admission::later) {
       return;
     }
@@ -183,6 +210,9 @@ void TaskWindow::admit_next() {
       continue;
     }
     slot->stage = WindowSlot::Stage::admitted;
+    if (slot->attempt) {
+      set_.nodes_->hold(device_.node, slot->needs);
+    }
     for (auto* datum : set_.nodes_->fresh()) {
       device_.driver.renew(device_.device,
                            device_.address(set_.nodes_->offset(*datum, device_.node)),
@@ -199,13 +229,18 @@ void TaskWindow::find_ready() {
       ++slot;
       continue;
     }
-    auto const arrival = set_.nodes_->ready(device_.node, slot->needs);
+    auto const arrival = slot->attempt ? set_.nodes_->ready_to_attempt(device_.node, slot->needs)
+                                       : set_.nodes_->ready(device_.node, slot->needs);
     if (arrival == MemoryNodes::Arrival::failed) {
       leave(slot, false, error_of(*slot, "its data cannot be had: " + set_.last_copy_error_), {});
       continue;
     }
     if (arrival == MemoryNodes::Arrival::here) {
-      set_.nodes_->begin(device_.node, slot->needs);
+      if (slot->attempt) {
+        set_.nodes_->begin_attempt(device_.node, slot->needs);
+      } else {
+        set_.nodes_->begin(device_.node, slot->needs);
+      }
       slot->stage = WindowSlot::Stage::launched;
       for (auto const* datum : slot->arguments) {
         slot->places.push_back(device_.address(set_.nodes_->offset(*datum, device_.node)));

@@ -20,10 +20,12 @@ LAYERS = [
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "explanation.hpp", "task_graph.hpp", "bottom_levels.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp"]),
     (1, ["bounds.hpp", "area_shares.hpp", "independent_tasks.hpp", "dual_approx_2.hpp", "dual_approx_43.hpp", "accel_32.hpp", "detail/allotment_knapsack.hpp"]),
+    (1, ["static_plan.hpp", "static_heft.hpp", "allocation.hpp"]),
     (1, ["gpu_stream.hpp"]),
-    (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp"]),
+    (1, ["detail/text_file.hpp", "detail/json_file.hpp", "platform_json.hpp", "static_plan_json.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp", "detail/stealing_queues.hpp", "detail/victims.hpp",
          "detail/affinity_plan.hpp", "detail/affinity_types.hpp", "detail/dual_approximation.hpp", "detail/earliest_finish.hpp", "detail/heft_forecast.hpp",
+         "detail/plan_search.hpp", "detail/random_stream.hpp",
          "detail/task_table.hpp", "detail/spin_lock.hpp", "detail/ratio_of_times.hpp"]),
     (3, ["policies/schedulers/", "policies/queues/", "policies/caches/", "policies/perf_models/"]),
     (3, ["detail/model_files.hpp"]),
@@ -31,8 +33,8 @@ LAYERS = [
     (4, ["detail/"]),
     (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
-         "gpu_blas.hpp", "cuda/"]),
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "static_search.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
+         "gpu_blas.hpp", "portfolio.hpp", "hetero_prio_lookahead.hpp", "cuda/"]),
 ]
 
 BANNED = re.compile(
@@ -46,7 +48,7 @@ HOMES = [
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/"]),
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),
     (re.compile(r"coin/.*"), ["linear_bounds.hpp"]),
-    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp"]),
+    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp", "static_plan_json.hpp"]),
 ]
 
 # A scheduler has no concurrency of its own and reads no clock: queues and the context have both.

@@ -595,6 +595,7 @@ def test_simulate(program):
     check(status == 0 and err.count("hetsched: task '") == 1 and ", node 5, " in err, err)
     check("is expected to end it first" in err and "  taken by worker" in err, err)
     check_strategies(program, platforms)
+    check_static(program, haswell)
     for name, dags, precision in [
         ("haswell_k40", ["cholesky", "qr", "gemm"], "double"),
         ("idgraf", ["cholesky", "lu"], "single"),
@@ -605,6 +606,19 @@ def test_simulate(program):
             machine = ["--platform", str(platforms / f"{name}.json"), "--precision", precision]
             for row in json_lines(program, *machine, "--dag", dag, "--tiles", "5"):
                 check(row["platform"] == name and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
+    # Those that simulate others: a plan is no worse than what it began from, and a portfolio is its
+    # best candidate.
+    small = [*haswell, "--tiles", "9", "--rank", "min", "--serve", "cpu", "--scheduler"]
+    (plan,) = json_lines(program, *small, "heteroprio:lookahead", "--effort", "100000")
+    rows = {
+        name: json_lines(program, *small, name)[0]["makespan_s"]
+        for name in ["heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"]
+    }
+    check(plan["makespan_s"] <= min(rows["heftp"], rows["dualhp"]), f"simulate: {plan} {rows}")
+    (best,) = json_lines(program, *small, "portfolio")
+    check(best["makespan_s"] == min(rows.values()), f"simulate: {best} {rows}")
+    ranked = [entry.split()[0] for entry in best["ranking"].split(", ")]
+    check([rows[name] for name in ranked] == sorted(rows.values()), f"simulate: {best} {rows}")
     for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
         rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
         check(len(rows) == len(SIMULATED), str(rows))
@@ -640,6 +654,54 @@ def test_simulate(program):
         (["--dag", "/nowhere"], "/nowhere"),
     ]:
         refuses(program, named, *haswell, *bad)
+
+
+def check_static(program, haswell):
+    """Schedules saved and followed; classes of worker only; what does not fit."""
+    one = ["--deterministic", "--rank", "min", "--tiles", "12"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder) / "schedule,with.comma")
+        runs = {
+            name: json_lines(program, *haswell, *one, "--scheduler", *name.split(" "))[0]
+            for name in [f"heteroprio --save-schedule {file}", f"static:{file}", f"static:{file},gs"]
+            + [f"static:{file},g,steal,merge", "static:heft", "static:heft --noise 0.1"]
+            + ["static:heft --inflate-cpus 50", f"dmdas --allocation {file}", "dmdas"]
+            + ["dmdas --trsm-on-cpus 1", "dmdas --trsm-on-cpus 11", "dmdas --trsm-on-cpus 12"]
+        }
+        times = [row["makespan_s"] for row in runs.values()]
+        check(times[0] == times[1] == json.loads(Path(file).read_text())["makespan_s"], str(runs))
+        check(all(row["ratio"] >= 1 - 1e-9 for row in runs.values()), str(runs))
+        check(max(times[2:6]) < 1.2 * times[1], str(runs))
+        check(len({times[k] for k in [4, 5, 6]}) == 3, str(runs))
+        check(times[8] == times[11] < min(times[9], times[10]) < times[9], str(runs))
+        check(times[7] != times[8], str(runs))
+        inflated = Path(folder) / "inflated"
+        (row,) = json_lines(program, *haswell, *one, "--scheduler", "static:heft",
+                            "--inflate-cpus", "50", "--save-schedule", str(inflated))  # fmt: skip
+        (again,) = json_lines(program, *haswell, *one, "--scheduler", f"static:{inflated}")
+        check(again["makespan_s"] == times[6] <= row["makespan_s"], f"simulate: {row}, {again}")
+        search = ["--scheduler", "static:search", "--search-evaluations", "3000"]
+        (row,) = json_lines(program, *haswell, *one, *search)
+        check([row] == json_lines(program, *haswell, *one, *search), f"simulate: {row}")
+        check(row["makespan_s"] < 0.98 * min(times[0], times[4]), f"simulate: {row}, {times}")
+        (row,) = json_lines(program, *haswell, "--tiles", "4", "--scheduler", "static:search,gs")
+        check(row["ratio"] < 1 + 1e-9, f"simulate: {row}")  # optimal, and so at once
+        mirage = [haswell[0], haswell[1].replace("haswell_k40", "mirage")]
+        for bad, named in [
+            ([*haswell, "--tiles", "9", "--scheduler", f"static:{file}"], "364 tasks, and this one"),
+            ([*haswell, *one, "--cpus", "3", "--scheduler", f"static:{file},g"], "is for 20 workers"),
+            ([*mirage, *one, "--scheduler", f"static:{file}"], "for platform 'haswell_k40'"),
+            ([*haswell, *one, "--scheduler", f"static:{file},x"], f"{file},x"),
+            ([*haswell, *one, "--scheduler", "static:,gs"], "names no schedule"),
+            ([*haswell, *one, "--scheduler", "static:/dev/null"], "/dev/null"),
+            ([*haswell, *one, "--dag", "lu", "--trsm-on-cpus", "3"], "--trsm-on-cpus"),
+            ([*haswell, *one, "--allocation", "/nowhere"], "/nowhere"),
+            ([*haswell, *one, "--inflate-cpus", "5"], "--inflate-cpus"),
+            ([*haswell, *one, "--search-seconds", "0"], "--search-seconds"),
+            ([*haswell, *one, "--save-schedule", file], "is of one run"),
+            ([*haswell, *one, "--scheduler", "ws", "--save-schedule", "/nowhere/at"], "/nowhere/at"),
+        ]:
+            refuses(program, named, *bad)
 
 
 def check_strategies(program, platforms):
@@ -1055,6 +1117,175 @@ def test_lima2015(program):
     refuses(program, "--claims", *machine)
 
 
+def test_bleuse2015(program):
+    folder = Path(__file__).parent.parent / "benchmarks"
+    path = folder / "papers" / "bleuse2015" / "claims.json"
+    given = json.loads(path.read_text())
+    command = ["--claims", str(path), "--platform", str(folder / "platforms" / "idgraf.json")]
+    quick = [*command, "--only", "lemma3,guarantee,gpus", "--instances", "2"]
+    rows = json_lines(program, *quick, "--json")
+    those = [its for its in given["claims"] if its["workload"] in ("lemma3", "guarantee", "gpus")]
+    check([row["id"] for row in rows] == [its["id"] for its in those], f"bleuse2015: {rows}")
+    check(rows == json_lines(program, *quick, "--json"), "bleuse2015: two runs, two results")
+    verdicts = {row["id"]: row["verdict"] for row in rows}
+    check(verdicts["four-thirds-guarantee"] == "reproduced", f"bleuse2015: {verdicts}")
+    for row in rows:  # each verdict by its facts
+        (claim,) = [its for its in those if its["id"] == row["id"]]
+        rule = claim.get("rule", {})
+        values = [fact[rule["metric"]] for fact in row["facts"]] if rule else []
+        if rule.get("kind") == "value":
+            off = abs(values[0] / rule["published"] - 1) * 100
+            its = "reproduced" if off <= rule["within_percent"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        elif rule.get("kind") == "limit":
+            its = "reproduced" if max(values) < rule["below"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        for fact in row["facts"]:
+            if row["workload"] == "gpus":  # a third of n^3, nine tiles of 960
+                its = fact["gflops"] * fact["seconds"] * 1e9 / ((9 * 960) ** 3 / 3)
+                check(abs(its - 1) < 1e-9 and fact["tasks"] == 165, f"bleuse2015: {fact}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command[1] = str(file)
+        random = [its for its in given["claims"] if its["id"] == "table1-accel"]
+        for share, few in [(1, 1), (0.01, 1000)]:  # off by up to 1 % at all points; by 1000 at one
+            claim = json.loads(json.dumps(random[0]))
+            claim["rule"].update(published=[40, 40], share=share, within_percent=few)
+            claim["at"] = [{"n": [10, 20]}]
+            file.write_text(json.dumps({**given, "claims": [claim]}))
+            (row,) = json_lines(program, *command, "--instances", "1", "--json")
+            its = "reproduced" if few == 1000 else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+            check(all(fact["instances"] == 28 for fact in row["facts"]), f"bleuse2015: {row}")
+        for change, named in [
+            (lambda its: its.pop("instances"), "'instances' is missing"),
+            (lambda its: its["gpus"].update(precision="half"), "/gpus/precision"),
+            (lambda its: its["claims"][0].update(at=[{"n": 10}]), "12 numbers for 1 points"),
+            (lambda its: its["claims"][0].update(at=[{"gpus": 1}]), "/claims/0/at/0/gpus"),
+            (lambda its: its["claims"][0]["rule"].update(metric="gflops"), "gflops of random"),
+        ]:
+            its = json.loads(json.dumps({**given, "claims": random}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "--plots", *quick, "--plots", "nowhere")
+# Of every kind of rule one that holds and one that cannot, on small graphs.
+KUMAR_RULES = [
+    ({"kind": "order", "metric": "gflops", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 1}, [4, 6]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": metric, "of": ["dmdas", "heftp"], "at_least": low, "share": 0.5},
+     [2, 5]) for metric in ["ratio", "accel_gpu"] for low in [0.9, 1e6]
+] + [
+    ({"kind": "value", "metric": "factor", "of": ["potrf", "gemm"], "published": [2, gemm],
+      "within": 0.5}, [3]) for gemm in [29, 30]
+] + [
+    ({"kind": "similar", "metric": "seconds", "of": ["area", "iterative"], "within_percent": p,
+      "share": 1}, [4]) for p in [1e3, 0.1]
+] + [
+    ({"kind": "trend", "metric": "gflops", "of": ["heft", "mixed"], "to": to}, [2, 6])
+    for to in ["rises", "falls"]
+] + [
+    ({"kind": "gain", "metric": "gflops", "of": "gemm-peak", "over": "iterative", "to": to}, [2, 6])
+    for to in ["falls", "rises"]
+] + [
+    ({"kind": "peak", "metric": "gflops", "of": ["heteroprio"], "from": n, "to": n}, [2, 6, 4])
+    for n in [6, 4]
+] + [
+    ({"kind": "worst", "metric": "ratio", "of": ["dualhp@fifo"], "at_least": low}, [4, 6])
+    for low in [0.5, 50]
+]  # fmt: skip
+
+KUMAR_NOISE = [
+    ({"kind": "draws", "metric": "ratio", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 0.5}, [4]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": "worst_loss_percent", "of": ["dmda"], "at_most": most,
+      "share": 1}, [4]) for most in [90, -90]
+]  # fmt: skip
+
+KUMAR_GROUPS = [
+    ({"kind": "range", "metric": metric, "of": ["heft"], "at_least": low, "share": 1}, [3])
+    for metric in ["reference_percent", "best_clusters"] for low in [2, 101]
+] + [
+    ({"kind": "order", "metric": "best_gflops", "better": ["heft"], "worse": ["heft/single"],
+      "by": by, "share": 1}, [3]) for by in [0, 1000]
+]  # fmt: skip
+
+BAD_KUMAR = [  # what to change of the first claim or the file, and what the message names
+    (lambda its: its.update(format="claims-2"), "/format"),
+    (lambda its: its.update(more=1), "'more' is not known"),
+    (lambda its: its["claims"].append(its["claims"][0]), "/claims/1/id"),
+    (lambda its: its["claims"][0].update(experiment="dream"), "/claims/0/experiment"),
+    (lambda its: its["claims"][0]["rule"].update(kind="feeling"), "/claims/0/rule/kind"),
+    (lambda its: its["claims"][0]["rule"].update(metric="mood"), "/claims/0/rule/metric"),
+    (lambda its: its["claims"][0]["rule"].update(better=["fastest"]), "/claims/0/rule/better/0"),
+    (lambda its: its["claims"][0]["rule"].update(better=["dream/dmda"]), "is of no experiment"),
+    (lambda its: its["claims"][0]["rule"].pop("share"), "'share' is missing"),
+    (lambda its: its["claims"][0].update(at=[]), "/claims/0/at"),
+    (lambda its: its["claims"][0].update(at=[{"n": 0}]), "/claims/0/at/0/n"),
+    (lambda its: its["experiments"]["original"].update(platform="nowhere"), "nowhere.json"),
+    (lambda its: its["experiments"]["dag-qr"].update(bound="mixed"), "/experiments/dag-qr/bound"),
+]  # fmt: skip
+
+
+def test_kumar2017(program):
+    folder = Path(__file__).parent.parent / "benchmarks"
+    path = folder / "papers" / "kumar2017" / "claims.json"
+    given = json.loads(path.read_text())
+    machines = ["--platforms", str(folder / "platforms")]
+    quick = ["--claims", str(path), *machines, "--only", "table-2.1,2.4-gap,2.2-gemm-peak,2.6"]
+    rows = json_lines(program, *quick)
+    verdicts = [(row["id"], row["verdict"]) for row in rows]
+    check(verdicts == [(its, "not testable" if its == "2.6" else "reproduced")
+                       for its in ["table-2.1", "2.2-gemm-peak", "2.4-gap", "2.6"]],
+          f"kumar2017: {verdicts}")  # fmt: skip
+    check(rows == json_lines(program, *quick), "kumar2017: two runs, two results")
+    status, out, _ = run(program, *quick)
+    summary = "3 testable, 3 reproduced, 1 not testable"
+    check(status == 0 and out.splitlines()[-1] == summary, f"kumar2017: {out}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command = ["--claims", str(file), *machines]
+        given["experiments"]["types"]["draws"] = 3
+        sets = [("original", KUMAR_RULES), ("types", KUMAR_NOISE), ("groups-cholesky", KUMAR_GROUPS)]
+        claims = [
+            {"id": f"{experiment}-{k}", "section": "0", "experiment": experiment, "says": "so",
+             "rule": rule, "at": [{"n": sizes}]}
+            for experiment, rules in sets for k, (rule, sizes) in enumerate(rules)
+        ]  # fmt: skip
+        file.write_text(json.dumps({**given, "claims": claims}))
+        rows = json_lines(program, *command)
+        for k, row in enumerate(rows):  # they come in twos
+            expected = ["reproduced", "not reproduced"][k % 2]
+            check(row["verdict"] == expected, f"kumar2017: {row['id']}: {row['ours']}")
+            check((row["against"] == []) == (k % 2 == 0), f"kumar2017: {row}")
+        facts = {(its["strategy"], its["n"]): its for its in rows[0]["facts"]}
+        for n in [4, 6]:  # ratios and speeds are of one time
+            dmda, other = facts["dmda", n], facts["random", n]
+            for its in [dmda, other]:
+                flops = (n * 960) ** 3 / 3 / 1e9
+                check(abs(its["gflops"] * its["seconds"] / flops - 1) < 1e-6, f"kumar2017: {its}")
+            bounds = [its["seconds"] / its["ratio"] for its in [dmda, other]]
+            check(abs(bounds[0] / bounds[1] - 1) < 1e-9, f"kumar2017: {bounds}")
+        plots = Path(where) / "plots"
+        status, out, err = run(program, *command, "--only", "original-6", "--figures", str(plots),
+                               "--figure", "2.2")  # fmt: skip
+        check(status == 0 and {its.name for its in plots.iterdir()} == {"2.2.csv", "2.2.svg"}, err)
+        table = (plots / "2.2.csv").read_text().splitlines()
+        check(len(table) == 1 + 4 * 8, f"kumar2017: {table}")
+        ElementTree.parse(plots / "2.2.svg")
+        refuses(program, "--figure", *command, "--only", "original-6", "--figures", str(plots),
+                "--figure", "9.9")  # fmt: skip
+        for change, named in BAD_KUMAR:
+            its = json.loads(json.dumps({**given, "claims": claims[:1]}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "nowhere.json", "--claims", "nowhere.json", *machines)
+    refuses(program, "--only", *quick[:-1], "nothing")
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -1072,6 +1303,8 @@ def main():
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "jacobi": test_jacobi,
+        "bleuse2015": test_bleuse2015,
+        "kumar2017": test_kumar2017,
         "lima2015": test_lima2015,
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,

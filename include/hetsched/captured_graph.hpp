@@ -67,8 +67,9 @@ public:
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
-  void spawn(Core& core, std::int32_t graph_node, std::int32_t priority) const {
+  void spawn(Core& core, std::int32_t graph_node, std::int32_t priority, ArchMask allowed) const {
     auto attributes = attributes_;
+    attributes.archs = attributes.archs & allowed;
     attributes.label = label_;
     attributes.graph_node = graph_node;
     attributes.priority = priority;
@@ -77,8 +78,8 @@ public:
     spawn_task(core, *type_, attributes, data_, values);
   }
 
-  [[nodiscard]] Prospect prospect() const noexcept {
-    return {type_, attributes_.archs, label_, data_};
+  [[nodiscard]] Prospect prospect(ArchMask allowed) const noexcept {
+    return {type_, attributes_.archs & allowed, label_, data_};
   }
 
   /// The task as a node of a graph, its data numbered by `number(record)`.

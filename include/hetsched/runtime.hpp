@@ -4,6 +4,7 @@
 
 #include <hetsched/captured_graph.hpp>
 #include <hetsched/config.hpp>
+#include <hetsched/detail/abortable_task.hpp>
 #include <hetsched/detail/check_policies.hpp>
 #include <hetsched/detail/check_task.hpp>
 #include <hetsched/detail/fork.hpp>
@@ -16,6 +17,7 @@
 #include <hetsched/lambda.hpp>
 #include <hetsched/partition.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -197,7 +199,7 @@ public:
     (detail::check_arch<T>(&attributes), ...);
     auto const all = detail::attributes_of(attributes...);
     return [this, all]<class... Args>(Args&&... arguments) {
-      this->template submit<T>(all, std::forward<Args>(arguments)...);
+      this->template submit<T, detail::says_abortable<A...>>(all, std::forward<Args>(arguments)...);
     };
   }
 
@@ -211,7 +213,7 @@ public:
       using T =
           detail::LambdaTask<std::decay_t<F>,
                              typename detail::LambdaParameter<std::decay_t<Args>>::Declared...>;
-      this->template submit<T>(
+      this->template submit<T, detail::says_abortable<A...>>(
           all,
           std::forward<F>(function),
           detail::LambdaParameter<std::decay_t<Args>>::forward(std::forward<Args>(arguments))...);
@@ -353,7 +355,11 @@ public:
   /// lets the scheduler prepare for the graph, runs its tasks as if spawned now in program order,
   /// and waits for them; as `sync()`. Repeatable: computed priorities then follow what the
   /// performance model has learnt. What bodies spawn keeps its own.
-  void run(CapturedGraph const& graph) {
+  ///
+  /// `allowed`, if given: classes of worker for each task, as if SetArch had been among its
+  /// attributes (allocation.hpp). Throws Error(bad_call) unless there is one entry for each, and
+  /// Error(cannot_run), as the spawn would, for a task that then nobody can run.
+  void run(CapturedGraph const& graph, std::span<ArchMask const> allowed = {}) {
     check_usable("run");
     if (core_->current_task() != nullptr) {
       throw Error(ErrorCode::bad_call, "run", "not allowed inside a task");
@@ -361,19 +367,17 @@ public:
     if (!graph.is_of(core_)) {
       throw Error(ErrorCode::bad_call, "run", "the graph was captured by another runtime");
     }
+    check_allowed(graph.tasks(), allowed);
     sync();
     auto const& prototypes = graph.template prototypes<Core>();
-    auto const ranked =
-        detail::ranked_graph(*core_, graph.tasks(), priorities_, [&](std::size_t v) {
-          return prototypes[v]->prospect();
-        });
+    auto const archs = [&](std::size_t v) { return allowed.empty() ? ArchMask{0xff} : allowed[v]; };
+    auto const prospect = [&](std::size_t v) { return prototypes[v]->prospect(archs(v)); };
+    auto const ranked = detail::ranked_graph(*core_, graph.tasks(), priorities_, prospect);
     auto const& tasks = ranked ? *ranked : graph.tasks();
-    core_->prepare(tasks, [&] {
-      return detail::expected_times(
-          *core_, tasks.size(), [&](std::size_t v) { return prototypes[v]->prospect(); });
-    });
+    core_->prepare(tasks, [&] { return detail::expected_times(*core_, tasks.size(), prospect); });
     for (std::size_t v = 0; v < prototypes.size(); ++v) {
-      prototypes[v]->spawn(*core_, static_cast<std::int32_t>(v), tasks.nodes()[v].priority);
+      prototypes[v]->spawn(
+          *core_, static_cast<std::int32_t>(v), tasks.nodes()[v].priority, archs(v));
     }
     sync();
   }
@@ -382,9 +386,10 @@ public:
   /// on is not looked at: a class of worker runs what the platform has a time for.
   template <class Graph>
     requires(!Engine::computes && std::is_same_v<Graph, TaskGraph>)
-  void run(Graph const& graph) {
+  void run(Graph const& graph, std::span<ArchMask const> allowed = {}) {
+    check_allowed(graph, allowed);
     sync();
-    typename Engine::Replay replay(graph, core_->current_domain(), *registry_);
+    typename Engine::Replay replay(graph, allowed, core_->current_domain(), *registry_);
     auto const ranked = detail::ranked_graph(
         *core_, graph, priorities_, [&](std::size_t v) { return replay.prospect(v); });
     auto const& tasks = ranked ? *ranked : graph;
@@ -478,6 +483,15 @@ private:
     }
     if (auto const* const sink = capture()) {
       throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
+    }
+  }
+
+  static void check_allowed(TaskGraph const& graph, std::span<ArchMask const> allowed) {
+    if (!allowed.empty() && allowed.size() != graph.size()) {
+      throw Error(ErrorCode::bad_call,
+                  "run",
+                  "was given classes of worker for " + std::to_string(allowed.size()) +
+                      " tasks of a graph of " + std::to_string(graph.size()));
     }
   }
 
@@ -602,15 +616,35 @@ private:
     }
   }
 
-  template <class T, class A, class... Args>
+  /// The table of T's that spawns use; in virtual time all tasks are abortable as they are.
+  template <class T, bool Abortable>
+  [[nodiscard]] static constexpr detail::TaskType const& table() {
+    if constexpr (Abortable) {
+      return detail::abortable_table<Runtime, T>;
+    } else {
+      return detail::task_table<Runtime, T>;
+    }
+  }
+
+  template <class T, bool Abortable>
+  [[nodiscard]] static constexpr bool may_be_spawned_so() {
+    if constexpr (Abortable) {
+      return detail::AbortableTask<T, Runtime>::ok;
+    } else {
+      return true;
+    }
+  }
+
+  template <class T, bool SaysAbortable, class A, class... Args>
   void submit(A const& attributes, Args&&... arguments) {
     (void)sizeof(detail::BodyExists<T>);
-    if constexpr (detail::check_arguments<T, Args...>()) {
+    if constexpr (detail::check_arguments<T, Args...>() && may_be_spawned_so<T, SaysAbortable>()) {
+      constexpr bool is_abortable = SaysAbortable && Engine::computes;
       if (forked_.happened()) {
         check_usable("spawn");
       }
       using Signature = detail::SignatureOf<T>;
-      auto const& type = detail::task_table<Runtime, T>;
+      auto const& type = table<T, is_abortable>();
       if constexpr (Signature::data_count == 0 && Signature::template values_nothrow<Args...>) {
         if (core_->current_task() != nullptr) {
           auto& task = detail::begin_child(*core_, type, attributes);
@@ -623,9 +657,12 @@ private:
       auto const data = detail::data_of<T>(arguments...);
       auto construct = [&](void* where) {
         detail::construct_values<T>(where, std::forward<Args>(arguments)...);
+        if constexpr (is_abortable) {
+          detail::AbortableValuesOf<T>::add_link(where);
+        }
       };
       detail::ValueMaker values;
-      if constexpr (Signature::stores_values) {
+      if constexpr (Signature::stores_values || is_abortable) {
         values = detail::ValueMaker::calling(construct);
       }
       if (auto* const sink = capture()) {

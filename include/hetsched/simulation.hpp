@@ -21,7 +21,8 @@ struct SimulatedTask {
   WorkerId worker;
   Instant begin;
   Instant end;
-  bool aborted = false; // it was stopped at its end, and the task runs again
+  bool aborted = false;   // it was stopped at its end, and the task runs again
+  std::int32_t node = -1; // in the graph that is run, see TaskView::graph_node
 };
 
 /// The first parameter of a simulated runtime: `SimulatedRuntime<S> rt(Simulation{.platform = p})`.

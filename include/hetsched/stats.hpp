@@ -25,8 +25,9 @@ struct WorkerStats {
   std::uint64_t executed = 0; // bodies run to their end or to an exception
   std::uint64_t steals = 0;   // tasks obtained through the scheduler's steal hook
   Duration idle;              // looking for work or asleep, while in the runtime
-  std::uint64_t aborted = 0;  // tasks that it had taken and that were stopped, to run again
-  Duration wasted;            // on their bodies; part of `idle`
+  /// Attempts at tasks that were stopped or overtaken: the tasks ran elsewhere, or again.
+  std::uint64_t aborted = 0;
+  Duration wasted; // which those took; in virtual time a part of `idle`
 };
 
 /// What went to, from and through one device's memory, and how much of that went on beside kernels.
@@ -80,11 +81,14 @@ struct Stats {
   std::uint64_t cancelled = 0; // tasks whose body was skipped
   std::uint64_t rerun = 0;     // tasks that a device refused or lost, and that went elsewhere
   std::uint64_t early = 0;     // tasks given to a device before their predecessors there had ended
-  std::uint64_t aborted = 0;   // tasks stopped half way, each time counted
-  Duration elapsed;            // wall (or virtual) time covered
-  Duration idle;               // sum over workers
-  Duration wasted;             // the part of it that went into bodies that were stopped
-  Duration deciding;           // real time in the scheduler's hooks, if Simulation::time_decisions
+  std::uint64_t aborted = 0;   // attempts at tasks that were stopped half way or overtaken
+  /// Copied so that an abortable task's data stay what they were until it has ended: to buffers on
+  /// the host, or from a device that had the only copy.
+  std::uint64_t kept_bytes = 0;
+  Duration elapsed;  // wall (or virtual) time covered
+  Duration idle;     // sum over workers
+  Duration wasted;   // which `aborted` took; in virtual time a part of `idle`
+  Duration deciding; // real time in the scheduler's hooks, if Simulation::time_decisions
   std::vector<WorkerStats> workers;
   std::vector<TypeStats> types; // filled when Config::timing is on
   std::vector<DeviceStats> devices;

@@ -97,6 +97,21 @@ struct ReuseAttribute {
   return {index};
 }
 
+struct AbortableAttribute {};
+
+/// The task may be begun anew on another worker before it has ended (spoliation), if the scheduler
+/// sees that it would end earlier there. Whoever ends first has the result; what the others wrote
+/// is dropped. Bodies write to memory of their own until then, so this costs a copy of what the
+/// task writes, there and back; on a device only a copy to elsewhere of what is valid nowhere else.
+///
+/// For tasks with a datum that they write and no CW, whose bodies take no runtime and no handles,
+/// whose values can be copied and whose data have trivially copyable elements; anything else does
+/// not compile. A body may run more than once, also twice at the same time: it may have no effect
+/// but on its data. A body on the host that asks `stop_requested()` makes room at once. On a core,
+/// an attempt that lost reads the task's data to its end: sync() and tasks that write these wait
+/// for it.
+inline constexpr AbortableAttribute abortable;
+
 struct GroupAttribute {
   detail::GroupState* state; // of the TaskGroup given to `in(group)`
 };

@@ -11,11 +11,13 @@
 #include <hetsched/policies/caches/reuse_guided.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 
+#include "../schedulers.hpp"
 #include "../strategies.hpp"
 #include "covering_array.hpp"
 #include "random_program.hpp"
 
 #include <doctest/doctest.h>
+#include <sched.h>
 
 #include <array>
 #include <atomic>
@@ -100,6 +102,29 @@ struct Work
     : hs::Task<2 + static_cast<int>(sizeof...(M))>::
           template Signature<hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
 
+/// The same, spawning nothing; for some modes, each being a type more to compile.
+template <Mode... M>
+struct Leaf
+    : hs::Task<2 + static_cast<int>(sizeof...(M))>::
+          template Signature<hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
+
+template <Mode... M>
+inline constexpr bool has_leaf = false;
+template <>
+inline constexpr bool has_leaf<Mode::read_write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::commute> = true;
+template <>
+inline constexpr bool has_leaf<Mode::read, Mode::read_write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::write, Mode::read> = true;
+template <>
+inline constexpr bool has_leaf<Mode::read_write, Mode::read_write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::read_write, Mode::commute> = true;
+
 template <class Rt>
 void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps);
 
@@ -131,6 +156,35 @@ struct hetsched::TaskBodyCPU<Work<M...>> {
     if (node->effect_after) {
       equivalence::effect(node->constant + 1, blocks);
     }
+  }
+};
+
+/// Some take their time, so that they are begun anew, and some of those look whether they were.
+template <Mode... M>
+struct hetsched::TaskBodyCPU<Leaf<M...>> {
+  template <class... Views>
+  void operator()(Run*, Node const* node, Views... views) const {
+    bool stop = false;
+    for (std::uint64_t k = 0; !stop && k < node->constant / 1024 % 32; ++k) {
+      sched_yield();
+      stop = node->constant / 32768 % 2 == 0 && hs::stop_requested();
+    }
+    equivalence::effect(stop ? 0 : node->constant, {block_of(M, views)...});
+  }
+};
+
+template <Mode... M>
+struct hetsched::TaskBodyGPU<Leaf<M...>> {
+  template <class... Views>
+  void operator()(hs::GpuStream& stream, Run*, Node const* node, Views... views) const {
+    auto const constant = node->constant;
+    std::vector<Block> blocks{block_of(M, views)...};
+    REQUIRE(stream.run_emulated([constant, blocks = std::move(blocks)] {
+      for (std::uint64_t k = 0; k < constant / 1024 % 32; ++k) {
+        sched_yield();
+      }
+      equivalence::effect(constant, blocks);
+    }));
   }
 };
 
@@ -212,6 +266,13 @@ void spawn_node(Rt& rt, Run& run, Node const& node) {
             &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
       };
       bool const leaf = node.steps.empty() && node.locals.empty() && !node.effect_after;
+      if constexpr (has_leaf<M...>) {
+        if (leaf && node.constant / 4 % 2 == 0) {
+          rt.template spawn<Leaf<M...>>(hs::priority(node.priority), hs::abortable)(
+              &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+          return;
+        }
+      }
       auto const kind = leaf ? node.constant % 4 : 0;
       if (kind == 0) {
         spawn(hs::SetArch(hs::ArchHost));
@@ -368,6 +429,21 @@ private:
   std::thread thread_;
 };
 
+/// Begins anew, now and then, what another worker runs.
+struct Restless : OldestFirst {
+  static inline std::atomic<std::uint64_t> aborted{0};
+
+  template <class Ctx>
+  hs::TaskId reconsider(Ctx const& ctx, hs::WorkerId worker) {
+    auto const workers = ctx.workers();
+    auto const& other = workers[ctx.random(worker) % workers.size()];
+    auto const task = ctx.running(other.id);
+    return other.id != worker && task && ctx.task(task).abortable && ctx.can_run(task, worker)
+               ? task
+               : hs::no_task;
+  }
+};
+
 /// Runs a program in a runtime and compares.
 template <class Rt>
 bool same_as_sequential(Rt& rt, Program const& program, bool pins = false) {
@@ -398,6 +474,7 @@ bool same_as_sequential(Rt& rt, Program const& program, bool pins = false) {
   }
   run_steps(rt, run, program.steps);
   rt.sync();
+  Restless::aborted += rt.stats().aborted;
   return memory.contents() == expected.contents();
 }
 
@@ -534,6 +611,18 @@ TEST_CASE("sequential equivalence: schedulers that look at data and times") {
     CAPTURE(ChosenStrategy::chosen);
     check_scheduler<ChosenStrategy, InventedTimes>(ChosenStrategy::chosen, 40);
   }
+}
+
+TEST_CASE("sequential equivalence with devices: tasks begun anew at random") {
+  Restless::aborted = 0;
+  check_devices<Restless>(0, 8);
+  CHECK(Restless::aborted > 0);
+}
+
+TEST_CASE("sequential equivalence: tasks begun anew at random") {
+  Restless::aborted = 0;
+  check_scheduler<Restless>(0, 8);
+  CHECK(Restless::aborted > 0);
 }
 
 TEST_CASE("sequential equivalence with devices: WorkStealing") {

@@ -32,7 +32,7 @@ std::vector<T> numbers(std::size_t n, T first) {
 }
 
 template <class T, class Rt>
-void check(Rt& rt, std::size_t n, std::size_t block, bool same_bits = true) {
+void check_axpy(Rt& rt, std::size_t n, std::size_t block, bool same_bits = true) {
   CAPTURE(n);
   CAPTURE(block);
   auto const x = numbers<T>(n, 1);
@@ -67,8 +67,8 @@ TEST_CASE_TEMPLATE("axpy: every size and block, bit for bit" * doctest::timeout(
     hs::Runtime<S> rt(on_cpus(cpus));
     for (std::size_t const n : {0, 1, 2, 63, 64, 65, 1001}) {
       for (std::size_t const block : {1, 13, 64, 5000}) {
-        check<float>(rt, n, block);
-        check<double>(rt, n, block);
+        check_axpy<float>(rt, n, block);
+        check_axpy<double>(rt, n, block);
       }
     }
   }
@@ -152,8 +152,8 @@ TEST_CASE("axpy: on devices with little memory" * doctest::timeout(60)) {
     for (int run = 0; run < 6; ++run) {
       auto const block = sizes(100);
       hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 4, block * sizeof(double)));
-      check<float>(rt, sizes(2000), block, false);
-      check<double>(rt, sizes(2000), block, false);
+      check_axpy<float>(rt, sizes(2000), block, false);
+      check_axpy<double>(rt, sizes(2000), block, false);
       traffic.count(rt);
     }
   }

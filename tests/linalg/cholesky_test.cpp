@@ -44,11 +44,11 @@ void factorise(Rt& rt, Matrix<T>& a, std::size_t tile, PotrfOn where = PotrfOn::
 
 /// Factorises a matrix whose upper triangle is NaN: it is neither read nor written.
 template <class T, class Rt>
-void check(Rt& rt,
-           Eigen::Index n,
-           std::size_t tile,
-           bool same_bits = true,
-           PotrfOn where = PotrfOn::host) {
+void check_factor(Rt& rt,
+                  Eigen::Index n,
+                  std::size_t tile,
+                  bool same_bits = true,
+                  PotrfOn where = PotrfOn::host) {
   CAPTURE(n);
   CAPTURE(tile);
   Matrix<T> const a = positive_definite<T>(n);
@@ -94,11 +94,11 @@ TEST_CASE_TEMPLATE("cholesky: every size and tile" * doctest::timeout(60), S, SC
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
       for (std::size_t const tile : {13, 32, 64, 200}) {
-        check<float>(rt, n, tile);
-        check<double>(rt, n, tile);
+        check_factor<float>(rt, n, tile);
+        check_factor<double>(rt, n, tile);
       }
     }
-    check<double>(rt, 5, 1);
+    check_factor<double>(rt, 5, 1);
   }
 }
 
@@ -198,9 +198,9 @@ TEST_CASE("cholesky: on devices with little memory" * doctest::timeout(60)) {
     for (int run = 0; run < 6; ++run) {
       auto const tile = 8 + sizes(30);
       hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 5, tile * tile * sizeof(double)));
-      check<float>(rt, index(sizes(200)), tile, false);
+      check_factor<float>(rt, index(sizes(200)), tile, false);
       auto const where = run % 2 == 0 ? PotrfOn::host : PotrfOn::any;
-      check<double>(rt, index(sizes(200)), tile, false, where);
+      check_factor<double>(rt, index(sizes(200)), tile, false, where);
       traffic.count(rt);
     }
   }

@@ -22,7 +22,8 @@ template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
 template <class T, class Rt>
-void check(Rt& rt, Eigen::Index m, Eigen::Index p, Eigen::Index n, std::size_t tile, T beta) {
+void check_product(
+    Rt& rt, Eigen::Index m, Eigen::Index p, Eigen::Index n, std::size_t tile, T beta) {
   CAPTURE(m);
   CAPTURE(p);
   CAPTURE(n);
@@ -57,11 +58,11 @@ TEST_CASE_TEMPLATE("gemm: every shape and tile" * doctest::timeout(60),
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
       for (std::size_t const tile : {13, 64, 200}) {
-        check<float>(rt, n, n, n, tile, 1);
-        check<double>(rt, n, n, n, tile, 0);
-        check<double>(rt, n, 33, 7, tile, -2);
-        check<double>(rt, 7, n, 33, tile, 0);
-        check<float>(rt, 33, 7, n, tile, 3);
+        check_product<float>(rt, n, n, n, tile, 1);
+        check_product<double>(rt, n, n, n, tile, 0);
+        check_product<double>(rt, n, 33, 7, tile, -2);
+        check_product<double>(rt, 7, n, 33, tile, 0);
+        check_product<float>(rt, 33, 7, n, tile, 3);
       }
     }
   }
@@ -113,10 +114,10 @@ TEST_CASE("gemm: on devices with little memory" * doctest::timeout(60)) {
     for (int run = 0; run < 6; ++run) {
       auto const tile = 8 + sizes(30);
       hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 5, tile * tile * sizeof(double)));
-      check<float>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 1);
-      check<double>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 0);
-      check<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, -2); // only scales
-      check<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, 0);
+      check_product<float>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 1);
+      check_product<double>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 0);
+      check_product<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, -2); // only scales
+      check_product<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, 0);
       traffic.count(rt);
     }
   }

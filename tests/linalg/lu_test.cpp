@@ -28,7 +28,7 @@ namespace {
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
-constexpr auto not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr auto quiet_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr auto inf = std::numeric_limits<double>::infinity();
 
 /// Factorises in place; row k was exchanged with row [k].
@@ -216,9 +216,8 @@ TEST_CASE_TEMPLATE("lu: says where a matrix is singular" * doctest::timeout(60),
     CHECK(error(Matrix<double>::Ones(60, 60)) ==
           "hetsched: lu: singular at column 1 (block column 0)");
     for (Eigen::Index const row : {0, 55, 129}) {
-      CHECK(error(with(row, 101, not_a_number)) ==
-            "hetsched: lu: NaN at column 101 (block column 2)");
-      CHECK(error(with(row, 3, not_a_number)) == "hetsched: lu: NaN at column 3 (block column 0)");
+      CHECK(error(with(row, 101, quiet_nan)) == "hetsched: lu: NaN at column 101 (block column 2)");
+      CHECK(error(with(row, 3, quiet_nan)) == "hetsched: lu: NaN at column 3 (block column 0)");
     }
     CHECK(error(with(60, 0, inf)) == "hetsched: lu: infinity at column 0 (block column 0)");
     CHECK(error(with(60, 0, -inf)) == "hetsched: lu: infinity at column 0 (block column 0)");

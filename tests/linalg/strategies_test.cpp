@@ -24,18 +24,18 @@ namespace {
 
 using Runtime = hs::Runtime<ChosenStrategy, hs::policies::Lru, InventedTimes>;
 
-constexpr Index n = 150;
+constexpr Index order = 150;
 constexpr std::size_t tile = 32;
 
 /// Within the usual bound for a backward stable factorisation.
 void check_residual(MatrixXd const& difference, MatrixXd const& a) {
-  CHECK(difference.norm() <= 10 * n * std::numeric_limits<double>::epsilon() * a.norm());
+  CHECK(difference.norm() <= 10 * order * std::numeric_limits<double>::epsilon() * a.norm());
 }
 
 template <class Rt>
 void check_cholesky(Rt& rt) {
-  MatrixXd const half = MatrixXd::Random(n, n);
-  MatrixXd const a = half * half.transpose() + n * MatrixXd::Identity(n, n);
+  MatrixXd const half = MatrixXd::Random(order, order);
+  MatrixXd const a = half * half.transpose() + order * MatrixXd::Identity(order, order);
   MatrixXd l = a;
   hs::linalg::TiledMatrix const tiles(rt, l, tile);
   hs::linalg::cholesky(rt, tiles, hs::linalg::PotrfOn::any);
@@ -46,7 +46,7 @@ void check_cholesky(Rt& rt) {
 
 template <class Rt>
 void check_lu(Rt& rt) {
-  MatrixXd a = MatrixXd::Random(n, n);
+  MatrixXd a = MatrixXd::Random(order, order);
   MatrixXd lu = a;
   hs::linalg::ColumnBlocks const blocks(rt, lu, tile);
   hs::linalg::Pivots const pivots(rt, blocks);
@@ -62,7 +62,7 @@ void check_lu(Rt& rt) {
 
 template <class Rt>
 void check_qr(Rt& rt) {
-  MatrixXd const a = MatrixXd::Random(n, n);
+  MatrixXd const a = MatrixXd::Random(order, order);
   MatrixXd r = a;
   hs::linalg::TiledMatrix const tiles(rt, r, tile);
   hs::linalg::Reflections const q(rt, tiles);

@@ -14,8 +14,6 @@
 #include "workloads.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <set>
 #include <span>
 
@@ -24,17 +22,6 @@ namespace lima2015 {
 namespace hs = hetsched;
 
 namespace {
-
-/// Of 95 % on both sides, by degrees of freedom from 1 on; then the normal distribution's, which is
-/// less than 2 % below.
-double students_t(std::size_t degrees) {
-  constexpr std::array table{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                             2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                             2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-                             2.040,  2.037, 2.035, 2.032, 2.030, 2.028, 2.026, 2.024, 2.023, 2.021,
-                             2.020,  2.018, 2.017, 2.015, 2.014, 2.013, 2.012, 2.011, 2.010, 2.009};
-  return degrees <= table.size() ? table[degrees - 1] : 1.96;
-}
 
 /// The Figures' members.
 template <class Visit>
@@ -119,26 +106,6 @@ auto runner_of(std::string const& strategy) {
 
 } // namespace
 
-Mean mean_of(std::vector<double> const& values) {
-  auto const n = static_cast<double>(values.size());
-  double sum = 0;
-  for (auto const value : values) {
-    sum += value;
-  }
-  auto const mean = sum / n;
-  if (values.size() < 2) {
-    return {mean, 0};
-  }
-  double squares = 0;
-  for (auto const value : values) {
-    squares += (value - mean) * (value - mean);
-  }
-  if (squares <= 1e-20 * n * mean * mean) { // roundings
-    return {mean, 0};
-  }
-  return {mean, students_t(values.size() - 1) * std::sqrt(squares / (n - 1) / n)};
-}
-
 Mean Means::metric(std::string const& name) const {
   // Of a constant over the time; the interval by first order.
   auto const over_time = [this](double constant) {
@@ -178,7 +145,7 @@ Runs::Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed)
 }
 
 std::size_t Runs::tasks(Configuration const& its) const {
-  return tasks_of(claims_, its.workload, tiles_of(claims_, its.workload, its.at.n));
+  return tasks_of(claims_, its.workload, tiles_of(claims_, its.workload, its.at["n"]));
 }
 
 int Runs::runs_of(Configuration const& its) const {
@@ -204,7 +171,7 @@ Means const& Runs::of(Configuration const& its) {
   auto const& workload = claims_.workloads.at(its.workload);
   auto const machine = machine_of(platform_, file_, claims_, its);
   auto& means = found->second;
-  means.tiles = tiles_of(claims_, its.workload, its.at.n);
+  means.tiles = tiles_of(claims_, its.workload, its.at["n"]);
   means.runs = runs_of(its);
   auto const& tasks = graph(machine, its.workload, means.tiles);
   hs::Simulation config{.platform = machine,
@@ -224,7 +191,7 @@ Means const& Runs::of(Configuration const& its) {
     for (auto const& figures : all) {
       values.push_back(member(figures));
     }
-    member(means) = mean_of(values);
+    member(means) = papers::mean_of(values);
   });
   if (its.workload == "cholesky" || its.workload == "lu") {
     means.flops = flops_of(claims_, its.workload, means.tiles);

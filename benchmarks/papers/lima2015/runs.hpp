@@ -4,6 +4,7 @@
 
 #include <hetsched/task_graph.hpp>
 
+#include "../common/mean.hpp"
 #include "claims.hpp"
 
 #include <cstddef>
@@ -15,13 +16,7 @@
 
 namespace lima2015 {
 
-/// A mean over the runs, and half of its 95 % confidence interval by Student's t; 0 for one run.
-struct Mean {
-  double value = 0;
-  double half = 0;
-};
-
-[[nodiscard]] Mean mean_of(std::vector<double> const& values);
+using papers::Mean;
 
 /// What one run gave, or the means of many.
 template <class Number>

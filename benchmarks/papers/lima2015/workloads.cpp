@@ -205,15 +205,16 @@ hs::Platform machine_of(hs::Platform const& whole,
                         std::string const& file,
                         Claims const& claims,
                         Configuration const& its) {
-  if (its.at.gpus > whole.classes[1].workers || its.at.gpus > whole.cores) {
+  auto const gpus = static_cast<int>(its.at["gpus"]);
+  if (gpus > whole.classes[1].workers || gpus > whole.cores) {
     throw hs::Error(hs::ErrorCode::bad_input,
                     file,
-                    "has no " + std::to_string(its.at.gpus) + " GPUs, which a claim on " +
-                        its.workload + " is about");
+                    "has no " + std::to_string(gpus) + " GPUs, which a claim on " + its.workload +
+                        " is about");
   }
   auto machine = reordered(whole, apart(whole));
-  machine.classes[1].workers = its.at.gpus;
-  machine.classes[0].workers = whole.cores - its.at.gpus;
+  machine.classes[1].workers = gpus;
+  machine.classes[0].workers = whole.cores - gpus;
   auto const& workload = claims.workloads.at(its.workload);
   auto const kernels = kernels_of(its.workload);
   if (machine.libraries(kernels, its.workload, workload.precision, workload.tile).empty()) {

@@ -71,8 +71,10 @@ struct ExpectedTimes {
 ///     worker has taken and that is to be aborted, or no_task. It is pushed again, as if by that
 ///     worker, which is then offered work (sec. 3.7.2, HP+PP). Once for each push.
 /// The last two name tasks with ctx.task(t).abortable only, and those that ctx.running(w) says are
-/// some. An aborted attempt leaves no trace in its data and has no epilogue. Only the engine of
-/// virtual time calls them so far.
+/// some. An aborted attempt leaves no trace in its data and has no epilogue. In virtual time all
+/// tasks are abortable; on threads those spawned so, where the attempt that was to be aborted may
+/// go on, and even end first: then its result counts. A task that has ended since is left alone. On
+/// threads `preempt` is not called.
 /// A scheduler without `steal` that keeps a task for one worker may see nested programs block each
 /// other's children; the engine notices (all workers asleep) and lifts the nesting rule then.
 template <class S, class Ctx>

@@ -250,25 +250,41 @@ void pass_token(Host& host, AccessQueue& queue) {
   release_domain(domain);
 }
 
+template <class Host>
+[[gnu::always_inline]] inline void
+release_access(Host& host, TaskRecord const& task, Access& access) {
+  bool failed = false;
+  if (task.cancelled || task.failed) { // skipped only: leaves its data as they are, good or bad
+    failed = writes(access.mode) && (task.failed || access.queue->poisoned());
+  }
+  if (access.mode != AccessMode::reduce && access.mode != AccessMode::commute) {
+    grant_chain(host, end_access(access, failed));
+    return;
+  }
+  AccessQueue* token = nullptr;
+  grant_chain(host, end_special_access(access, failed, &token));
+  if (token != nullptr) {
+    pass_token(host, *token);
+  }
+}
+
 /// Ends all accesses of a task that has completed and hands on the tasks that this makes ready.
 template <class Host>
 [[gnu::noinline]] void release_accesses(Host& host, TaskRecord& task) {
   for (auto& access : std::span(task.accesses(), task.access_count)) {
-    if (access.duplicate) {
-      continue;
+    if (!access.duplicate) {
+      release_access(host, task, access);
     }
-    bool failed = false;
-    if (task.cancelled || task.failed) { // skipped only: leaves its data as they are, good or bad
-      failed = writes(access.mode) && (task.failed || access.queue->poisoned());
-    }
-    if (access.mode != AccessMode::reduce && access.mode != AccessMode::commute) {
-      grant_chain(host, end_access(access, failed));
-      continue;
-    }
-    AccessQueue* token = nullptr;
-    grant_chain(host, end_special_access(access, failed, &token));
-    if (token != nullptr) {
-      pass_token(host, *token);
+  }
+}
+
+/// The same before the task completes, of those by which it writes: its results exist.
+template <class Host>
+[[gnu::noinline]] void release_written(Host& host, TaskRecord& task) {
+  for (auto& access : std::span(task.accesses(), task.access_count)) {
+    if (!access.duplicate && writes(access.mode)) {
+      access.duplicate = true; // nothing is left to do for it
+      release_access(host, task, access);
     }
   }
 }

@@ -63,7 +63,8 @@ public:
   /// Whether the device has broken down: it refuses all tasks from then on.
   [[nodiscard]] virtual bool lost() const noexcept = 0;
 
-  /// The task, which this worker may run, enters the window.
+  /// The task, which this worker may run, enters the window; or an attempt at an abortable one.
+  /// That of an attempt whose result comes too late is `finished`, as one that has the result is.
   virtual void commit(TaskRecord& task) = 0;
 
   /// Moves everything on that can be. Whether anything has happened.
@@ -92,6 +93,14 @@ public:
   /// be valid nowhere else. `begun`: its body goes on after a sync, so that what it wrote, or a
   /// child did, counts, too.
   virtual void acquire_on_host(TaskRecord& task, bool begun) = 0;
+
+  /// Before an attempt at an abortable task on the host: what it reads is brought to host memory;
+  /// other copies stay.
+  virtual void bring_to_host(TaskRecord& attempt) = 0;
+
+  /// Before the result of such an attempt is written: what the task writes will be valid in host
+  /// memory only, and no copy is made from there or to there.
+  virtual void take_on_host(TaskRecord& task) = 0;
 
   /// By how many bytes a task's data exceed what some device can hold, and which device that is; 0
   /// if they fit into each.

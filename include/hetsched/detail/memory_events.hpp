@@ -45,6 +45,7 @@ struct NodeCounters {
   std::uint64_t bytes_from_host = 0;
   std::uint64_t bytes_to_host = 0;
   std::uint64_t bytes_from_peers = 0;
+  std::uint64_t kept_bytes = 0; // to keep what attempts at abortable tasks overwrite
 };
 
 /// Told of all that decides which bytes move, in the order in which it happens. Data go by their

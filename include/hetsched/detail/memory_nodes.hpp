@@ -86,12 +86,15 @@ public:
     }
     for (auto n = host_node; next(n);) {
       if (auto const block = datum.at(n).block; block != no_block) {
-        while (node(n).block(block).pins != 0) { // the user's
+        while (node(n).block(block).pins > datum.at(n).attempts) { // the user's
           (void)node(n).release(block);
         }
-        drop(datum, n);
+        if (datum.at(n).attempts == 0) {
+          drop(datum, n);
+        }
       }
     }
+    datum.valid.store(0, std::memory_order_release); // an attempt's place goes with the attempt
     (datum.previous != nullptr ? datum.previous->next : all_) = datum.next;
     if (datum.next != nullptr) {
       datum.next->previous = datum.previous;
@@ -147,9 +150,26 @@ public:
         }
         all = std::max(all, arrival);
       }
-      if (need.writes && need.datum->copies_moving != 0) {
+      if (need.writes && (need.datum->copies_moving != 0 || need.datum->at(at).unsettled != 0)) {
         all = Arrival::coming;
       }
+    }
+    return all;
+  }
+
+  /// The same for an admitted attempt at an abortable task, which overwrites its copies: what it is
+  /// to read and write must be valid elsewhere, too. Asks for a transfer to host memory if it is
+  /// not.
+  [[nodiscard]] Arrival ready_to_attempt(NodeId at, std::span<Need const> needs) {
+    auto all = ready(at, needs);
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      if (all == Arrival::failed || !need.reads || !need.writes || !is_only_copy(datum, at)) {
+        continue;
+      }
+      auto const moving = datum.copies_moving;
+      all = std::max(all, request(datum, host_node));
+      node(at).counters.kept_bytes += datum.copies_moving != moving ? datum.bytes() : 0;
     }
     return all;
   }
@@ -162,6 +182,48 @@ public:
       }
       need.datum->writers += need.writes ? 1 : 0;
     }
+  }
+
+  /// An attempt at an abortable task was admitted. Its places stay when the data go.
+  void hold(NodeId at, std::span<Need const> needs) noexcept {
+    for (auto const& need : needs) {
+      ++need.datum->at(at).attempts;
+    }
+  }
+
+  /// It was launched: its node's copies of what it writes are lost, if there are others.
+  void begin_attempt(NodeId at, std::span<Need const> needs) noexcept {
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      if (observer_ != nullptr) {
+        observer_->begin(datum, at, need.reads, need.writes);
+      }
+      ++datum.at(at).unsettled;
+      if (need.writes && !is_only_copy(datum, at)) {
+        datum.valid.fetch_and(~bit(at), std::memory_order_acq_rel);
+      }
+    }
+  }
+
+  /// It is over. `launched`: it had begun. `published`: what it wrote is the value now; else its
+  /// data may have gone on without it, or be gone.
+  void end_attempt(NodeId at, std::span<Need const> needs, bool launched, bool published) {
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      --datum.at(at).attempts;
+      if (!launched) {
+        continue;
+      }
+      --datum.at(at).unsettled;
+      if (published && need.writes) {
+        datum.lost = false;
+        only_valid_at(datum, at);
+      }
+      if (observer_ != nullptr && !datum.forgotten) {
+        observer_->end(datum, at, need.writes, published);
+      }
+    }
+    leave(at, needs);
   }
 
   /// A task that had begun is over. Not `done`: what it was to write there is not to be used; if it
@@ -265,7 +327,8 @@ public:
     if (datum.valid_at(to)) {
       return Arrival::here;
     }
-    if (datum.at(to).arriving != nullptr || (to != host_node && datum.writers != 0)) {
+    if (datum.at(to).arriving != nullptr || (to != host_node && datum.writers != 0) ||
+        datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // for an attempt, too late
       return Arrival::coming;
     }
     if (datum.failed_copies > most_failed_copies || datum.lost) {
@@ -294,6 +357,7 @@ public:
     auto& datum = *copy->datum;
     --datum.copies_moving;
     --outgoing_[static_cast<std::size_t>(copy->from.value)];
+    --datum.at(copy->from).sending;
     datum.at(copy->to).arriving = nullptr;
     if (done) {
       datum.failed_copies = 0;
@@ -591,6 +655,7 @@ private:
     auto copy = std::make_unique<Copy>(Copy{&datum, from, to, evicts, datum.version});
     ++datum.copies_moving;
     ++outgoing_[static_cast<std::size_t>(from.value)];
+    ++datum.at(from).sending;
     datum.at(to).arriving = copy.get();
     if (to != host_node) {
       ++node(to).moving;

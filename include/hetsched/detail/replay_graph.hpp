@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -20,7 +21,12 @@ namespace hetsched::detail {
 /// The task types and data that a graph's tasks need. Their memory is an address only.
 class GraphReplay {
 public:
-  GraphReplay(TaskGraph const& graph, Domain& domain, DataRegistry& registry) : graph_(graph) {
+  /// `allowed`: classes of worker for each task; empty: all.
+  GraphReplay(TaskGraph const& graph,
+              std::span<ArchMask const> allowed,
+              Domain& domain,
+              DataRegistry& registry)
+      : graph_(graph), allowed_(allowed) {
     auto address = first_address;
     for (auto const bytes : graph.data_bytes()) {
       auto* const first = reinterpret_cast<std::byte*>(address);
@@ -47,7 +53,8 @@ public:
     for (auto const& access : node.accesses) {
       of_one_.push_back(data_[access.data]);
     }
-    return {&type_of(node), Attributes{}.archs, node.label, of_one_};
+    auto const archs = allowed_.empty() ? Attributes{}.archs : allowed_[v];
+    return {&type_of(node), archs, node.label, of_one_};
   }
 
   /// Spawns all tasks, in order, with the priorities of `ranked`, the same graph.
@@ -56,6 +63,7 @@ public:
     for (std::size_t v = 0; v < graph_.size(); ++v) {
       auto const task = prospect(v);
       Attributes attributes;
+      attributes.archs = task.archs;
       attributes.priority = ranked.nodes()[v].priority;
       attributes.label = task.label;
       attributes.graph_node = static_cast<std::int32_t>(v);
@@ -93,6 +101,7 @@ private:
   }
 
   TaskGraph const& graph_;
+  std::span<ArchMask const> const allowed_;
   std::vector<DataRecord*> data_;
   std::vector<DataRecord*> of_one_; // of the task that was asked for last
   std::map<Key, Type> types_;

@@ -46,6 +46,9 @@ struct Replica {
   BlockId block;            // no_block: none
   Copy* arriving = nullptr; // that will make it valid
   int user_pins = 0;        // less than 0: unpins that came before their pins
+  int attempts = 0;         // at abortable tasks, with a place here
+  int unsettled = 0;        // those whose kernels may still touch it
+  int sending = 0;          // transfers from it
 };
 
 /// One datum, as the memory nodes know it. Made when a device first needs it; until then, and while
@@ -71,13 +74,15 @@ struct Replicas {
   std::int64_t reuse = 0;
   std::uint32_t version = 0; // changes when a write is complete
   int copies_moving = 0;     // transfers from or to any of its places
-  int writers = 0;           // tasks, all on one device, that have begun and will write it
-  int failed_copies = 0;     // since one was done
+  /// Tasks, all on one device, that have begun and will write it; attempts at abortable ones do not
+  /// count.
+  int writers = 0;
+  int failed_copies = 0;  // since one was done
   bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
   bool in_parts = false;  // its parts hold the value
   bool lost = false;      // the device with the only copy failed
-  int holders = 0;        // threads that wait for it with the lock released
-  bool forgotten = false; // the last of them deletes it
+  int holders = 0; // threads that wait for it with the lock released, and attempts in windows
+  bool forgotten = false;                 // the last of them deletes it
   std::atomic<Replicas*>* slot = nullptr; // what points here; emptied when this goes
 
   /// Spawned tasks that have not begun to use it, in program order, and which one of all tasks each

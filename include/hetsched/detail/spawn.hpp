@@ -83,6 +83,23 @@ struct CaptureSink {
   char const* place = "capture"; // for messages
 };
 
+/// Refuses whatever a body that may not spawn asks of the runtime.
+class BodySink : public CaptureSink {
+public:
+  /// `body`: its kind, for messages.
+  explicit BodySink(char const* body)
+      : CaptureSink{[](CaptureSink& sink,
+                       TaskType const&,
+                       Attributes const&,
+                       std::span<DataRecord* const>) -> void* {
+                      throw Error(ErrorCode::bad_call,
+                                  "spawn",
+                                  std::string("not allowed inside ") + sink.place);
+                    },
+                    [](CaptureSink&) {},
+                    body} {}
+};
+
 /// A task that was counted turned out to be in error: it was never spawned.
 template <class Host>
 [[gnu::cold]] void withdraw(Host& host, TaskRecord& task) {

@@ -62,7 +62,9 @@ struct TaskType {
   bool reduces = false;         // some parameter is CW
   bool takes_runtime = false;   // the body on a host core may spawn
   bool leaves_none = false;     // no data to release, no values to destroy
-  std::uint8_t counted = 1;     // in Stats::executed
+  bool special = false;         // it reduces, or is abortable
+  std::uint8_t counted = 1;     // in Stats::executed, by who executes it
+  std::uint32_t attempt_at = 0; // where an abortable task has its AttemptLink; 0: not abortable
 };
 
 /// A task that was given no reuse index.
@@ -89,6 +91,8 @@ struct Attributes {
   void apply(LabelAttribute attribute) noexcept { label = attribute.text; }
 
   void apply(GroupAttribute attribute) noexcept { group = attribute.state; }
+
+  void apply(AbortableAttribute) noexcept {} // chooses the type's table
 };
 
 /// One datum argument of one task: a node of that datum's queue.
@@ -273,6 +277,7 @@ laid_out(TaskType type, bool destroys, bool takes_runtime = false) noexcept {
     type.commutes = type.commutes || parameter.mode == AccessMode::commute;
     type.reduces = type.reduces || parameter.mode == AccessMode::reduce;
   }
+  type.special = type.reduces;
   return type;
 }
 

@@ -293,6 +293,7 @@ struct BodyCall {
   }
 
   static constexpr bool takes_runtime = WithRuntime;
+  static constexpr unsigned handles = Handles;
   static constexpr bool fits = invocable(std::make_index_sequence<S::count>{});
 
   template <std::size_t I>

@@ -6,6 +6,7 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/array.hpp>
 #include <hetsched/detail/assert.hpp>
+#include <hetsched/detail/attempts.hpp>
 #include <hetsched/detail/cache_kind.hpp>
 #include <hetsched/detail/dataflow.hpp>
 #include <hetsched/detail/devices.hpp>
@@ -167,11 +168,22 @@ public:
 
   [[nodiscard]] static constexpr bool all_everywhere() noexcept { return false; }
 
-  /// A body that has begun goes on to its end.
-  [[nodiscard]] static bool can_abort(TaskRecord const&) noexcept { return false; }
+  [[nodiscard]] static bool can_abort(TaskRecord const& task) noexcept {
+    return task.type_of().attempt_at != 0 &&
+           !AttemptLink::of(task).in_place.load(std::memory_order_relaxed);
+  }
 
+  /// What is expected. An abortable task that takes longer is expected to take as long again as it
+  /// has so far: however wrong the model is, there is a time from which on it pays to begin anew.
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept {
-    return {workers_[worker.index()].busy_until_ns.load(std::memory_order_relaxed)};
+    auto const& its = workers_[worker.index()];
+    Instant const until{its.busy_until_ns.load(std::memory_order_relaxed)};
+    auto const since = its.busy_since_ns.load(std::memory_order_relaxed);
+    if (since == 0) [[likely]] {
+      return until;
+    }
+    auto const now = clock();
+    return until > now ? until : now + Duration{now.ns - since};
   }
 
   // ---- for the runtime ----
@@ -407,6 +419,51 @@ private:
   void leave_group(GroupState& group);
   TaskRecord* tell_parent(ThreadWorker& worker, TaskRecord& parent);
 
+  // attempts at abortable tasks: thread_engine_attempts.hpp
+  TaskRecord* begin_attempts(ThreadWorker& worker, TaskRecord& task);
+  TaskRecord* spoliate(ThreadWorker& worker);
+  Attempts* reserve_attempt(ThreadWorker& worker, TaskId id);
+  TaskRecord& new_attempt(ThreadWorker& worker, Attempts& all);
+  void drop_attempt(ThreadWorker& worker, TaskRecord& attempt);
+  void run_attempt(ThreadWorker& worker, TaskRecord& attempt);
+  void commit_attempt(ThreadWorker& worker, DeviceWindow& window, TaskRecord& attempt);
+  void publish_on_host(TaskRecord& attempt, TaskRecord& task);
+  static void await_visitors(Attempts const& all);
+  void end_attempt(ThreadWorker& worker,
+                   TaskRecord& attempt,
+                   bool won,
+                   Duration time,
+                   std::exception_ptr refusal = nullptr);
+  void overtake_others(ThreadWorker& worker, TaskRecord& attempt);
+  void leave_attempts(ThreadWorker& worker,
+                      Attempts& all,
+                      TaskRecord* attempt,
+                      bool held,
+                      std::exception_ptr refusal);
+  void note_running(ThreadWorker& worker, TaskRecord& task);
+  void forget_running(ThreadWorker& worker, TaskRecord& task);
+  void show_running(ThreadWorker& worker, TaskRecord* task);
+
+  /// Whether `take` answered nothing because the worker is to begin an attempt.
+  [[nodiscard, gnu::always_inline]] static bool
+  has_attempt([[maybe_unused]] ThreadWorker const& worker) noexcept {
+    if constexpr (has_reconsider<Scheduler, Context>) {
+      return worker.attempt != nullptr;
+    } else {
+      return false;
+    }
+  }
+
+  /// Whether an idle worker is to ask the scheduler now and then what to begin anew. seq_cst:
+  /// ordered with begin_attempts' look at who sleeps.
+  [[nodiscard, gnu::always_inline]] bool is_to_reconsider() const noexcept {
+    if constexpr (has_reconsider<Scheduler, Context>) {
+      return undecided_.load(std::memory_order_seq_cst) != 0;
+    } else {
+      return false;
+    }
+  }
+
   // driving devices: thread_engine_device.hpp
   class LaunchSite;
   void work_on_device(ThreadWorker& worker);
@@ -475,11 +532,14 @@ private:
   std::atomic<bool> failed_{false}; // some task failed, ever: data may be poisoned
   std::atomic<bool> scopes_lifted_{false};
   std::atomic<int> retired_devices_{0};
+  std::atomic<int> undecided_{0}; // tasks with attempts and no result, if the scheduler reconsiders
   std::atomic<int> nested_waiters_{0};
   std::atomic<int> drain_waiters_{0};
   std::atomic<std::uint64_t> sleep_events_{0};
   std::atomic<int> outside_waiters_{0};
   std::atomic<std::uint32_t> outside_events_{0};
+  std::mutex attempts_lock_; // taken inside the scheduler's
+  Array<Attempts*> attempts_;
   // for outside threads that found the seat taken
   mutable SpinLock outside_lock_;
   TaskPool outside_pool_;
@@ -492,6 +552,7 @@ private:
 
 } // namespace hetsched::detail
 
+#include <hetsched/detail/thread_engine_attempts.hpp>
 #include <hetsched/detail/thread_engine_device.hpp>
 #include <hetsched/detail/thread_engine_host.hpp>
 #include <hetsched/detail/thread_engine_report.hpp>

@@ -3,6 +3,7 @@
 // ThreadCore: the workers that drive devices.
 
 #include <hetsched/detail/thread_engine.hpp>
+#include <hetsched/detail/thread_engine_attempts.hpp>
 #include <hetsched/detail/thread_engine_run.hpp>
 #include <hetsched/detail/thread_engine_wait.hpp>
 
@@ -15,20 +16,6 @@
 
 namespace hetsched::detail {
 
-/// Refuses whatever a body for devices asks of the runtime.
-class LaunchSink : public CaptureSink {
-public:
-  LaunchSink()
-      : CaptureSink{[](CaptureSink&,
-                       TaskType const&,
-                       Attributes const&,
-                       std::span<DataRecord* const>) -> void* {
-                      throw Error(ErrorCode::bad_call, "spawn", "not allowed inside a GPU body");
-                    },
-                    [](CaptureSink&) {},
-                    "a GPU body"} {}
-};
-
 /// Where a device's window hands tasks back to their worker.
 template <class S, class C, class P>
 class ThreadCore<S, C, P>::LaunchSite final : public DeviceEvents {
@@ -39,11 +26,16 @@ public:
     if (task.type_of().kind != TaskKind::user) {
       return true;
     }
-    if constexpr (has_prologue<S, Context>) {
-      Context const ctx(core_);
-      core_.locked([&] { core_.scheduler_.prologue(ctx, task.id(), worker_.info.id); });
+    bool const attempt = is_attempt(task);
+    if (attempt) {
+      Visit const visit(*AttemptLink::of(task).all);
+      if (!visit) {
+        return true; // nothing is launched: its end will be seen at once
+      }
+      begin(*AttemptLink::of(task).all->task);
+    } else {
+      begin(task);
     }
-    worker_.running.store(&task, std::memory_order_release);
     ThreadStateGuard const state({&core_, &worker_, nullptr, &sink_, &core_});
     try {
       task.type_of().launch(&stream, task);
@@ -51,17 +43,30 @@ public:
       if (error.code() == ErrorCode::device_failed) {
         throw; // the device's fault, not the body's
       }
-      core_.fail(worker_, task, std::current_exception());
+      fail(task, std::current_exception());
+      return false;
     } catch (...) {
-      core_.fail(worker_, task, std::current_exception());
+      fail(task, std::current_exception());
+      return false;
     }
-    if (!task.failed) {
+    if (!attempt) { // else the task is not done when this is
       worker_.successors.note(task, worker_.info.arch);
     }
-    return !task.failed;
+    return true;
   }
 
   void finished(TaskRecord& task, std::exception_ptr error, Duration kernel) override {
+    if (is_attempt(task)) {
+      if (error != nullptr) {
+        fail(task, std::move(error));
+      }
+      bool const won = has_won(task);
+      if (won) {
+        core_.await_visitors(*AttemptLink::of(task).all);
+      }
+      core_.end_attempt(worker_, task, won, kernel);
+      return;
+    }
     worker_.successors.forget(task);
     if (error != nullptr) {
       core_.fail(worker_, task, std::move(error));
@@ -73,7 +78,12 @@ public:
   }
 
   void refused(TaskRecord& task, std::exception_ptr error) override {
+    if (is_attempt(task)) {
+      core_.end_attempt(worker_, task, false, {}, std::move(error));
+      return;
+    }
     worker_.successors.forget(task);
+    forget(task);
     if (core_.undo_binding(task)) {
       return; // whoever grants its last access hands it to the scheduler
     }
@@ -84,10 +94,37 @@ public:
 
   void undone(TaskRecord& task) override {
     worker_.successors.forget(task);
+    forget(task);
     core_.undo_early(worker_, task);
   }
 
 private:
+  void begin(TaskRecord& task) {
+    if constexpr (has_prologue<S, Context>) {
+      Context const ctx(core_);
+      core_.locked([&] { core_.scheduler_.prologue(ctx, task.id(), worker_.info.id); });
+    }
+    core_.note_running(worker_, task);
+  }
+
+  /// Policies do not see it running any more: until then `reconsider` may look at it.
+  void forget(TaskRecord& task) {
+    if constexpr (has_reconsider<S, Context>) {
+      core_.locked([&] { core_.forget_running(worker_, task); });
+    } else {
+      core_.forget_running(worker_, task);
+    }
+  }
+
+  /// An attempt that another has overtaken has nothing to fail.
+  void fail(TaskRecord& task, std::exception_ptr error) {
+    if (!is_attempt(task)) {
+      core_.fail(worker_, task, std::move(error));
+    } else if (claim(task)) {
+      core_.fail(worker_, *AttemptLink::of(task).all->task, std::move(error));
+    }
+  }
+
   /// The scheduler, the model and the statistics.
   void tell(TaskRecord& task, Duration kernel) {
     if constexpr (has_epilogue<S, Context>) {
@@ -100,15 +137,13 @@ private:
     if constexpr (P::measures) {
       core_.model_.record(view_of(task), worker_.info.arch, kernel);
     }
-    if (worker_.running.load(std::memory_order_relaxed) == &task) {
-      worker_.running.store(nullptr, std::memory_order_release);
-    }
+    forget(task);
     worker_.executed.add();
   }
 
   ThreadCore& core_;
   ThreadWorker& worker_;
-  LaunchSink sink_;
+  BodySink sink_{"a GPU body"};
 };
 
 /// The loop of a worker that drives a device (Lima et al. 2015, sec. 3.4.2 and 3.4.3): takes tasks
@@ -131,6 +166,11 @@ void ThreadCore<S, C, P>::work_on_device(ThreadWorker& worker) {
     moved = take_mail(worker, window) || moved;
     while (window.has_room()) {
       auto task = window.empty() && !moved ? find_task(worker, done) : take(worker);
+      if (has_attempt(worker)) {
+        commit_attempt(worker, window, *std::exchange(worker.attempt, nullptr));
+        moved = true;
+        continue;
+      }
       if (!task) {
         task = take_early(worker);
       }
@@ -250,6 +290,17 @@ void ThreadCore<S, C, P>::commit(ThreadWorker& worker, DeviceWindow& window, Tas
     worker.cancelled.add();
     finish_body(worker, task);
     return;
+  }
+  if (task.type_of().attempt_at != 0) {
+    if (!early) {
+      auto* const attempt = begin_attempts(worker, task);
+      finish_body(worker, task);
+      if (attempt != nullptr) {
+        commit_attempt(worker, window, *attempt);
+      }
+      return;
+    }
+    AttemptLink::of(task).in_place.store(true, std::memory_order_relaxed);
   }
   if (task.type_of().reduces) {
     lease_copies(task);

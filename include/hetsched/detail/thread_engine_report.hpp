@@ -55,10 +55,15 @@ Stats ThreadCore<S, C, P>::stats() const {
   subtract(stats.early, stats_base_.early);
   subtract(stats.elapsed, stats_base_.elapsed);
   subtract(stats.idle, stats_base_.idle);
+  subtract(stats.aborted, stats_base_.aborted);
+  subtract(stats.wasted, stats_base_.wasted);
+  subtract(stats.kept_bytes, stats_base_.kept_bytes);
   for (std::size_t w = 0; w < stats_base_.workers.size(); ++w) {
     subtract(stats.workers[w].executed, stats_base_.workers[w].executed);
     subtract(stats.workers[w].steals, stats_base_.workers[w].steals);
     subtract(stats.workers[w].idle, stats_base_.workers[w].idle);
+    subtract(stats.workers[w].aborted, stats_base_.workers[w].aborted);
+    subtract(stats.workers[w].wasted, stats_base_.workers[w].wasted);
   }
   for (std::size_t d = 0; d < stats_base_.devices.size(); ++d) {
     stats.devices[d].count_from(stats_base_.devices[d]);
@@ -71,7 +76,12 @@ Stats ThreadCore<S, C, P>::raw_stats() const {
   Stats stats;
   for (auto const& worker : workers_) {
     Duration const idle{static_cast<std::int64_t>(worker.idle_ns.get())};
-    stats.workers.push_back({worker.executed.get(), worker.steals.get(), idle, 0, {}});
+    Duration const wasted{static_cast<std::int64_t>(worker.wasted_ns.get())};
+    stats.workers.push_back(
+        {worker.executed.get(), worker.steals.get(), idle, worker.aborted.get(), wasted});
+    stats.aborted += worker.aborted.get();
+    stats.wasted += wasted;
+    stats.kept_bytes += worker.kept_bytes.get();
     stats.executed += worker.executed.get();
     stats.steals += worker.steals.get();
     stats.idle += idle;

@@ -8,6 +8,14 @@ namespace hetsched::detail {
 
 template <class S, class C, class P>
 inline TaskId ThreadCore<S, C, P>::take(ThreadWorker& worker) {
+  if constexpr (has_reconsider<S, Context>) {
+    if (undecided_.load(std::memory_order_relaxed) != 0 && worker.attempt == nullptr) {
+      worker.attempt = spoliate(worker);
+    }
+    if (worker.attempt != nullptr) {
+      return no_task;
+    }
+  }
   Context const ctx(*this);
   auto const id = worker.info.id;
   auto task = locked([&] { return scheduler_.pop(ctx, id); });
@@ -82,7 +90,11 @@ template <class S, class C, class P>
     auto* const outer = std::exchange(this_thread.task, &task);
     worker.running.store(&task, std::memory_order_release);
     run_body(worker, task);
-    worker.running.store(outer, std::memory_order_release);
+    if constexpr (has_reconsider<S, Context>) { // which may look at the task until then
+      locked([&] { worker.running.store(outer, std::memory_order_release); });
+    } else {
+      worker.running.store(outer, std::memory_order_release);
+    }
     this_thread.task = outer;
     worker.executed.add(task.type_of().counted);
   }
@@ -102,7 +114,11 @@ template <class S, class C, class P>
 template <class S, class C, class P>
 [[gnu::always_inline]] inline void ThreadCore<S, C, P>::run_body(ThreadWorker& worker,
                                                                  TaskRecord& task) {
-  if (task.type_of().reduces) [[unlikely]] {
+  if (task.type_of().special) [[unlikely]] {
+    if (task.type_of().attempt_at != 0) {
+      worker.attempt = begin_attempts(worker, task); // runs when the task waits for it
+      return;
+    }
     lease_copies(task);
   }
   if (devices_ && task.access_count != 0 && !acquire_on_host(worker, task)) [[unlikely]] {
@@ -207,8 +223,13 @@ template <class S, class C, class P>
   if (task.domain.load(std::memory_order_acquire) != nullptr) {
     merge_children(worker, task);
   }
+  auto* const attempt =
+      task.type_of().attempt_at != 0 && !worker.drives_device() ? worker.attempt : nullptr;
   if (settle_children(task)) {
     complete_all(worker, &task);
+  } else if (attempt != nullptr) {
+    worker.attempt = nullptr;
+    run_attempt(worker, *attempt);
   }
 }
 

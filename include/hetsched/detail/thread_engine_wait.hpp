@@ -29,6 +29,10 @@ template <class Done>
       }
       continue;
     }
+    if (has_attempt(worker)) {
+      run_attempt(worker, *std::exchange(worker.attempt, nullptr));
+      continue;
+    }
     if (done()) {
       break;
     }
@@ -37,6 +41,8 @@ template <class Done>
     }
     if (auto const task = find_task(worker, done)) {
       execute(worker, task);
+    } else if (has_attempt(worker)) {
+      run_attempt(worker, *std::exchange(worker.attempt, nullptr));
     }
   }
   if (worker.owed_wake) [[unlikely]] {
@@ -56,7 +62,7 @@ TaskId ThreadCore<S, C, P>::find_task(ThreadWorker& worker, Done& done) {
   auto const id = worker.info.id;
   auto const begin = clock();
   TaskId found;
-  for (int poll = 0; poll < polls && !found && !done(); ++poll) {
+  for (int poll = 0; poll < polls && !found && !has_attempt(worker) && !done(); ++poll) {
     if (poll < polls / 2) {
       cpu_relax();
     } else {
@@ -67,18 +73,26 @@ TaskId ThreadCore<S, C, P>::find_task(ThreadWorker& worker, Done& done) {
       break;
     }
   }
-  while (!found && !done()) {
+  while (!found && !has_attempt(worker) && !done()) {
     parking_.announce(id);
     found = take(worker);
-    if (!found) {
+    if (!found && !has_attempt(worker)) {
       before_sleep();
       if (scopes_lifted_.load(std::memory_order_relaxed)) {
         found = take(worker);
       }
     }
-    if (found || done()) {
+    bool const wait_a_little = is_to_reconsider();
+    if (wait_a_little && !found && !has_attempt(worker) && !done()) {
+      timespec const pause{0, 200000}; // as an announced sleeper: others count on that
+      nanosleep(&pause, nullptr);
+    }
+    if (found || has_attempt(worker) || wait_a_little || done()) {
       if (!parking_.retract(id)) { // claimed meanwhile, perhaps for another task: pass it on
         wake_all(WakeReason::task);
+      }
+      if (wait_a_little && !found && !has_attempt(worker) && !done()) {
+        continue;
       }
       break;
     }
@@ -308,6 +322,10 @@ void ThreadCore<S, C, P>::throttle(ThreadWorker* worker) {
     worker->scope.store(current_task(), std::memory_order_relaxed);
     while (live() >= max_live_) {
       auto const task = take(*worker);
+      if (has_attempt(*worker)) {
+        run_attempt(*worker, *std::exchange(worker->attempt, nullptr));
+        continue;
+      }
       if (!task) {
         break;
       }
@@ -345,6 +363,10 @@ bool ThreadCore<S, C, P>::work_outside(bool patient) {
   ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
   if (auto const task = take(worker)) {
     execute(worker, task);
+    return true;
+  }
+  if (has_attempt(worker)) {
+    run_attempt(worker, *std::exchange(worker.attempt, nullptr));
     return true;
   }
   if (patient) {

@@ -125,6 +125,7 @@ struct alignas(64) ThreadWorker {
   std::atomic<TaskRecord*> scope{nullptr};
   std::atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
   std::atomic<std::int64_t> busy_until_ns{0};
+  std::atomic<std::int64_t> busy_since_ns{0}; // of an abortable task; else 0
   // tasks of any kind entered into the scheduler's care and done with; merges included
   Counter spawned;
   Counter completed;
@@ -138,6 +139,9 @@ struct alignas(64) ThreadWorker {
   Counter rerun;
   Counter early;
   Counter idle_ns;
+  Counter aborted;                      // attempts that had no result, or too late
+  Counter wasted_ns;                    // which those took
+  Counter kept_bytes;                   // copied for attempts on the host
   std::uint32_t spawns_since_check = 0; // of max_live_tasks
   std::int64_t last_theft_ns = 0;       // when this worker stole last
   std::int64_t theft_ns = 0;            // what that took, if the victim was at work; else 0
@@ -150,6 +154,9 @@ struct alignas(64) ThreadWorker {
   std::atomic<bool> has_mail{false};
   bool retired = false; // the device has broken down
 
+  TaskRecord* attempt = nullptr; // to begin at once
+  SpinLock launched_lock;
+  Array<TaskRecord*> launched;   // on the device, oldest first; under that lock
   LaunchedSuccessors successors; // of the tasks on the device
   TypeTimes times;
   WorkerThread thread; // none for worker 0

@@ -100,8 +100,14 @@ TaskRecord& VirtualCore<S, C, P>::abort(TaskId id, char const* hook) {
   if (its.running == &task) {
     its.wasted += now_ - std::max(its.begin, since_);
     if (config_.on_task) {
-      config_.on_task(
-          {task.type_of().name, task.label_text(), its.number, worker, its.begin, now_, true});
+      config_.on_task({task.type_of().name,
+                       task.label_text(),
+                       its.number,
+                       worker,
+                       its.begin,
+                       now_,
+                       true,
+                       task.graph_node});
     }
     its.running = nullptr;
     std::erase_if(events_, [worker](Event const& event) { return event.worker == worker; });

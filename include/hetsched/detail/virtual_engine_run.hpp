@@ -300,7 +300,14 @@ void VirtualCore<S, C, P>::end(WorkerId worker) {
   ++its.executed;
   its.busy += time;
   if (config_.on_task) {
-    config_.on_task({task.type_of().name, task.label_text(), its.number, worker, its.begin, now_});
+    config_.on_task({task.type_of().name,
+                     task.label_text(),
+                     its.number,
+                     worker,
+                     its.begin,
+                     now_,
+                     false,
+                     task.graph_node});
   }
   if constexpr (has_epilogue<S, Context>) {
     decide(

@@ -20,10 +20,11 @@ namespace hetsched::policies {
 
 /// Decides: what a task's end makes ready goes to cores or GPUs as the solver says, to which what
 ///   each worker still has to do is one more task of its class. Within a class the longest goes
-///   first: among the workers that end it by the solver's lower bound to the one with the most
-///   valid bytes of its data; if none does, to the one that is free first. Tasks pushed one by one
-///   go to a worker at once; when somebody looks for work, those since the last time are placed
-///   anew together, on workers woken for them. Tasks of unknown times go to whoever is free.
+///   first: among the workers that end it by Config::reach times the solver's lower bound to the
+///   one with the most valid bytes of its data; if none does, to the one that is free first. Tasks
+///   pushed one by one go to a worker at once; when somebody looks for work, those since the last
+///   time are placed anew together, on workers woken for them. Tasks of unknown times go to whoever
+///   is free.
 /// Source: Bleuse et al. 2015; its proofs ask that a task ends by the guess or starts on a worker
 ///   that is free first, so the solver's ratio holds for a set that idle workers get.
 /// Cost: that of the solver for the set and the workers, and O(W + data) for each task; one lock.
@@ -31,7 +32,8 @@ namespace hetsched::policies {
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
 /// Knobs: the solver; Config::solver, its own knobs, by default coarser than the solver's: a
-///   tolerance of 1 in 1000 and 2^22 states, beyond which DualApprox43 leaves a set to Accel32.
+///   tolerance of 1 in 1000 and 2^22 states, beyond which DualApprox43 leaves a set to Accel32;
+///   Config::reach, 1: more moves fewer data, and up to 2 DualApprox2's proof still holds.
 /// Limits: what is given to a worker is not taken back, however late that is; no priorities.
 ///   Devices of several classes count as one, with the longest of their times.
 template <class Solver>
@@ -46,6 +48,7 @@ public:
 
   struct Config {
     Solver solver = coarse();
+    double reach = 1; // lower bounds that a task may take to end, if its data are there
   };
 
   explicit DualApprox(std::span<WorkerInfo const> workers) : DualApprox(workers, Config{}) {}
@@ -205,7 +208,8 @@ private:
     for (std::size_t k = 0; k < set_.size(); ++k) {
       set_[k].on_gpu = schedule.worker[k] >= machine.cpus;
     }
-    return ctx.now() + schedule.lower_bound;
+    auto const reach = config_.reach * static_cast<double>(schedule.lower_bound.ns);
+    return ctx.now() + Duration{static_cast<std::int64_t>(std::min(reach, 4e18))};
   }
 
   [[nodiscard]] BatchSchedule solution(std::vector<TaskTimes> const& tasks,

@@ -25,9 +25,9 @@ namespace hetsched::policies {
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
 /// Knobs: none.
-/// Limits: spoliation needs tasks that may be aborted, and so far virtual time. Without, a core may
-///   keep everybody waiting for a task that does not suit it. Factors are 1 where times are
-///   unknown.
+/// Limits: spoliation needs tasks that may be aborted: on threads those spawned as hs::abortable.
+///   Without, a core may keep everybody waiting for a task that does not suit it. Factors are 1
+///   where times are unknown.
 class HeteroPrio {
 public:
   static constexpr auto threading = Threading::serialized;

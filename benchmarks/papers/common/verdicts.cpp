@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace lima2015 {
+namespace papers {
 
 namespace {
 
@@ -21,22 +21,19 @@ std::string reach(double half) {
   return half > 0 ? text(" +-%.2g", half) : "";
 }
 
-bool more_is_better(std::string const& metric) {
-  return metric == "speed" || metric == "speedup" || metric == "gflops" || metric == "hit_percent";
-}
-
 class Judge {
 public:
-  Judge(Claim const& claim, Runs& runs) : claim_(claim), rule_(*claim.rule), runs_(runs) {}
+  Judge(Claim const& claim, Figures const& figures)
+      : claim_(claim), rule_(*claim.rule), figures_(figures) {}
 
   [[nodiscard]] Verdict verdict() {
     using enum Rule::Kind;
     switch (rule_.kind) {
     case order:
-      count_points([this](Point at) { return ordered(at); });
+      count_points([this](Point const& at) { return ordered(at); });
       break;
     case similar:
-      count_points([this](Point at) { return spread(at) <= rule_.within; });
+      count_points([this](Point const& at) { return spread(at) <= rule_.within; });
       verdict_.ours += text(", apart by up to %.1f %%", largest_spread());
       break;
     case change:
@@ -44,6 +41,12 @@ public:
       break;
     case number:
       judge_number();
+      break;
+    case table:
+      judge_table();
+      break;
+    case limit:
+      judge_limit();
       break;
     case best:
       judge_best();
@@ -68,20 +71,21 @@ public:
   }
 
 private:
-  [[nodiscard]] Mean get(Point at, std::string const& strategy) {
+  [[nodiscard]] Mean get(Point const& at, std::string const& strategy) {
     return get(claim_.workload, at, strategy);
   }
 
-  [[nodiscard]] Mean get(std::string const& workload, Point at, std::string const& strategy) {
-    return runs_.of({workload, at, strategy}).metric(rule_.metric);
+  [[nodiscard]] Mean
+  get(std::string const& workload, Point const& at, std::string const& strategy) {
+    return figures_({workload, at, strategy}, rule_.metric);
   }
 
   [[nodiscard]] bool better(Mean const& a, Mean const& b) const {
-    return more_is_better(rule_.metric) ? a.value > b.value : a.value < b.value;
+    return rule_.more_is_better ? a.value > b.value : a.value < b.value;
   }
 
   /// In percent.
-  [[nodiscard]] Mean gain(std::string const& workload, Point at) {
+  [[nodiscard]] Mean gain(std::string const& workload, Point const& at) {
     auto const a = get(workload, at, rule_.of.front());
     auto const b = get(workload, at, rule_.against.front());
     auto const ratio = a.value / b.value;
@@ -89,7 +93,7 @@ private:
     return {100 * (ratio - 1), 100 * ratio * error};
   }
 
-  [[nodiscard]] bool ordered(Point at) {
+  [[nodiscard]] bool ordered(Point const& at) {
     return std::all_of(rule_.of.begin(), rule_.of.end(), [&](std::string const& one) {
       auto const its = get(at, one);
       return std::all_of(rule_.against.begin(), rule_.against.end(), [&](auto const& other) {
@@ -99,7 +103,7 @@ private:
   }
 
   /// Of the largest over the smallest, in percent.
-  [[nodiscard]] double spread(Point at) {
+  [[nodiscard]] double spread(Point const& at) {
     double least = INFINITY;
     double most = 0;
     for (auto const& name : rule_.of) {
@@ -158,6 +162,45 @@ private:
     }
   }
 
+  void judge_table() {
+    auto const& name = rule_.of.front();
+    std::size_t k = 0;
+    double farthest = 0;
+    count_points([&](Point const& at) {
+      auto const published = rule_.table[k++];
+      auto const off = std::abs(get(at, name).value - published) /
+                       (rule_.within_percent ? std::abs(published) / 100 : 1);
+      farthest = std::max(farthest, off);
+      return off <= rule_.within;
+    });
+    auto const unit = rule_.within_percent ? " %" : "";
+    verdict_.published += text(" (%.3g%s)", rule_.within, unit);
+    verdict_.ours += text(", off by up to %.3g%s", farthest, unit);
+  }
+
+  void judge_limit() {
+    double least = INFINITY;
+    double most = -INFINITY;
+    count_points([&](Point const& at) {
+      return std::all_of(rule_.of.begin(), rule_.of.end(), [&](std::string const& name) {
+        auto const value = get(at, name).value;
+        least = std::min(least, value);
+        most = std::max(most, value);
+        return value >= rule_.at_least.value_or(-INFINITY) &&
+               value < rule_.below.value_or(INFINITY);
+      });
+    });
+    verdict_.published = limits("") + (rule_.share < 1 ? " at " + verdict_.published : "");
+    verdict_.ours += least < most ? text(", %.4g to %.4g", least, most) : text(", %.4g", least);
+  }
+
+  /// ">= 2", "< 3", ">= 2 < 3", with what they are of.
+  [[nodiscard]] std::string limits(char const* unit) const {
+    auto const low = rule_.at_least ? text(">= %g%s", *rule_.at_least, unit) : "";
+    auto const high = rule_.below ? text("< %g%s", *rule_.below, unit) : "";
+    return low + (low.empty() || high.empty() ? "" : " ") + high;
+  }
+
   void judge_best() {
     auto best_at = claim_.at.front();
     auto const* best = &rule_.of.front();
@@ -172,7 +215,7 @@ private:
       }
     }
     verdict_.published = rule_.of.front();
-    verdict_.ours = *best + text(", n = %zu, %d GPUs", best_at.n, best_at.gpus);
+    verdict_.ours = *best + (best_at.text().empty() ? "" : ", " + best_at.text());
     verdict_.reproduced = best == &rule_.of.front();
     verdict_.against = {best_at};
   }
@@ -189,13 +232,10 @@ private:
   }
 
   void judge_scaling() {
-    auto const [few, many] = std::minmax_element(
-        claim_.at.begin(), claim_.at.end(), [](auto a, auto b) { return a.gpus < b.gpus; });
-    verdict_.published = (rule_.at_least ? text(">= %g x", *rule_.at_least) : "") +
-                         (rule_.below ? text("< %g x", *rule_.below) : "");
+    verdict_.published = limits(" x");
     verdict_.reproduced = true;
     for (auto const& name : rule_.of) {
-      auto const times = get(*many, name).value / get(*few, name).value;
+      auto const times = get(claim_.at.back(), name).value / get(claim_.at.front(), name).value;
       verdict_.ours += text(verdict_.ours.empty() ? "%.2f" : ", %.2f", times);
       verdict_.reproduced = verdict_.reproduced && times >= rule_.at_least.value_or(0) &&
                             times < rule_.below.value_or(INFINITY);
@@ -208,7 +248,7 @@ private:
       for (std::size_t k = 1; k < claim_.at.size(); ++k) {
         if (!better(get(claim_.at[k], name), get(claim_.at[k - 1], name))) {
           verdict_.ours +=
-              (verdict_.ours.empty() ? "not " : ", ") + name + text(" at n = %zu", claim_.at[k].n);
+              (verdict_.ours.empty() ? "not " : ", ") + name + " at " + claim_.at[k].text();
         }
       }
     }
@@ -227,14 +267,14 @@ private:
 
   Claim const& claim_;
   Rule const& rule_;
-  Runs& runs_;
+  Figures const& figures_;
   Verdict verdict_;
 };
 
 } // namespace
 
-Verdict judge(Claim const& claim, Runs& runs) {
-  return Judge(claim, runs).verdict();
+Verdict judge(Claim const& claim, Figures const& figures) {
+  return Judge(claim, figures).verdict();
 }
 
-} // namespace lima2015
+} // namespace papers

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+#include "factorisation.hpp"
+
+#include <hetsched/dual_approx_2.hpp>
+#include <hetsched/dual_approx_43.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/policies/schedulers/dual_approx.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/simulated_runtime.hpp>
+
+#include "../lima2015/workloads.hpp"
+
+#include <span>
+#include <type_traits>
+
+namespace bleuse2015 {
+
+namespace hs = hetsched;
+
+namespace {
+
+/// A queue that does not tell what comes next, so that HEFT has no data sent ahead; see lima2015.
+struct Undisclosed : hs::policies::Fifo {
+  std::size_t peek(std::span<hs::TaskId> next) = delete;
+};
+
+/// The solver's schedule of what is ready, without telling what comes next.
+template <class Solver>
+class Batches : hs::policies::DualApprox<Solver> {
+  using Base = hs::policies::DualApprox<Solver>;
+
+public:
+  using Base::epilogue;
+  using Base::pop;
+  using Base::priority_scope;
+  using Base::push;
+  using Base::push_activated;
+  using Base::threading;
+
+  explicit Batches(std::span<hs::WorkerInfo const> workers) : Base(workers, {.reach = reach}) {}
+
+private:
+  /// What DP's guarantee leaves to the local mapping of sec. 5.3; that of 4/3 leaves nothing.
+  static constexpr double reach = std::is_same_v<Solver, hs::DualApprox2> ? 2 : 1;
+};
+
+template <class Scheduler>
+hs::Stats run(hs::Simulation const& config, hs::TaskGraph const& graph) {
+  hs::SimulatedRuntime<Scheduler, hs::policies::Lru> rt(config);
+  rt.run(graph);
+  return rt.stats();
+}
+
+auto runner_of(std::string const& strategy) {
+  if (strategy == "accel") {
+    throw hs::Error(hs::ErrorCode::bad_input, strategy, "is not run on factorisations");
+  }
+  return strategy == "dp"     ? run<Batches<hs::DualApprox2>>
+         : strategy == "heft" ? run<hs::policies::Heft<Undisclosed>>
+                              : run<Batches<hs::DualApprox43>>;
+}
+
+} // namespace
+
+Result factorise(hs::Platform const& platform, std::string const& file, Factorisation const& what) {
+  constexpr auto* name = "cholesky";
+  lima2015::Claims its;
+  its.workloads[name] = {what.matrix.precision, what.tile, 0};
+  papers::Point const at({{"n", what.matrix.n}, {"gpus", static_cast<std::size_t>(what.gpus)}});
+  auto machine = lima2015::machine_of(platform, file, its, {name, at, what.strategy});
+  if (what.cores > machine.classes[0].workers) {
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    file,
+                    "has no " + std::to_string(what.cores) + " cores beside the GPUs");
+  }
+  machine.classes[0].workers = what.cores;
+  auto const tiles = lima2015::tiles_of(its, name, what.matrix.n);
+  auto const graph = lima2015::graph_of(machine, its, name, tiles);
+  auto const stats =
+      runner_of(what.strategy)({.platform = machine,
+                                .algorithm = name,
+                                .precision = what.matrix.precision,
+                                .tile = what.tile,
+                                .library = lima2015::library_of(machine, its.workloads[name], name),
+                                .transfers = hs::Simulation::Transfers::shared,
+                                .window = what.window,
+                                .time_decisions = true},
+                               graph);
+  Result result;
+  result.seconds = stats.elapsed.seconds();
+  result.scheduling_seconds = stats.deciding.seconds();
+  result.flops = lima2015::flops_of(its, name, tiles);
+  result.tasks = graph.size();
+  for (auto const& device : stats.devices) {
+    result.bytes += static_cast<double>(device.bytes_from_host + device.bytes_to_host +
+                                        device.bytes_from_peers);
+  }
+  std::uint64_t on_gpus = 0;
+  for (auto w = static_cast<std::size_t>(what.cores); w < stats.workers.size(); ++w) {
+    on_gpus += stats.workers[w].executed;
+  }
+  result.on_gpus_percent = 100 * static_cast<double>(on_gpus) / static_cast<double>(graph.size());
+  return result;
+}
+
+} // namespace bleuse2015

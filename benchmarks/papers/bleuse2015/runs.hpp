@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the claims' configurations give, each run once.
+
+#include <hetsched/platform_model.hpp>
+
+#include "settings.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace bleuse2015 {
+
+/// Metrics and further figures by name.
+using Facts = std::map<std::string, double>;
+
+class Runs {
+public:
+  /// `file` describes the machine of fig. 4 and table 2. Of random instances, `instances` for each
+  /// size and machine, drawn by `seed`.
+  Runs(Settings const& settings, std::string file, int instances, std::uint64_t seed);
+
+  /// Runs it, unless that was done. Throws Error(bad_input).
+  Facts const& of(papers::Configuration const& its);
+
+  /// Runs what is missing of those; says on a terminal how far it is.
+  void run(std::vector<papers::Configuration> const& those);
+
+private:
+  void draw_random(papers::Configuration const& its);
+  [[nodiscard]] Facts time(papers::Configuration const& its) const;
+  [[nodiscard]] Facts guarantee(papers::Configuration const& its) const;
+  [[nodiscard]] Facts simulate(papers::Configuration const& its) const;
+
+  Settings const& settings_;
+  std::string const file_;
+  hetsched::Platform const platform_;
+  int const instances_;
+  std::uint64_t const seed_;
+  std::map<papers::Configuration, Facts> known_;
+};
+
+} // namespace bleuse2015

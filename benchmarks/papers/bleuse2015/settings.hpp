@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The claims, and what the runs behind them need that the paper leaves open.
+
+#include <hetsched/platform_model.hpp>
+
+#include "../common/claims.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace bleuse2015 {
+
+/// A matrix to be factorised.
+struct Matrix {
+  std::size_t n = 0;
+  hetsched::Precision precision = hetsched::Precision::double_precision;
+};
+
+struct Settings {
+  int instances = 0; // of each size on each machine
+  Matrix blocks;     // of fig. 4
+  int cores = 0;     // of fig. 4, beside one GPU
+  Matrix gpus;       // of table 2
+  std::size_t tile = 0;
+  int window = 0; // tasks that a GPU commits itself to
+  std::vector<papers::Claim> claims;
+};
+
+/// Throws Error(bad_input) that names file and place.
+[[nodiscard]] Settings read_settings(std::string const& path);
+
+} // namespace bleuse2015

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+
+#include "chart.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+namespace kumar2017 {
+
+namespace {
+
+constexpr double width = 560;
+constexpr double height = 340;
+constexpr double left = 70;
+constexpr double top = 34;
+constexpr std::array colours{"#1b6ca8",
+                             "#d1495b",
+                             "#2e8b57",
+                             "#e08e0b",
+                             "#6a4c93",
+                             "#444444",
+                             "#17a2b8",
+                             "#a0522d",
+                             "#8fb339",
+                             "#c77dff",
+                             "#000080",
+                             "#ff6f91"};
+
+std::string text(char const* format, auto... values) {
+  char buffer[300];
+  std::snprintf(buffer, sizeof buffer, format, values...);
+  return buffer;
+}
+
+std::string escaped(std::string const& plain) {
+  std::string its;
+  for (char const c : plain) {
+    its += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
+  }
+  return its;
+}
+
+/// A step of 1, 2 or 5 times a power of ten, some six of which make the span.
+double step_of(double span) {
+  auto const power = std::pow(10, std::floor(std::log10(span / 6)));
+  for (double const its : {1.0, 2.0, 5.0}) {
+    if (span / (its * power) <= 7) {
+      return its * power;
+    }
+  }
+  return 10 * power;
+}
+
+class Drawing {
+public:
+  explicit Drawing(Chart const& chart) : chart_(chart) {
+    bool first = true;
+    for (auto const& its : chart.series) {
+      for (auto const& [x, y] : its.points) {
+        low_x_ = first ? x : std::min(low_x_, x);
+        high_x_ = first ? x : std::max(high_x_, x);
+        low_y_ = first ? y : std::min(low_y_, y);
+        high_y_ = first ? y : std::max(high_y_, y);
+        first = false;
+      }
+    }
+    widen(low_x_, high_x_, chart.kind == Chart::Kind::boxes ? 0.08 : 0.02);
+    widen(low_y_, high_y_, 0.05);
+  }
+
+  [[nodiscard]] std::string svg() {
+    auto const legend = 18.0 * static_cast<double>(chart_.series.size()) + top;
+    svg_ = text(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" )",
+                left + width + 190,
+                std::max(top + height + 50, legend)) +
+           "font-family=\"sans-serif\" font-size=\"12\">\n"
+           "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+    write(left, 20, "start", chart_.title);
+    axes();
+    std::size_t k = 0;
+    for (auto const& its : chart_.series) {
+      auto const* const colour = colours[k % colours.size()];
+      if (chart_.kind == Chart::Kind::boxes) {
+        boxes(its, k, colour);
+      } else {
+        points(its, colour);
+      }
+      auto const y = top + 18.0 * static_cast<double>(k);
+      svg_ += text("<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n",
+                   left + width + 14,
+                   y,
+                   colour);
+      write(left + width + 32, y + 11, "start", its.name);
+      ++k;
+    }
+    return svg_ + "</svg>\n";
+  }
+
+private:
+  static void widen(double& low, double& high, double by) {
+    auto const margin = high > low ? (high - low) * by : std::max(1e-9, std::abs(high) * 0.1);
+    low -= margin;
+    high += margin;
+  }
+
+  [[nodiscard]] double x_of(double x) const {
+    return left + width * (x - low_x_) / (high_x_ - low_x_);
+  }
+
+  [[nodiscard]] double y_of(double y) const {
+    return top + height * (high_y_ - y) / (high_y_ - low_y_);
+  }
+
+  void write(double x, double y, char const* anchor, std::string const& what) {
+    svg_ += text(R"(<text x="%.1f" y="%.1f" text-anchor="%s">)", x, y, anchor) + escaped(what) +
+            "</text>\n";
+  }
+
+  void line(double x1, double y1, double x2, double y2, char const* colour) {
+    svg_ += text("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n",
+                 x1,
+                 y1,
+                 x2,
+                 y2,
+                 colour);
+  }
+
+  void axes() {
+    auto const step_y = step_of(high_y_ - low_y_);
+    for (auto y = std::ceil(low_y_ / step_y) * step_y; y <= high_y_; y += step_y) {
+      line(left, y_of(y), left + width, y_of(y), "#dddddd");
+      write(left - 6, y_of(y) + 4, "end", text("%g", std::abs(y) < step_y / 1e6 ? 0.0 : y));
+    }
+    auto const step_x = step_of(high_x_ - low_x_);
+    for (auto x = std::ceil(low_x_ / step_x) * step_x; x <= high_x_; x += step_x) {
+      line(x_of(x), top + height, x_of(x), top + height + 4, "#000000");
+      write(x_of(x), top + height + 18, "middle", text("%g", x));
+    }
+    line(left, top, left, top + height, "#000000");
+    line(left, top + height, left + width, top + height, "#000000");
+    write(left + width / 2, top + height + 38, "middle", chart_.x);
+    write(left, top - 2, "end", chart_.y);
+  }
+
+  void points(Series const& its, char const* colour) {
+    if (chart_.kind == Chart::Kind::lines) {
+      svg_ += text("<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"", colour);
+      for (auto const& [x, y] : its.points) {
+        svg_ += text("%.1f,%.1f ", x_of(x), y_of(y));
+      }
+      svg_ += "\"/>\n";
+    }
+    for (auto const& [x, y] : its.points) {
+      svg_ += text(
+          "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"/>\n", x_of(x), y_of(y), colour);
+    }
+  }
+
+  void boxes(Series const& its, std::size_t number, char const* colour) {
+    std::map<double, std::vector<double>> by_x;
+    for (auto const& [x, y] : its.points) {
+      by_x[x].push_back(y);
+    }
+    auto const half = std::clamp(width / 7 / static_cast<double>(chart_.series.size()), 2.0, 8.0);
+    auto const shift =
+        (static_cast<double>(number) - static_cast<double>(chart_.series.size() - 1) / 2) * 2.2 *
+        half;
+    for (auto& [x, values] : by_x) {
+      std::sort(values.begin(), values.end());
+      auto const at = [&](double part) {
+        return values[static_cast<std::size_t>(
+            std::lround(part * static_cast<double>(values.size() - 1)))];
+      };
+      auto const middle = x_of(x) + shift;
+      line(middle, y_of(at(0)), middle, y_of(at(1)), colour);
+      svg_ += text("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"white\" "
+                   "stroke=\"%s\"/>\n",
+                   middle - half,
+                   y_of(at(0.75)),
+                   2 * half,
+                   y_of(at(0.25)) - y_of(at(0.75)),
+                   colour);
+      line(middle - half, y_of(at(0.5)), middle + half, y_of(at(0.5)), colour);
+    }
+  }
+
+  Chart const& chart_;
+  double low_x_ = 0;
+  double high_x_ = 1;
+  double low_y_ = 0;
+  double high_y_ = 1;
+  std::string svg_;
+};
+
+} // namespace
+
+std::string Chart::svg() const {
+  return Drawing(*this).svg();
+}
+
+} // namespace kumar2017

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One run of a scheduler in virtual time, and what is kept of it.
+
+#include <hetsched/allocation.hpp>
+#include <hetsched/simulation.hpp>
+#include <hetsched/static_plan.hpp>
+
+#include "machines.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace kumar2017 {
+
+/// On cores (or groups of them), and on GPUs.
+template <class Number>
+using BySide = std::array<Number, 2>;
+
+struct Outcome {
+  hs::Duration makespan;
+  BySide<hs::Duration> idle{}; // summed over workers; of aborted executions, too
+  BySide<int> workers{};
+  int cpus_used = 0;                                  // that ran a task to its end
+  std::map<std::string, BySide<std::uint64_t>> count; // tasks of each type
+  int k = 0;                                          // of the hint that was best, see best_k
+};
+
+/// A scheduler by the name that benchmarks/simulate has for it.
+[[nodiscard]] bool is_scheduler(std::string const& name);
+
+struct RunOptions {
+  std::string rank = "min"; // min, avg or fifo
+  std::uint64_t seed = 1;
+  double per_task_noise = 0;
+  Case const* known = nullptr; // whose times schedulers are told; by default the case's own
+  hs::Allocation allowed = {}; // classes for each task; empty: all
+  std::function<void(hs::SimulatedTask const&)> on_task = {};
+};
+
+/// Idle CPUs served first, transfers free. Throws Error(bad_input) for a name that is none.
+[[nodiscard]] Outcome run(std::string const& name, Case const& its, RunOptions const& options);
+
+/// Follows a plan; idle GPUs take tasks of the types given from others.
+[[nodiscard]] Outcome follow(hs::StaticPlan const& plan,
+                             std::vector<std::string> const& gpus_take,
+                             Case const& its,
+                             RunOptions const& options);
+
+/// Adds up idle times, workers and counts of a run.
+[[nodiscard]] Outcome outcome_of(hs::Stats const& stats, hs::Platform const& platform);
+
+/// As `run` makes it.
+[[nodiscard]] hs::Simulation simulation_of(Case const& its, RunOptions const& options);
+
+} // namespace kumar2017

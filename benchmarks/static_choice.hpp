@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Static schedules on simulate's command line.
+
+#include <hetsched/allocation.hpp>
+#include <hetsched/policies/schedulers/static_schedule.hpp>
+#include <hetsched/static_heft.hpp>
+#include <hetsched/static_plan.hpp>
+#include <hetsched/static_plan_json.hpp>
+#include <hetsched/static_search.hpp>
+
+#include "machine.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace benchmarks {
+
+/// "static:FILE", "static:heft" or "static:search", with ",g" or ",gs" (an idle GPU takes GEMMs,
+/// and SYRKs),
+/// ",steal" (idle cores steal from cores) and ",merge" (GPUs share a list) behind it.
+class StaticChoice {
+public:
+  static constexpr std::string_view prefix = "static:";
+
+  /// Nothing if it is another scheduler's name.
+  [[nodiscard]] static std::optional<StaticChoice> of(std::string_view name) {
+    if (!name.starts_with(prefix)) {
+      return std::nullopt;
+    }
+    StaticChoice choice;
+    auto from = name.substr(prefix.size());
+    for (auto comma = from.rfind(','); comma != from.npos && choice.takes(from.substr(comma + 1));
+         comma = from.rfind(',')) {
+      from = from.substr(0, comma);
+    }
+    choice.from_ = from;
+    if (from.empty()) {
+      throw hs::Error(hs::ErrorCode::bad_input, "--scheduler", "static: names no schedule");
+    }
+    return choice;
+  }
+
+  [[nodiscard]] static CLI::Validator is_one() {
+    return {[](std::string const& name) {
+              return name.starts_with(prefix) ? std::string() : "is no static schedule";
+            },
+            "static:..."};
+  }
+
+  [[nodiscard]] bool searches() const noexcept { return from_ == "search"; }
+
+  [[nodiscard]] bool computes() const noexcept { return from_ == "heft" || searches(); }
+
+  /// For that graph there, whose cores take so much longer when it is computed. A search begins
+  /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
+  template <class Heuristics>
+  [[nodiscard]] hs::policies::StaticSchedule::Config config_for(hs::TaskGraph const& graph,
+                                                                hs::Platform const& platform,
+                                                                Machine const& machine,
+                                                                std::string const& library,
+                                                                hs::Priorities rank,
+                                                                double slower_cores,
+                                                                hs::SearchLimits const& limits,
+                                                                Heuristics&& heuristics) const {
+    auto config = config_;
+    if (!computes()) {
+      auto plan = hs::read_plan(from_);
+      hs::check_plan_platform(plan, platform);
+      config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+      return config;
+    }
+    auto const its = platform.with_slower_cores(slower_cores);
+    auto const times = hs::class_times(
+        graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
+    auto plan = hs::heft_plan(graph, its, times, rank);
+    if (searches()) {
+      for (auto& other : heuristics(its)) {
+        if (other.makespan < plan.makespan) {
+          plan = std::move(other);
+        }
+      }
+      plan = hs::search_plan(graph, its, times, plan, limits);
+    }
+    config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+    return config;
+  }
+
+private:
+  bool takes(std::string_view option) {
+    // tsmqr and ormqr are to QR what gemm and syrk are to Cholesky.
+    if (option == "g") {
+      config_.gpus_take = {"gemm", "tsmqr"};
+    } else if (option == "gs") {
+      config_.gpus_take = {"gemm", "tsmqr", "syrk", "ormqr"};
+    } else if (option == "steal") {
+      config_.cores_steal = true;
+    } else if (option == "merge") {
+      config_.merge_gpus = true;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::string from_;
+  hs::policies::StaticSchedule::Config config_;
+};
+
+/// Options about schedules that are saved, and about classes of worker that tasks are kept to.
+struct PlanOptions {
+  std::string save;
+  std::string allocation;
+  double inflate = 0; // per cent
+  int trsm_on_cores = 0;
+  std::optional<double> search_seconds;
+  std::uint64_t search_evaluations = 0;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--save-schedule", save, "file for who ran what in the one run, and when");
+    app.add_option("--inflate-cpus",
+                   inflate,
+                   "per cent that cores take longer when a schedule is computed or saved")
+        ->check(CLI::Range(0.0, 1000.0));
+    app.add_option("--allocation",
+                   allocation,
+                   "file with a schedule, of which only the class of worker counts for each task");
+    app.add_option("--trsm-on-cpus",
+                   trsm_on_cores,
+                   "cholesky: cores run each trsm so many tiles or more below the diagonal")
+        ->check(CLI::Range(1, 200))
+        ->excludes("--allocation");
+    app.add_option("--search-seconds",
+                   search_seconds,
+                   "that static:search may take (default 10, none with --search-evaluations)")
+        ->check(CLI::Range(0.001, 1e6));
+    app.add_option("--search-evaluations",
+                   search_evaluations,
+                   "schedules that static:search may try: the same result always")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
+  }
+
+  [[nodiscard]] hs::SearchLimits limits(std::uint64_t seed, hs::Duration enough) const {
+    return {.seconds = search_seconds.value_or(search_evaluations != 0 ? 0 : 10),
+            .evaluations = search_evaluations,
+            .enough = enough,
+            .seed = seed};
+  }
+
+  /// Classes that tasks are kept to; empty: all.
+  [[nodiscard]] hs::Allocation
+  allowed(hs::TaskGraph const& graph, hs::Platform const& platform, Machine const& machine) const {
+    if (trsm_on_cores != 0 && machine.dag != "cholesky") {
+      throw hs::Error(
+          hs::ErrorCode::bad_input, "--trsm-on-cpus", "is for cholesky, not " + machine.dag);
+    }
+    if (trsm_on_cores != 0) {
+      return hs::far_trsm_on_cores(graph, static_cast<std::size_t>(trsm_on_cores));
+    }
+    if (allocation.empty()) {
+      return {};
+    }
+    auto const plan = hs::read_plan(allocation);
+    hs::check_plan_platform(plan, platform);
+    hs::check_plan(plan, graph, hs::workers_of(platform));
+    return hs::allocation_of(plan);
+  }
+};
+
+} // namespace benchmarks
