@@ -161,6 +161,12 @@ void TaskWindow::collect_ended() {
       ++slot;
       continue;
     }
+    bool const wins = slot->attempt && status == hs_ok && !slot->failed &&
+                      (has_won(*slot->task) || claim(*slot->task));
+    if (wins && has_visitors(*slot->task)) {
+      ++slot; // they still read what is overwritten next, from where it is
+      continue;
+    }
     Duration kernel;
     std::exception_ptr error;
     if (status == hs_ok && !slot->ended) {
@@ -176,7 +182,7 @@ void TaskWindow::collect_ended() {
     }
     bool done = status == hs_ok && !slot->failed && !slot->undone;
     if (slot->attempt) {
-      done = done && claim(*slot->task);
+      done = wins;
       error = is_overtaken(*slot->task) ? nullptr : std::move(error);
     }
     leave(slot, done, std::move(error), kernel);

@@ -742,6 +742,20 @@ def check_strategies(program, platforms):
                 for name in ["heft", "dmda", "heftp", "heftp:let", "heftp:gb", "heftp:mms"]}  # fmt: skip
         check(ends["heft"] == ends["dmda"] and ends["heftp:mms"] < ends["heftp"], f"{tiles}: {ends}")
         check(len(set(ends.values())) == 5, f"{tiles}: {ends}")
+    # Sec. 3.7: spoliation matters most, PC goes too far; groups of cores are another class (4.3).
+    forms = ["hp", "sp", "cgv", "pp", "pc", "pcep", "pcept", "area", "hetindex"]
+    free = ["--tiles", "16", "--dag", "cholesky", "--bounds", "area,critical", "--scheduler"]
+    names = ["heteroprio", *(f"heteroprio:{form}" for form in forms)]
+    ratios = {name: runs("mirage", *free, name)[name]["ratio"] for name in names}
+    order = [ratios[f"heteroprio:{form}"] for form in ["pcept", "cgv", "sp", "pc", "hp"]]
+    check(order == sorted(order) and order[-1] > 1.3 * order[0], f"simulate: {ratios}")
+    check(ratios["heteroprio"] == order[2], f"simulate: {ratios}")
+    check(sorted(ratios.values())[-2] < 1.25, f"simulate: {ratios}")
+    for form in ["area", "hetindex"]:
+        name = f"heteroprio:{form}"
+        for group, limit in [("2", 1.35), ("10", 1.35)]:
+            row = runs("haswell_k40", *free, name, "--group", group)[name]
+            check(row["cores_each"] == int(group) and 1 <= row["ratio"] <= limit, f"simulate: {row}")
     for dag in ["cholesky", "lu"]:
         by = runs("sirocco_k40m", "--gpus", "3", "--dag", dag, "--tiles", "24", "--comm", "shared",
                   "--bounds", "area")  # fmt: skip

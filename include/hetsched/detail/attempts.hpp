@@ -104,6 +104,12 @@ struct AbortableValues {
   return winner != nullptr && winner != &attempt;
 }
 
+/// Whether anybody looks at the task on behalf of an attempt: one that comes too late, if there is
+/// a winner.
+[[nodiscard]] inline bool has_visitors(TaskRecord& attempt) noexcept {
+  return AttemptLink::of(attempt).all->visitors.load(std::memory_order_seq_cst) != 0;
+}
+
 /// For as long as this lives the task and its data stay, if it says so.
 class Visit {
 public:

@@ -3,6 +3,8 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../simulated_machine.hpp"
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -378,6 +380,32 @@ TEST_CASE("HeteroPrioTypes: a graph tells its times and numbers of tasks before 
   auto const often = push("often", 1);
   CHECK(scheduler.pop(ctx, hs::WorkerId{0}) == rare); // whole there, and some of the others
   CHECK(scheduler.pop(ctx, hs::WorkerId{0}) == often);
+}
+
+TEST_CASE_TEMPLATE("HeteroPrioTypes: three classes in virtual time, each does what suits it",
+                   S,
+                   HeteroPrioTypes<hetero_prio::area>,
+                   HeteroPrioTypes<hetero_prio::hetindex>) {
+  auto platform = simulated::machine(2, 1);
+  platform.classes.push_back({"group", Arch{2}, 1, ""});
+  platform.kernels.clear();
+  std::vector<hs::TaskGraph::Node> nodes;
+  for (std::size_t c = 0; c < 3; ++c) {
+    auto& kernel = platform.kernels.emplace_back(simulated::kernel(c == 0   ? "cpu"
+                                                                   : c == 1 ? "cuda"
+                                                                            : "group",
+                                                                   100,
+                                                                   100));
+    kernel.times.push_back(kernel.times.front());
+    kernel.times[c]->mean = {10};
+  }
+  for (auto const* const name : {"cuda", "group", "cpu", "cpu"}) { // two for each worker
+    nodes.resize(nodes.size() + 2);
+    nodes.back().type = nodes[nodes.size() - 2].type = name;
+  }
+  hs::SimulatedRuntime<S> rt({.platform = platform, .algorithm = "test"});
+  rt.run(hs::TaskGraph(nodes, {}));
+  CHECK(rt.stats().elapsed.ns == 20);
 }
 
 TEST_SUITE_END();

@@ -84,8 +84,9 @@ inline constexpr HeteroPrioOptions hetindex{
 ///   ones the lowest. A fast worker for which nothing is ready takes over what a slow one runs and
 ///   it would end earlier; with a constraint also what has priority over all that is ready.
 /// Source: Kumar 2017, sec. 3.7 (HP to HP+PCEPT), 4.3.2 (Area, Het.Index); readings above.
-/// Cost: push O(types + log Q), pop O(types + log Q), outside captured graphs a prediction for each
-///   class; reconsider O(W + data), preempt O(W + Q); Area a linear program at times; one lock.
+/// Cost: push, pop O(types + log Q), a prediction for each class outside captured graphs; also
+///   reconsider O(W + data), preempt O(W), if it stops a task O(Q); Area a linear program at times;
+///   one lock.
 /// Needs: context: predicted times; priorities of graphs, such as Priorities::bottom_min. Area:
 ///   counts of tasks, of a graph by Runtime::run, else of those that became ready so far.
 /// Threading: serialized.
@@ -199,10 +200,13 @@ public:
       priority = running.priority;
       end = until;
     }
+    if (!victim) {
+      return no_task;
+    }
     auto const& queue = queues_[type];
     auto const its = std::find_if(
         queue.begin(), queue.end(), [&](Entry const& entry) { return entry.task == task; });
-    if (!victim || its == queue.end()) {
+    if (its == queue.end()) {
       return no_task;
     }
     promised_.push_back({core, type, *its});
