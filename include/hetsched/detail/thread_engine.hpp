@@ -402,6 +402,7 @@ private:
   void execute(ThreadWorker& worker, TaskId id);
   void execute_inline(ThreadWorker& worker, TaskId id);
   bool is_to_be_skipped(TaskRecord& task);
+  bool begin_special(ThreadWorker& worker, TaskRecord& task);
   void run_body(ThreadWorker& worker, TaskRecord& task);
   void call_body(ThreadWorker& worker, TaskRecord& task);
   bool acquire_on_host(ThreadWorker& worker, TaskRecord& task);

@@ -111,15 +111,22 @@ template <class S, class C, class P>
   return task.cancelled && task.type_of().kind != TaskKind::merge;
 }
 
+/// Of a task that reduces, or is abortable. True if its body is not to run now: an attempt will.
+template <class S, class C, class P>
+[[gnu::noinline]] bool ThreadCore<S, C, P>::begin_special(ThreadWorker& worker, TaskRecord& task) {
+  if (task.type_of().attempt_at != 0) {
+    worker.attempt = begin_attempts(worker, task); // runs when the task waits for it
+    return true;
+  }
+  lease_copies(task);
+  return false;
+}
+
 template <class S, class C, class P>
 [[gnu::always_inline]] inline void ThreadCore<S, C, P>::run_body(ThreadWorker& worker,
                                                                  TaskRecord& task) {
-  if (task.type_of().special) [[unlikely]] {
-    if (task.type_of().attempt_at != 0) {
-      worker.attempt = begin_attempts(worker, task); // runs when the task waits for it
-      return;
-    }
-    lease_copies(task);
+  if (task.type_of().special && begin_special(worker, task)) [[unlikely]] {
+    return;
   }
   if (devices_ && task.access_count != 0 && !acquire_on_host(worker, task)) [[unlikely]] {
     return;
