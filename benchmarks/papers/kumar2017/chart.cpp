@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
+#include <set>
 
 namespace kumar2017 {
 
@@ -27,6 +29,8 @@ constexpr std::array colours{"#1b6ca8",
                              "#8fb339",
                              "#c77dff",
                              "#000080",
+                             "#b5b35c",
+                             "#7a9e9f",
                              "#ff6f91"};
 
 std::string text(char const* format, auto... values) {
@@ -59,7 +63,13 @@ public:
   explicit Drawing(Chart const& chart) : chart_(chart) {
     bool first = true;
     for (auto const& its : chart.series) {
-      for (auto const& [x, y] : its.points) {
+      for (auto const& [at, y] : its.points) {
+        categories_.insert(at);
+      }
+    }
+    for (auto const& its : chart.series) {
+      for (auto const& [at, y] : its.points) {
+        auto const x = place(at);
         low_x_ = first ? x : std::min(low_x_, x);
         high_x_ = first ? x : std::max(high_x_, x);
         low_y_ = first ? y : std::min(low_y_, y);
@@ -67,7 +77,12 @@ public:
         first = false;
       }
     }
-    widen(low_x_, high_x_, chart.kind == Chart::Kind::boxes ? 0.08 : 0.02);
+    if (chart.kind == Chart::Kind::boxes) { // half a place on both sides
+      low_x_ = -0.5;
+      high_x_ = static_cast<double>(categories_.size()) - 0.5;
+    } else {
+      widen(low_x_, high_x_, 0.02);
+    }
     widen(low_y_, high_y_, 0.05);
   }
 
@@ -106,8 +121,15 @@ private:
     high += margin;
   }
 
+  /// Boxes are by the order of their numbers, all as far from each other.
+  [[nodiscard]] double place(double x) const {
+    return chart_.kind != Chart::Kind::boxes
+               ? x
+               : static_cast<double>(std::distance(categories_.begin(), categories_.find(x)));
+  }
+
   [[nodiscard]] double x_of(double x) const {
-    return left + width * (x - low_x_) / (high_x_ - low_x_);
+    return left + width * (place(x) - low_x_) / (high_x_ - low_x_);
   }
 
   [[nodiscard]] double y_of(double y) const {
@@ -128,16 +150,26 @@ private:
                  colour);
   }
 
+  void tick(double x) {
+    line(x_of(x), top + height, x_of(x), top + height + 4, "#000000");
+    write(x_of(x), top + height + 18, "middle", text("%g", x));
+  }
+
   void axes() {
     auto const step_y = step_of(high_y_ - low_y_);
     for (auto y = std::ceil(low_y_ / step_y) * step_y; y <= high_y_; y += step_y) {
       line(left, y_of(y), left + width, y_of(y), "#dddddd");
       write(left - 6, y_of(y) + 4, "end", text("%g", std::abs(y) < step_y / 1e6 ? 0.0 : y));
     }
-    auto const step_x = step_of(high_x_ - low_x_);
-    for (auto x = std::ceil(low_x_ / step_x) * step_x; x <= high_x_; x += step_x) {
-      line(x_of(x), top + height, x_of(x), top + height + 4, "#000000");
-      write(x_of(x), top + height + 18, "middle", text("%g", x));
+    if (chart_.kind == Chart::Kind::boxes) {
+      for (auto const x : categories_) {
+        tick(x);
+      }
+    } else {
+      auto const step_x = step_of(high_x_ - low_x_);
+      for (auto x = std::ceil(low_x_ / step_x) * step_x; x <= high_x_; x += step_x) {
+        tick(x);
+      }
     }
     line(left, top, left, top + height, "#000000");
     line(left, top + height, left + width, top + height, "#000000");
@@ -164,10 +196,10 @@ private:
     for (auto const& [x, y] : its.points) {
       by_x[x].push_back(y);
     }
-    auto const half = std::clamp(width / 7 / static_cast<double>(chart_.series.size()), 2.0, 8.0);
-    auto const shift =
-        (static_cast<double>(number) - static_cast<double>(chart_.series.size() - 1) / 2) * 2.2 *
-        half;
+    auto const all = static_cast<double>(chart_.series.size());
+    auto const room = width / static_cast<double>(categories_.size()) / (all + 1);
+    auto const half = std::min(8.0, 0.42 * room);
+    auto const shift = (static_cast<double>(number) - (all - 1) / 2) * room;
     for (auto& [x, values] : by_x) {
       std::sort(values.begin(), values.end());
       auto const at = [&](double part) {
@@ -188,6 +220,7 @@ private:
   }
 
   Chart const& chart_;
+  std::set<double> categories_; // all x
   double low_x_ = 0;
   double high_x_ = 1;
   double low_y_ = 0;

@@ -55,16 +55,21 @@ hs::Platform in_groups(hs::Platform const& platform, Grouping const& groups) {
   auto const single = groups.find(1);
   its.classes[0].workers = single == groups.end() ? 0 : single->second;
   auto arch = static_cast<std::uint8_t>(its.classes.size()); // 0 and 1 are taken
+  // Before the GPUs, so that they are served before them; the largest groups first.
+  std::ptrdiff_t place = 1;
   for (auto const& [size, count] : groups) {
     if (size == 1) {
       continue;
     }
-    its.classes.push_back({std::to_string(size) + " cores", hs::Arch{arch++}, count, {}});
+    its.classes.insert(its.classes.begin() + place,
+                       {std::to_string(size) + " cores", hs::Arch{arch++}, count, {}});
     for (auto& kernel : its.kernels) {
       auto const time = on_group(kernel, size);
-      kernel.times.push_back(time ? std::optional(hs::Platform::KernelTime{*time, {}, {}})
-                                  : std::nullopt);
+      kernel.times.insert(kernel.times.begin() + place,
+                          time ? std::optional(hs::Platform::KernelTime{*time, {}, {}})
+                               : std::nullopt);
     }
+    ++place;
   }
   return its;
 }

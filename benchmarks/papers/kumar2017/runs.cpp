@@ -80,6 +80,9 @@ double median(std::vector<double> values) {
 
 Laboratory::Laboratory(Claims const& claims, std::string folder, bool interpolate)
     : claims_(claims), folder_(std::move(folder)), interpolate_(interpolate) {
+  for (auto const& [name, its] : claims_.experiments) {
+    (void)lab(name); // a platform that cannot be read is told of before anything else
+  }
 }
 
 Experiment const& Laboratory::experiment(std::string const& name) const {

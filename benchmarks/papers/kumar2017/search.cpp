@@ -75,9 +75,10 @@ public:
     auto now = decoded();
     keep(now);
     find_critical(now);
+    auto const round = steps / 4 + 1;
     for (std::size_t k = 0; k < steps; ++k) {
-      constexpr double widest = 0.002; // of the makespan
-      auto const left = 1 - static_cast<double>(k) / static_cast<double>(steps);
+      constexpr double widest = 0.001; // of the makespan
+      auto const left = 1 - static_cast<double>(k % round) / static_cast<double>(round);
       auto const slack =
           static_cast<std::int64_t>(widest * left * static_cast<double>(best_.makespan.ns));
       auto const task = random_.next() % 4 == 0 ? static_cast<std::uint32_t>(below(rank_.size()))
