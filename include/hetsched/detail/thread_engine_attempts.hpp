@@ -109,8 +109,7 @@ template <class S, class C, class P>
 Attempts* ThreadCore<S, C, P>::reserve_attempt(ThreadWorker& worker, TaskId id) {
   std::lock_guard const guard(attempts_lock_);
   for (auto* all : attempts_) {
-    // Its result is published under the scheduler's lock, or, of a concurrent one, at any time: the
-    // task stays until the attempt that has it has left `under_way`.
+    // Without a winner so far, the task stays: who wins takes this lock before it lets go.
     if (all->task->id() != id || all->winner.load(std::memory_order_seq_cst) != nullptr) {
       continue;
     }
