@@ -76,11 +76,13 @@ std::string LinePlot::svg() const {
   text += label(left, top - 4, "end", y);
   for (double value = 0; value <= end_x * (1 + 1e-9); value += step_x) {
     text += format(R"(<path d="M%.1f %.1fV%.1f" stroke="#ddd"/>)", at_x(value), top, top + height);
-    text += "\n" + label(at_x(value), top + height + 18, "middle", format("%g", value));
+    text += '\n';
+    text += label(at_x(value), top + height + 18, "middle", format("%g", value));
   }
   for (double value = 0; value <= end_y * (1 + 1e-9); value += step_y) {
     text += format(R"(<path d="M%.1f %.1fH%.1f" stroke="#ddd"/>)", left, at_y(value), left + width);
-    text += "\n" + label(left - 6, at_y(value) + 4, "end", format("%g", value));
+    text += '\n';
+    text += label(left - 6, at_y(value) + 4, "end", format("%g", value));
   }
   for (std::size_t k = 0; k < lines.size(); ++k) {
     auto const* const colour = colours[k % colours.size()];
@@ -98,7 +100,8 @@ std::string LinePlot::svg() const {
                    colour,
                    left + width + 8,
                    row - 4);
-    text += "\n" + label(left + width + 26, row, "start", lines[k].name);
+    text += '\n';
+    text += label(left + width + 26, row, "start", lines[k].name);
   }
   return text + "</svg>\n";
 }

@@ -79,7 +79,11 @@ public:
 
   void refused(TaskRecord& task, std::exception_ptr error) override {
     if (is_attempt(task)) {
-      core_.end_attempt(worker_, task, false, {}, std::move(error));
+      if (has_won(task)) { // the device broke down before the result was published
+        finished(task, std::move(error), {});
+      } else {
+        core_.end_attempt(worker_, task, false, {}, std::move(error));
+      }
       return;
     }
     worker_.successors.forget(task);
@@ -120,8 +124,11 @@ private:
   void fail(TaskRecord& task, std::exception_ptr error) {
     if (!is_attempt(task)) {
       core_.fail(worker_, task, std::move(error));
-    } else if (claim(task)) {
-      core_.fail(worker_, *AttemptLink::of(task).all->task, std::move(error));
+    } else if (claim(task) || has_won(task)) {
+      auto& its = *AttemptLink::of(task).all->task;
+      if (!its.failed) {
+        core_.fail(worker_, its, std::move(error));
+      }
     }
   }
 
