@@ -173,12 +173,12 @@ TEST_CASE("SimulatedRuntime: hints about memory do nothing") {
   std::vector<int> memory(1);
   hs::SimulatedRuntime<> rt(on(1, 1));
   auto const x = cells(rt, memory);
-  hs::NodeId const gpu{1};
-  rt.pin(x[0], gpu);
+  hs::NodeId const node{1};
+  rt.pin(x[0], node);
   rt.spawn<Even>()(x[0]);
-  rt.prefetch(x[0], gpu);
-  rt.evict(x[0], gpu);
-  rt.unpin(x[0], gpu);
+  rt.prefetch(x[0], node);
+  rt.evict(x[0], node);
+  rt.unpin(x[0], node);
   rt.invalidate(x[0]);
   rt.wait();
   CHECK(rt.stats().executed == 1);

@@ -279,7 +279,7 @@ TEST_CASE("abortable: a task that is stuck on a device is rescued, with its data
     std::vector<double> x(100, 1), y(100, 2), z(100, 7);
     double sum = 0;
     {
-      hs::Runtime<Rescuer> rt(on(1, "emu:1"));
+      hs::Runtime<Rescuer> rt(on(1, "emu:1@1MB"));
       auto const hx = rt.data(x.data(), x.size());
       auto hy = rt.data(y.data(), y.size());
       auto const hz = rt.data(z.data(), z.size());
@@ -322,7 +322,7 @@ TEST_CASE("abortable: a task that is stuck on a device is rescued, with its data
 TEST_CASE("abortable: a device takes over what is stuck on a core") {
   Stage stage;
   std::vector<double> x(50, 1), y(50, 2);
-  hs::Runtime<Rescuer> rt(on(2, "emu:1"));
+  hs::Runtime<Rescuer> rt(on(2, "emu:1@1MB"));
   auto const hx = rt.data(x.data(), x.size());
   auto const hy = rt.data(y.data(), y.size());
   std::atomic<bool> taken{false};
@@ -345,7 +345,7 @@ TEST_CASE("abortable: a device takes over what is stuck on a core") {
 }
 
 TEST_CASE("abortable: a device that fails, or cannot take the task, leaves it to a core") {
-  for (char const* const devices : {"emu:1?fail=kernel@1", "emu:1?lost=kernel@1"}) {
+  for (char const* const devices : {"emu:1@1MB?fail=kernel@1", "emu:1@1MB?lost=kernel@1"}) {
     CAPTURE(devices);
     Stage stage;
     stage.begun = 1;
@@ -383,14 +383,14 @@ TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginnin
   constexpr std::size_t tasks = 6;
   std::vector<std::vector<double>> x(tasks, std::vector<double>(10, 1));
   std::vector<double> one(10, 1);
-  auto const begin = std::chrono::steady_clock::now();
   std::chrono::duration<double> makespan{};
   {
-    auto config = on(2, "emu:1?kernel=1500ms");
+    auto config = on(2, "emu:1@1MB?kernel=1500ms");
     config.window = 2;
     hs::Runtime<hs::policies::HeteroPrio, hs::policies::Lru, Optimist> rt(config);
     auto const h1 = rt.data(one.data(), one.size());
     std::vector<hs::Handle<Vector>> handles;
+    auto const begin = std::chrono::steady_clock::now();
     for (auto& its : x) {
       handles.push_back(rt.data(its.data(), its.size()));
       rt.spawn<OnDevice>(hs::abortable)(h1, handles.back());
