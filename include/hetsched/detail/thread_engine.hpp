@@ -439,7 +439,6 @@ private:
   void leave_attempts(ThreadWorker& worker,
                       Attempts& all,
                       TaskRecord* attempt,
-                      bool held,
                       std::exception_ptr refusal);
   void note_running(ThreadWorker& worker, TaskRecord& task);
   void forget_running(ThreadWorker& worker, TaskRecord& task);

@@ -93,7 +93,7 @@ template <class S, class C, class P>
       }
     }
     if (attempt == nullptr) {
-      leave_attempts(worker, *all, nullptr, true, nullptr);
+      leave_attempts(worker, *all, nullptr, nullptr);
     }
     return attempt;
   } else {
@@ -131,7 +131,7 @@ Attempts* ThreadCore<S, C, P>::reserve_attempt(ThreadWorker& worker, TaskId id) 
 /// A copy of a task's record with copies of its values, for this worker to execute.
 template <class S, class C, class P>
 TaskRecord& ThreadCore<S, C, P>::new_attempt(ThreadWorker& worker, Attempts& all) {
-  auto const& task = *all.task;
+  auto& task = *all.task;
   auto const& type = task.type_of();
   auto& attempt = *worker.pool.allocate(type.size_class);
   try {
@@ -139,7 +139,7 @@ TaskRecord& ThreadCore<S, C, P>::new_attempt(ThreadWorker& worker, Attempts& all
                   ArchMask{task.archs.load(std::memory_order_relaxed)},
                   task.parent.load(std::memory_order_relaxed),
                   no_attributes);
-    type.copy_values(attempt.values(), const_cast<TaskRecord&>(task).values());
+    type.copy_values(attempt.values(), task.values());
   } catch (...) {
     BareHost(*this, &worker, nullptr).recycle(attempt);
     throw;
@@ -309,7 +309,7 @@ void ThreadCore<S, C, P>::end_attempt(ThreadWorker& worker,
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, clock().ns - link.begin_ns)));
   }
   empty_attempt(attempt); // before anybody can see the task complete
-  leave_attempts(worker, all, &attempt, true, std::move(refusal));
+  leave_attempts(worker, all, &attempt, std::move(refusal));
   BareHost(*this, &worker, nullptr).recycle(attempt);
 }
 
@@ -341,14 +341,13 @@ void ThreadCore<S, C, P>::overtake_others(ThreadWorker& worker, TaskRecord& atte
 }
 
 /// An attempt, or null one that was only reserved, is no more. Begins the task anew if it was the
-/// last and none had a result; completes it if nothing else is left to wait for. `held`: the task,
-/// by one that was reserved.
+/// last and none had a result; completes it if nothing else is left to wait for.
 template <class S, class C, class P>
 void ThreadCore<S, C, P>::leave_attempts(ThreadWorker& worker,
                                          Attempts& all,
                                          TaskRecord* attempt,
-                                         bool held,
                                          std::exception_ptr refusal) {
+  bool held = true;
   Owned<Attempts> last;
   auto* const task = all.task;
   {
