@@ -132,13 +132,7 @@ private:
         verdict_.against.push_back(at);
       }
     }
-    auto const all = claim_.at.size();
-    auto const needed =
-        static_cast<std::size_t>(std::ceil(rule_.share * static_cast<double>(all) - 1e-9));
-    verdict_.reproduced = held >= needed;
-    verdict_.published = needed == all ? text("%zu of %zu points", all, all)
-                                       : text(">= %zu of %zu points", needed, all);
-    verdict_.ours = text("%zu of %zu", held, all);
+    set_points(verdict_, held, claim_.at.size(), rule_.share);
   }
 
   void judge_change() {
@@ -272,6 +266,14 @@ private:
 };
 
 } // namespace
+
+void set_points(Verdict& verdict, std::size_t held, std::size_t all, double share) {
+  auto const needed = static_cast<std::size_t>(std::ceil(share * static_cast<double>(all) - 1e-9));
+  verdict.reproduced = held >= needed;
+  verdict.published = needed == all ? text("%zu of %zu points", all, all)
+                                    : text(">= %zu of %zu points", needed, all);
+  verdict.ours = text("%zu of %zu", held, all);
+}
 
 Verdict judge(Claim const& claim, Figures const& figures) {
   return Judge(claim, figures).verdict();

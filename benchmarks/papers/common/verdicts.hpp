@@ -5,6 +5,7 @@
 #include "claims.hpp"
 #include "mean.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct Verdict {
   std::string ours;
   std::vector<Point> against; // points that speak against it; all if it is about all together
 };
+
+/// Of a claim that is to hold at a share of `all` points, and holds at `held`: all but `against`.
+void set_points(Verdict& verdict, std::size_t held, std::size_t all, double share);
 
 /// What runs gave: the metric of a configuration, which may be run for that.
 using Figures = std::function<Mean(Configuration const& its, std::string const& metric)>;

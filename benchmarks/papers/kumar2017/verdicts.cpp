@@ -91,13 +91,7 @@ private:
         its_.against.push_back(at);
       }
     }
-    auto const all = claim_.at.size();
-    auto const needed =
-        static_cast<std::size_t>(std::ceil(rule_.share * static_cast<double>(all) - 1e-9));
-    its_.verdict.reproduced = held >= needed;
-    its_.verdict.published = needed == all ? text("%zu of %zu points", all, all)
-                                           : text(">= %zu of %zu points", needed, all);
-    its_.verdict.ours = text("%zu of %zu", held, all);
+    papers::set_points(its_.verdict, held, claim_.at.size(), rule_.share);
   }
 
   /// The least lead of any of `of` over any of `against`.
