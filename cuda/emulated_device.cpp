@@ -5,6 +5,7 @@
 #include "last_error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
 #include <deque>
@@ -49,10 +50,14 @@ void spoil(void* memory, std::size_t bytes) noexcept {
   (void)memory;
   (void)bytes;
 #else
-  constexpr std::uint64_t nan = 0x7ff4'dead'7fa4'dead;
+  static auto const pattern = [] {
+    std::array<std::uint64_t, 4096> nans{};
+    nans.fill(0x7ff4'dead'7fa4'dead);
+    return nans;
+  }();
   auto* const to = static_cast<unsigned char*>(memory);
-  for (std::size_t i = 0; i < bytes; i += sizeof nan) {
-    std::memcpy(to + i, &nan, std::min(sizeof nan, bytes - i));
+  for (std::size_t i = 0; i < bytes; i += sizeof pattern) {
+    std::memcpy(to + i, pattern.data(), std::min(sizeof pattern, bytes - i));
   }
 #endif
 }
