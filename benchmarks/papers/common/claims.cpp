@@ -15,7 +15,7 @@ namespace {
 using hetsched::detail::JsonValue;
 using Names = std::vector<std::string>;
 
-constexpr double most = 1e15;
+constexpr double greatest = 1e15;
 
 constexpr std::array<std::pair<std::string_view, Rule::Kind>, 11> kinds{
     {{"order", Rule::Kind::order},
@@ -148,10 +148,10 @@ void read_strategies(JsonValue const& value, Names const& strategies, Rule& rule
 
 void read_limits(JsonValue const& value, Rule& rule) {
   if (auto const low = value.find("at_least")) {
-    rule.at_least = low->number(-most, most);
+    rule.at_least = low->number(-greatest, greatest);
   }
   if (auto const high = value.find("below")) {
-    rule.below = high->number(-most, most);
+    rule.below = high->number(-greatest, greatest);
   }
   if (!rule.at_least && !rule.below) {
     value.refuse("has neither 'at_least' nor 'below'");
@@ -160,11 +160,11 @@ void read_limits(JsonValue const& value, Rule& rule) {
 
 void read_table(JsonValue const& value, Rule& rule) {
   for (auto const& number : value["published"].elements()) {
-    rule.table.push_back(number.number(-most, most));
+    rule.table.push_back(number.number(-greatest, greatest));
   }
   auto const percent = value.find("within_percent");
   rule.within_percent = percent.has_value();
-  rule.within = percent ? percent->number(0, most) : value["within"].number(0, most);
+  rule.within = percent ? percent->number(0, greatest) : value["within"].number(0, greatest);
 }
 
 void read_numbers(JsonValue const& value, Names const& workloads, Rule& rule) {
@@ -174,18 +174,18 @@ void read_numbers(JsonValue const& value, Names const& workloads, Rule& rule) {
   }
   switch (rule.kind) {
   case similar:
-    rule.within = value["within_percent"].number(0, most);
+    rule.within = value["within_percent"].number(0, greatest);
     break;
   case change:
-    rule.published = value["published"].number(-100, most);
-    rule.within = value["within"].number(0, most);
+    rule.published = value["published"].number(-100, greatest);
+    rule.within = value["within"].number(0, greatest);
     break;
   case number:
-    rule.published = value["published"].number(0, most);
+    rule.published = value["published"].number(0, greatest);
     if (auto const percent = value.find("within_percent")) {
-      rule.within = percent->number(0, most) / 100 * rule.published;
+      rule.within = percent->number(0, greatest) / 100 * rule.published;
     } else {
-      rule.within = value["within"].number(0, most);
+      rule.within = value["within"].number(0, greatest);
     }
     break;
   case table:

@@ -2,6 +2,8 @@
 
 #include "verdicts.hpp"
 
+#include "text.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,12 +11,6 @@
 namespace papers {
 
 namespace {
-
-std::string text(char const* format, auto... values) {
-  char buffer[160];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
 
 /// "+- 0.3" behind a number; nothing for a single run.
 std::string reach(double half) {

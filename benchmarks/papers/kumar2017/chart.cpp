@@ -2,6 +2,8 @@
 
 #include "chart.hpp"
 
+#include "../common/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,12 +14,14 @@
 
 namespace kumar2017 {
 
+using papers::text;
+
 namespace {
 
 constexpr double width = 560;
 constexpr double height = 340;
-constexpr double left = 70;
-constexpr double top = 34;
+constexpr double left_edge = 70;
+constexpr double top_edge = 34;
 constexpr std::array colours{"#1b6ca8",
                              "#d1495b",
                              "#2e8b57",
@@ -32,12 +36,6 @@ constexpr std::array colours{"#1b6ca8",
                              "#b5b35c",
                              "#7a9e9f",
                              "#ff6f91"};
-
-std::string text(char const* format, auto... values) {
-  char buffer[300];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
 
 std::string escaped(std::string const& plain) {
   std::string its;
@@ -87,13 +85,13 @@ public:
   }
 
   [[nodiscard]] std::string svg() {
-    auto const legend = 18.0 * static_cast<double>(chart_.series.size()) + top;
+    auto const legend = 18.0 * static_cast<double>(chart_.series.size()) + top_edge;
     svg_ = text(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" )",
-                left + width + 190,
-                std::max(top + height + 50, legend)) +
+                left_edge + width + 190,
+                std::max(top_edge + height + 50, legend)) +
            "font-family=\"sans-serif\" font-size=\"12\">\n"
            "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-    write(left, 20, "start", chart_.title);
+    write(left_edge, 20, "start", chart_.title);
     axes();
     std::size_t k = 0;
     for (auto const& its : chart_.series) {
@@ -103,12 +101,12 @@ public:
       } else {
         points(its, colour);
       }
-      auto const y = top + 18.0 * static_cast<double>(k);
+      auto const y = top_edge + 18.0 * static_cast<double>(k);
       svg_ += text("<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n",
-                   left + width + 14,
+                   left_edge + width + 14,
                    y,
                    colour);
-      write(left + width + 32, y + 11, "start", its.name);
+      write(left_edge + width + 32, y + 11, "start", its.name);
       ++k;
     }
     return svg_ + "</svg>\n";
@@ -129,11 +127,11 @@ private:
   }
 
   [[nodiscard]] double x_of(double x) const {
-    return left + width * (place(x) - low_x_) / (high_x_ - low_x_);
+    return left_edge + width * (place(x) - low_x_) / (high_x_ - low_x_);
   }
 
   [[nodiscard]] double y_of(double y) const {
-    return top + height * (high_y_ - y) / (high_y_ - low_y_);
+    return top_edge + height * (high_y_ - y) / (high_y_ - low_y_);
   }
 
   void write(double x, double y, char const* anchor, std::string const& what) {
@@ -151,15 +149,15 @@ private:
   }
 
   void tick(double x) {
-    line(x_of(x), top + height, x_of(x), top + height + 4, "#000000");
-    write(x_of(x), top + height + 18, "middle", text("%g", x));
+    line(x_of(x), top_edge + height, x_of(x), top_edge + height + 4, "#000000");
+    write(x_of(x), top_edge + height + 18, "middle", text("%g", x));
   }
 
   void axes() {
     auto const step_y = step_of(high_y_ - low_y_);
     for (auto y = std::ceil(low_y_ / step_y) * step_y; y <= high_y_; y += step_y) {
-      line(left, y_of(y), left + width, y_of(y), "#dddddd");
-      write(left - 6, y_of(y) + 4, "end", text("%g", std::abs(y) < step_y / 1e6 ? 0.0 : y));
+      line(left_edge, y_of(y), left_edge + width, y_of(y), "#dddddd");
+      write(left_edge - 6, y_of(y) + 4, "end", text("%g", std::abs(y) < step_y / 1e6 ? 0.0 : y));
     }
     if (chart_.kind == Chart::Kind::boxes) {
       for (auto const x : categories_) {
@@ -171,10 +169,10 @@ private:
         tick(x);
       }
     }
-    line(left, top, left, top + height, "#000000");
-    line(left, top + height, left + width, top + height, "#000000");
-    write(left + width / 2, top + height + 38, "middle", chart_.x);
-    write(left, top - 2, "end", chart_.y);
+    line(left_edge, top_edge, left_edge, top_edge + height, "#000000");
+    line(left_edge, top_edge + height, left_edge + width, top_edge + height, "#000000");
+    write(left_edge + width / 2, top_edge + height + 38, "middle", chart_.x);
+    write(left_edge, top_edge - 2, "end", chart_.y);
   }
 
   void points(Series const& its, char const* colour) {

@@ -18,7 +18,7 @@ namespace {
 
 using hetsched::detail::JsonValue;
 
-constexpr double most = 1e15;
+constexpr double greatest = 1e15;
 
 constexpr std::array<std::pair<std::string_view, Rule::Kind>, 9> kinds{
     {{"order", Rule::Kind::order},
@@ -222,7 +222,7 @@ private:
   static void read_numbers(JsonValue const& value, Claim const& claim, Rule& its) {
     auto const found = [&](char const* key) {
       auto const there = value.find(key);
-      return there ? std::optional(there->number(-most, most)) : std::nullopt;
+      return there ? std::optional(there->number(-greatest, greatest)) : std::nullopt;
     };
     using enum Rule::Kind;
     switch (its.kind) {
@@ -235,12 +235,12 @@ private:
       break;
     case Rule::Kind::number:
       for (auto const& one : value["published"].elements(its.of.size() * claim.at.size())) {
-        its.published.push_back(one.number(-most, most));
+        its.published.push_back(one.number(-greatest, greatest));
       }
-      its.within = value["within"].number(0, most);
+      its.within = value["within"].number(0, greatest);
       break;
     case similar:
-      its.within = value["within_percent"].number(0, most);
+      its.within = value["within_percent"].number(0, greatest);
       break;
     case trend:
     case gain:
@@ -250,11 +250,11 @@ private:
       }
       break;
     case peak:
-      its.at_least = value["from"].number(1, most);
-      its.at_most = value["to"].number(1, most);
+      its.at_least = value["from"].number(1, greatest);
+      its.at_most = value["to"].number(1, greatest);
       break;
     case worst:
-      its.at_least = value["at_least"].number(-most, most);
+      its.at_least = value["at_least"].number(-greatest, greatest);
       break;
     case order:
     case draws:

@@ -56,7 +56,7 @@ Names const seven{"heteroprio",
                   "dualhp@fifo",
                   "heft:static",
                   "heft:static@avg"};
-Names const groups{"heft", "heteroprio:area", "heteroprio:hetindex"};
+Names const on_groups{"heft", "heteroprio:area", "heteroprio:hetindex"};
 
 std::vector<Figure> figures(bool full) {
   using enum Figure::Over;
@@ -141,20 +141,20 @@ std::vector<Figure> figures(bool full) {
                    "Cholesky, ways to group 20 cores",
                    "groups-cholesky",
                    "gflops",
-                   groups,
+                   on_groups,
                    {n},
                    clusters});
     all.push_back(
-        {"4.4", "QR, ways to group 20 cores", "groups-qr", "gflops", groups, {n}, clusters});
+        {"4.4", "QR, ways to group 20 cores", "groups-qr", "gflops", on_groups, {n}, clusters});
   }
   all.push_back({"4.5-cholesky",
                  "Cholesky, the best tenth",
                  "groups-cholesky",
                  "gflops",
-                 groups,
+                 on_groups,
                  grouped,
                  top});
-  all.push_back({"4.5-qr", "QR, the best tenth", "groups-qr", "gflops", groups, grouped, top});
+  all.push_back({"4.5-qr", "QR, the best tenth", "groups-qr", "gflops", on_groups, grouped, top});
   all.push_back({"4.9",
                  "Cholesky, best groups and single cores",
                  "groups-cholesky",

@@ -48,7 +48,7 @@ constexpr std::array metrics{Metric{"seconds", false},
                              Metric{"below_reference_percent", false},
                              Metric{"behind_percent:", false}};
 
-Metric const* find(std::string const& name) {
+Metric const* find_metric(std::string const& name) {
   auto const* const found = std::find_if(metrics.begin(), metrics.end(), [&](Metric const& its) {
     return its.name.back() == ':' ? name.starts_with(its.name) : name == its.name;
   });
@@ -92,11 +92,11 @@ bool is_strategy(std::string const& name) {
 }
 
 bool is_metric(std::string const& name) {
-  return find(name) != nullptr;
+  return find_metric(name) != nullptr;
 }
 
 bool more_is_better(std::string const& metric) {
-  return find(metric)->more_is_better;
+  return find_metric(metric)->more_is_better;
 }
 
 } // namespace kumar2017

@@ -19,7 +19,7 @@ namespace kumar2017 {
 
 namespace {
 
-constexpr std::array policies{
+constexpr std::array other_policies{
     Policy{"random", simulate<hs::policies::Random<>>},
     Policy{"dmda", simulate<hs::policies::Dmda<>>},
     Policy{"dmdas", simulate<hs::policies::Dmdas>},
@@ -31,8 +31,8 @@ constexpr std::array policies{
            simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>>},
     Policy{"dualhp", simulate<hs::policies::DualHP>}};
 
-Policy const* find(std::string const& name) {
-  for (auto const those : {std::span<Policy const>(policies), hetero_prio_policies()}) {
+Policy const* find_policy(std::string const& name) {
+  for (auto const those : {std::span<Policy const>(other_policies), hetero_prio_policies()}) {
     for (auto const& its : those) {
       if (its.name == name) {
         return &its;
@@ -45,7 +45,7 @@ Policy const* find(std::string const& name) {
 } // namespace
 
 bool is_scheduler(std::string const& name) {
-  return find(name) != nullptr;
+  return find_policy(name) != nullptr;
 }
 
 hs::Simulation simulation_of(Case const& its, RunOptions const& options) {
@@ -84,7 +84,7 @@ Outcome outcome_of(hs::Stats const& stats, hs::Platform const& platform) {
 }
 
 Outcome run(std::string const& name, Case const& its, RunOptions const& options) {
-  auto const* const policy = find(name);
+  auto const* const policy = find_policy(name);
   if (policy == nullptr) {
     throw hs::Error(hs::ErrorCode::bad_input, name, "is no scheduler");
   }

@@ -2,6 +2,7 @@
 
 #include "verdicts.hpp"
 
+#include "../common/text.hpp"
 #include "names.hpp"
 
 #include <algorithm>
@@ -13,13 +14,9 @@
 
 namespace kumar2017 {
 
-namespace {
+using papers::text;
 
-std::string text(char const* format, auto... values) {
-  char buffer[160];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
+namespace {
 
 class Judge {
 public:
