@@ -5,7 +5,8 @@
 Usage: check_with.py BUILD_DIR COMPILER [jobs] [--except OTHER_DIR]
 
 Sources whose object is in OTHER_DIR, a build by that compiler, have been looked at: they are left
-out. Prints `N passed, N failed` last.
+out. So are files that Meson compiles together, if those are the same in both builds. Prints
+`N passed, N failed` last.
 """
 import json
 import shlex
@@ -25,6 +26,19 @@ def check(entry, compiler):
     return subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
 
 
+def members(unity):
+    """The files that a source which Meson made has compiled together."""
+    lines = unity.read_text().splitlines() if unity.exists() else []
+    return [Path(line.removeprefix("#include<").removesuffix(">")).resolve() for line in lines]
+
+
+def is_known(entry, known):
+    if not (known / entry["output"]).exists():
+        return False
+    generated = Path(entry["output"]).parent / Path(entry["file"]).name
+    return members(Path(entry["directory"]) / generated) == members(known / generated)
+
+
 def main():
     arguments = sys.argv[1:]
     known = Path()
@@ -38,7 +52,7 @@ def main():
     # Of the sources made of one header each, the one with all headers says as much.
     entries = [entry for entry in entries
                if entry["file"].endswith(".cpp") and "/header_" not in entry["file"]
-               and not (known / entry["output"]).exists()]
+               and not is_known(entry, known)]
     failed = 0
     with ThreadPoolExecutor(jobs) as pool:
         results = pool.map(lambda entry: check(entry, compiler), entries)

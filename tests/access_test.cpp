@@ -20,7 +20,7 @@ namespace hs = hetsched;
 using support::code_of;
 using support::on_cpus;
 
-namespace {
+namespace access_test {
 
 using Vector = hs::VectorView<int>;
 using Tile = hs::TileView<int>;
@@ -61,15 +61,15 @@ struct ContributeAndRead : hs::Task<2>::Signature<hs::CW<int, hs::Sum<int>>, hs:
 struct TwoOperators : hs::Task<2>::Signature<hs::CW<int, hs::Sum<int>>, hs::CW<int, hs::Max<int>>> {
 };
 
-} // namespace
+} // namespace access_test
 
 template <>
-struct hetsched::TaskBodyCPU<ReadAndWrite> {
+struct hetsched::TaskBodyCPU<access_test::ReadAndWrite> {
   void operator()(int const& in, int& out) { out = in + 1; }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<ContributeTwice> {
+struct hetsched::TaskBodyCPU<access_test::ContributeTwice> {
   void operator()(int& a, int& b) {
     a += 1;
     b += 2;
@@ -77,17 +77,20 @@ struct hetsched::TaskBodyCPU<ContributeTwice> {
 };
 
 template <>
-struct hetsched::TaskBodyCPU<CommuteTwice> : TaskBodyCPU<ContributeTwice> {};
+struct hetsched::TaskBodyCPU<access_test::CommuteTwice>
+    : TaskBodyCPU<access_test::ContributeTwice> {};
 
 template <>
-struct hetsched::TaskBodyCPU<ContributeAndRead> {
+struct hetsched::TaskBodyCPU<access_test::ContributeAndRead> {
   void operator()(int&, int const&) {}
 };
 
 template <>
-struct hetsched::TaskBodyCPU<TwoOperators> {
+struct hetsched::TaskBodyCPU<access_test::TwoOperators> {
   void operator()(int&, int&) {}
 };
+
+namespace access_test {
 
 TEST_SUITE_BEGIN("access");
 
@@ -335,3 +338,5 @@ TEST_CASE("access: values are copied or moved in, changed by one task only, and 
 }
 
 TEST_SUITE_END();
+
+} // namespace access_test

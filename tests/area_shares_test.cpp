@@ -13,7 +13,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace area_shares_test {
 
 /// How long the classes take with these parts, in nanoseconds.
 double makespan_of(hs::ClassTimes const& times, std::vector<double> const& shares) {
@@ -27,8 +27,6 @@ double makespan_of(hs::ClassTimes const& times, std::vector<double> const& share
   }
   return longest;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("bounds");
 
@@ -80,3 +78,5 @@ TEST_CASE("area_shares: table 4.2 of Kumar 2017, classes without workers, bad ca
 }
 
 TEST_SUITE_END();
+
+} // namespace area_shares_test

@@ -24,6 +24,8 @@ using schedules::BestSchedule;
 using schedules::graph_of;
 using schedules::random_graph;
 
+namespace bounds_test {
+
 TEST_SUITE_BEGIN("bounds");
 
 TEST_CASE("bounds: a diamond") {
@@ -145,8 +147,6 @@ TEST_CASE("bounds: never above a measured run, each task as short as its type's 
   CHECK(hs::makespan_bound(graph, shortest, 2) <= stats.elapsed);
 }
 
-namespace {
-
 /// The dual of the area bound's linear program, at its best: with prices x and 1 - x for the time
 /// of the classes, each task costs at least the cheaper of the two. The best x is 0, 1, or makes
 /// some task equally dear on both.
@@ -174,8 +174,6 @@ double dual_of_area(hs::ClassTimes const& times) {
   }
   return best;
 }
-
-} // namespace
 
 TEST_CASE("bounds: the area bound of two classes is that of the linear program") {
   std::mt19937 random(3);
@@ -257,8 +255,6 @@ TEST_CASE("bounds: tasks of no length on either class change nothing") {
   CHECK(hs::area_bound(more) == Duration{});
 }
 
-namespace {
-
 /// The mixed bound by floating-point search: the best share of potrf on the second class, and for
 /// each share the makespan by bisection.
 double mixed_by_search(double n, hs::ClassTimes const& kernels) {
@@ -308,8 +304,6 @@ double mixed_by_search(double n, hs::ClassTimes const& kernels) {
   }
   return best_with((left + right) / 2);
 }
-
-} // namespace
 
 TEST_CASE("cholesky_mixed_bound: is the optimum of its linear program") {
   std::mt19937_64 random(7);
@@ -365,3 +359,5 @@ TEST_CASE("cholesky_mixed_bound: one class, kernels that one class lacks, bad ca
 }
 
 TEST_SUITE_END();
+
+} // namespace bounds_test

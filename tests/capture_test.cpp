@@ -21,7 +21,7 @@ using support::code_of;
 using support::error_of;
 using support::on_cpus;
 
-namespace {
+namespace capture_test {
 
 struct Scale : hs::Task<2>::Signature<int, hs::RW<int>> {
   static constexpr char const* name = "scale";
@@ -47,17 +47,19 @@ struct Curious : OldestFirst {
   }
 };
 
-} // namespace
+} // namespace capture_test
 
 template <>
-struct hetsched::TaskBodyCPU<Scale> {
+struct hetsched::TaskBodyCPU<capture_test::Scale> {
   void operator()(int factor, int& x) { x *= factor; }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<AddTo> {
+struct hetsched::TaskBodyCPU<capture_test::AddTo> {
   void operator()(int const& from, int& to) { to += from; }
 };
+
+namespace capture_test {
 
 TEST_SUITE_BEGIN("capture");
 
@@ -318,3 +320,5 @@ TEST_CASE("capture: the graph keeps its data and values alive") {
 }
 
 TEST_SUITE_END();
+
+} // namespace capture_test

@@ -21,7 +21,7 @@ using support::code_of;
 using support::error_of;
 using support::on_cpus;
 
-namespace {
+namespace config_test {
 
 /// An environment variable that has a value for a while.
 class Variable {
@@ -94,8 +94,6 @@ int first_usable() {
   }
   return first;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("config");
 
@@ -397,3 +395,5 @@ TEST_CASE_TEMPLATE("threads: several spawn and sync at once, their tasks keep ea
 }
 
 TEST_SUITE_END();
+
+} // namespace config_test

@@ -18,7 +18,7 @@ using support::code_of;
 using support::error_of;
 using support::on_cpus;
 
-namespace {
+namespace data_test {
 
 struct Particle {
   double mass = 1;
@@ -41,14 +41,16 @@ public:
 
 struct Sum : hs::Task<2>::Signature<hs::R<hs::VectorView<int>>, hs::W<int>> {};
 
-} // namespace
+} // namespace data_test
 
 template <>
-struct hetsched::TaskBodyCPU<Sum> {
+struct hetsched::TaskBodyCPU<data_test::Sum> {
   void operator()(hs::VectorView<int const> v, int& sum) {
     sum = std::accumulate(v.begin(), v.end(), 0);
   }
 };
+
+namespace data_test {
 
 TEST_SUITE_BEGIN("data");
 
@@ -241,3 +243,5 @@ TEST_CASE("data: a handle may outlive its runtime") {
 }
 
 TEST_SUITE_END();
+
+} // namespace data_test

@@ -17,7 +17,7 @@ namespace hs = hetsched;
 using support::message_of;
 using support::on_cpus;
 
-namespace {
+namespace exceptions_test {
 
 struct Pivot : hs::Task<1>::Signature<hs::RW<double>> {};
 
@@ -31,12 +31,14 @@ struct Copy {
 
 constexpr Copy copy;
 
-} // namespace
+} // namespace exceptions_test
 
 template <>
-struct hetsched::TaskBodyCPU<Pivot> {
-  void operator()(double& /*x*/) { fail("zero pivot"); }
+struct hetsched::TaskBodyCPU<exceptions_test::Pivot> {
+  void operator()(double& /*x*/) { exceptions_test::fail("zero pivot"); }
 };
+
+namespace exceptions_test {
 
 TEST_SUITE_BEGIN("exceptions");
 
@@ -361,3 +363,5 @@ TEST_CASE("exceptions: by-value arguments of failed and cancelled tasks are dest
 }
 
 TEST_SUITE_END();
+
+} // namespace exceptions_test

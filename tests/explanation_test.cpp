@@ -29,18 +29,20 @@ using simulated::HostOnly;
 using simulated::on;
 using support::contains;
 
-namespace {
+namespace explanation_test {
 
 struct Work : hs::Task<1>::Signature<hs::RW<hs::VectorView<int>>> {
   static constexpr std::string_view name = "Work";
 };
 
-} // namespace
+} // namespace explanation_test
 
 template <>
-struct hetsched::TaskBodyCPU<Work> {
+struct hetsched::TaskBodyCPU<explanation_test::Work> {
   void operator()(hs::VectorView<int> x) const { ++x[0]; }
 };
+
+namespace explanation_test {
 
 TEST_SUITE_BEGIN("explanation");
 
@@ -222,3 +224,5 @@ TEST_CASE("explain: durations for people") {
 }
 
 TEST_SUITE_END();
+
+} // namespace explanation_test

@@ -18,7 +18,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace gpu_test {
 
 using Vector = hs::VectorView<double>;
 
@@ -64,11 +64,11 @@ struct Preparing : hs::policies::Eager<> {
 
 struct SpawnInside : hs::Task<2>::Signature<void*, hs::R<Vector>> {};
 
-} // namespace
+} // namespace gpu_test
 
 template <>
-struct hetsched::TaskBodyGPU<Increment> {
-  void operator()(hs::GpuStream& stream, Vector x) const {
+struct hetsched::TaskBodyGPU<gpu_test::Increment> {
+  void operator()(hs::GpuStream& stream, gpu_test::Vector x) const {
     REQUIRE(stream.run_emulated([x] {
       for (auto& value : x) {
         value += 1;
@@ -78,11 +78,11 @@ struct hetsched::TaskBodyGPU<Increment> {
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Anywhere> : hetsched::TaskBodyGPU<Increment> {};
+struct hetsched::TaskBodyGPU<gpu_test::Anywhere> : hetsched::TaskBodyGPU<gpu_test::Increment> {};
 
 template <>
-struct hetsched::TaskBodyCPU<Anywhere> {
-  void operator()(Vector x) const {
+struct hetsched::TaskBodyCPU<gpu_test::Anywhere> {
+  void operator()(gpu_test::Vector x) const {
     for (auto& value : x) {
       value += 1;
     }
@@ -90,30 +90,30 @@ struct hetsched::TaskBodyCPU<Anywhere> {
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Set> {
-  void operator()(hs::GpuStream& stream, double value, Vector x) const {
+struct hetsched::TaskBodyGPU<gpu_test::Set> {
+  void operator()(hs::GpuStream& stream, double value, gpu_test::Vector x) const {
     REQUIRE(stream.run_emulated([x, value] { std::fill(x.begin(), x.end(), value); }));
   }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Look> {
+struct hetsched::TaskBodyGPU<gpu_test::Look> {
   void operator()(hs::VectorView<double const>) const {}
 };
 
 template <>
-struct hetsched::TaskBodyGPU<InOrder> {
-  void operator()(Vector, hs::VectorView<double const>) const {}
+struct hetsched::TaskBodyGPU<gpu_test::InOrder> {
+  void operator()(gpu_test::Vector, hs::VectorView<double const>) const {}
 };
 
 template <>
-struct hetsched::TaskBodyGPU<SpawnInside> {
+struct hetsched::TaskBodyGPU<gpu_test::SpawnInside> {
   void operator()(void* runtime, hs::VectorView<double const>) const {
     static_cast<hs::Runtime<>*>(runtime)->spawn()([] {});
   }
 };
 
-namespace {
+namespace gpu_test {
 
 hs::Config with(std::string devices, int window = 4) {
   hs::Config config;
@@ -135,8 +135,6 @@ std::string message_of(auto&& call) {
   }
   return "";
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("gpu");
 
@@ -371,3 +369,5 @@ TEST_CASE("gpu: priorities count the classes that may run a task" * doctest::tim
     CHECK(z[0] == (how == Priorities::bottom_min ? 1 : 2));
   }
 }
+
+} // namespace gpu_test

@@ -13,7 +13,7 @@ namespace hs = hetsched;
 using schedules::Edges;
 using schedules::edges_of;
 
-namespace {
+namespace graph_dot_test {
 
 char const* const small = R"(# made by hand
 strict digraph "a graph" {
@@ -26,8 +26,6 @@ strict digraph "a graph" {
   "first one" -> c:s -> last
   .5 -> -7
 })";
-
-} // namespace
 
 TEST_SUITE_BEGIN("graph_dot");
 
@@ -104,3 +102,5 @@ TEST_CASE("dot file: mutated files are refused or make sense" * doctest::timeout
 }
 
 TEST_SUITE_END();
+
+} // namespace graph_dot_test

@@ -14,7 +14,7 @@ using hs::AccessMode;
 using schedules::Edges;
 using schedules::edges_of;
 
-namespace {
+namespace graph_json_test {
 
 char const* const small = R"({
   "format": "graph-1",
@@ -29,8 +29,6 @@ char const* const small = R"({
     {"type": "end", "after": [0, 2, 4]}
   ]
 })";
-
-} // namespace
 
 TEST_SUITE_BEGIN("graph_json");
 
@@ -122,3 +120,5 @@ TEST_CASE("graph file: mutated files are refused or make sense" * doctest::timeo
 }
 
 TEST_SUITE_END();
+
+} // namespace graph_json_test

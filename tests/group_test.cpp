@@ -16,7 +16,7 @@ namespace hs = hetsched;
 using support::message_of;
 using support::on_cpus;
 
-namespace {
+namespace group_test {
 
 struct Set {
   void operator()(int& to, int value) const { to = value; }
@@ -25,8 +25,6 @@ struct Set {
 struct Copy {
   void operator()(int const& from, int& to) const { to = from; }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("group");
 
@@ -282,3 +280,5 @@ TEST_CASE("group: several threads may wait for one") {
 }
 
 TEST_SUITE_END();
+
+} // namespace group_test

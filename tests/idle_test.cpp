@@ -17,7 +17,7 @@
 namespace hs = hetsched;
 using support::on_cpus;
 
-namespace {
+namespace idle_test {
 
 /// CPU time of all threads of this process.
 std::chrono::nanoseconds cpu_time() {
@@ -40,8 +40,6 @@ double load() {
   }
   return least;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("idle");
 
@@ -110,3 +108,5 @@ TEST_CASE_TEMPLATE("idle: a task wakes the thread asleep in sync",
 }
 
 TEST_SUITE_END();
+
+} // namespace idle_test

@@ -27,7 +27,7 @@ using hs::Duration;
 using hs::TaskTimes;
 using hs::TwoClasses;
 
-namespace {
+namespace independent_tasks_test {
 
 using Tasks = std::vector<TaskTimes>;
 
@@ -159,8 +159,6 @@ TwoClasses random_machine(Random& random, int most) {
   }
 }
 
-} // namespace
-
 #define ALL_SOLVERS hs::DualApprox2, Greedy2, hs::Accel32, hs::DualApprox43
 
 TEST_SUITE_BEGIN("independent_tasks");
@@ -210,8 +208,6 @@ TEST_CASE("DualApprox43: never more than the ratio times the lower bound") {
   }
 }
 
-namespace {
-
 /// How often the guess was refused.
 template <class Allot>
 int check_guesses(hs::detail::Batch const& batch,
@@ -232,8 +228,6 @@ int check_guesses(hs::detail::Batch const& batch,
   }
   return refused;
 }
-
-} // namespace
 
 TEST_CASE("solvers: each guess is refused rightly, or leads to a schedule as promised") {
   int refused = 0;
@@ -385,3 +379,5 @@ TEST_CASE("solvers: a guess is refused although area and longest task would fit"
 }
 
 TEST_SUITE_END();
+
+} // namespace independent_tasks_test

@@ -21,7 +21,7 @@ using support::error_of;
 using support::message_of;
 using support::on_cpus;
 
-namespace {
+namespace lifetime_test {
 
 #if defined(__SANITIZE_THREAD__)
 constexpr bool can_start_threads_after_fork = false; // ThreadSanitizer ends such a process
@@ -40,8 +40,6 @@ struct SlowFill {
     }
   }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("lifetime");
 
@@ -275,3 +273,5 @@ TEST_CASE("lifetime: after fork new runtimes work") {
 }
 
 TEST_SUITE_END();
+
+} // namespace lifetime_test

@@ -19,7 +19,7 @@ using support::code_of;
 using support::error_of;
 using support::on_cpus;
 
-namespace {
+namespace nested_test {
 
 using Longs = hs::VectorView<long>;
 
@@ -37,12 +37,12 @@ struct Copy {
   void operator()(long const& from, long& to) const { to = from; }
 };
 
-} // namespace
+} // namespace nested_test
 
 template <>
-struct hetsched::TaskBodyCPU<SumOf> {
+struct hetsched::TaskBodyCPU<nested_test::SumOf> {
   template <class Rt>
-  void operator()(Rt& rt, Handle<Longs> const& v, long& sum) const {
+  void operator()(Rt& rt, Handle<nested_test::Longs> const& v, long& sum) const {
     if (v.rows() == 1) {
       rt.spawn()([&sum](VectorView<long const> one) { sum = one[0]; }, read(v));
       rt.sync();
@@ -51,20 +51,20 @@ struct hetsched::TaskBodyCPU<SumOf> {
     long left = 0, right = 0;
     auto const hleft = rt.data(left), hright = rt.data(right);
     auto const halves = rt.partition(v, block_rows((v.rows() + 1) / 2));
-    rt.template spawn<SumOf>()(halves[0], hleft);
-    rt.template spawn<SumOf>()(halves[1], hright);
+    rt.template spawn<nested_test::SumOf>()(halves[0], hleft);
+    rt.template spawn<nested_test::SumOf>()(halves[1], hright);
     rt.sync();
     sum = left + right;
   }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<AddOne> {
+struct hetsched::TaskBodyCPU<nested_test::AddOne> {
   template <class Rt>
-  void operator()(Rt& rt, Handle<Longs> const& v) const {
+  void operator()(Rt& rt, Handle<nested_test::Longs> const& v) const {
     if (v.rows() <= 8) {
       rt.spawn()(
-          [](Longs all) {
+          [](nested_test::Longs all) {
             for (auto& element : all) {
               ++element;
             }
@@ -73,10 +73,12 @@ struct hetsched::TaskBodyCPU<AddOne> {
       return;
     }
     auto const halves = rt.partition(v, block_rows((v.rows() + 1) / 2));
-    rt.template spawn<AddOne>()(halves[0]);
-    rt.template spawn<AddOne>()(halves[1]);
+    rt.template spawn<nested_test::AddOne>()(halves[0]);
+    rt.template spawn<nested_test::AddOne>()(halves[1]);
   }
 };
+
+namespace nested_test {
 
 TEST_SUITE_BEGIN("nested");
 
@@ -324,3 +326,5 @@ TEST_CASE("nested: the runtime may come before values and views in any task type
 }
 
 TEST_SUITE_END();
+
+} // namespace nested_test

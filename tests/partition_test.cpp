@@ -20,7 +20,7 @@ using support::error_of;
 using support::message_of;
 using support::on_cpus;
 
-namespace {
+namespace partition_test {
 
 using Vector = hs::VectorView<int>;
 using Tile = hs::TileView<int>;
@@ -47,8 +47,6 @@ struct Sum {
 [[noreturn]] void fail(Vector /*v*/) {
   throw std::runtime_error("part");
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("partition");
 
@@ -304,3 +302,5 @@ TEST_CASE("partition: a partition may be moved") {
 }
 
 TEST_SUITE_END();
+
+} // namespace partition_test

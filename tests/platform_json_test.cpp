@@ -13,7 +13,7 @@ namespace hs = hetsched;
 using hs::Platform;
 using hs::Precision;
 
-namespace {
+namespace platform_json_test {
 
 // Two cores that work, one that drives a GPU, one kernel.
 char const* const small = R"({
@@ -40,8 +40,6 @@ char const* const small = R"({
      "cpu": {"mean_s": 0.01}, "cuda": null}
   ]
 })";
-
-} // namespace
 
 TEST_SUITE_BEGIN("platform_json");
 
@@ -174,3 +172,5 @@ TEST_CASE("platform: cores in groups") {
 }
 
 TEST_SUITE_END();
+
+} // namespace platform_json_test

@@ -49,7 +49,7 @@ template void Lookahead::epilogue(ContextArchetype const&, hs::TaskId, hs::Worke
 static_assert(hs::hooks_of<Lookahead, ScriptedContext>() ==
               (hs::hook_push | hs::hook_pop | hs::hook_epilogue | hs::hook_prepare));
 
-namespace {
+namespace portfolio_test {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
@@ -121,12 +121,14 @@ struct Miser {
   hs::TaskId pop(hs::placement_context auto const&, hs::WorkerId) { return hs::no_task; }
 };
 
-} // namespace
+} // namespace portfolio_test
 
 template <>
-struct hetsched::TaskBodyCPU<Double> {
+struct hetsched::TaskBodyCPU<portfolio_test::Double> {
   void operator()(int& x) { x *= 2; }
 };
+
+namespace portfolio_test {
 
 TEST_SUITE_BEGIN("portfolio");
 
@@ -300,3 +302,5 @@ TEST_CASE("run_best: a program that is captured runs on threads under the best")
 }
 
 TEST_SUITE_END();
+
+} // namespace portfolio_test

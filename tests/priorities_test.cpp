@@ -31,7 +31,7 @@ using simulated::HostOnly;
 using simulated::Mix;
 using simulated::on;
 
-namespace {
+namespace priorities_test {
 
 using Numbers = std::vector<int>;
 
@@ -123,20 +123,23 @@ hs::Config one_core(Priorities how) {
   return config;
 }
 
-} // namespace
+} // namespace priorities_test
 
 template <>
-struct hetsched::TaskBodyCPU<Known> {
-  void operator()(int& number) const { ran.push_back(number); }
+struct hetsched::TaskBodyCPU<priorities_test::Known> {
+  void operator()(int& number) const { priorities_test::ran.push_back(number); }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Longer> : hetsched::TaskBodyCPU<Known> {};
+struct hetsched::TaskBodyCPU<priorities_test::Longer>
+    : hetsched::TaskBodyCPU<priorities_test::Known> {};
 
 template <>
-struct hetsched::TaskBodyCPU<Unseen> {
-  void operator()(int const&, int& number) const { ran.push_back(number); }
+struct hetsched::TaskBodyCPU<priorities_test::Unseen> {
+  void operator()(int const&, int& number) const { priorities_test::ran.push_back(number); }
 };
+
+namespace priorities_test {
 
 TEST_SUITE_BEGIN("priorities");
 
@@ -308,3 +311,5 @@ TEST_CASE("expected times: on threads, as far as the model knows") {
 }
 
 TEST_SUITE_END();
+
+} // namespace priorities_test

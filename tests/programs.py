@@ -112,7 +112,7 @@ def test_devices(program, kernel, n):
                 check(device.keys() == DEVICE_KEYS, f"{name}: {device}")
                 misses += device["misses"]
     check(misses > 0, f"{kernel}: nothing went to the devices")
-    rows = json_lines(program, *size, "--gpus", "emu:2")
+    rows = json_lines(program, *size, "--gpus", "emu:2@16MB")
     check([row["scheduler"] for row in rows] == ALL_SCHEDULERS, f"{kernel} on devices: {rows}")
     for row in rows:
         check(0 <= row["residual"] <= 1e-13 and len(row["devices"]) == 2, f"{kernel}: {row}")

@@ -18,7 +18,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace random_graphs_test {
 
 constexpr std::array<std::string_view, 3> types{"short", "middle", "long"};
 
@@ -63,8 +63,6 @@ hs::Simulation equal_cores(int cores) {
   }
   return config;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("random graphs");
 
@@ -148,3 +146,5 @@ TEST_CASE_TEMPLATE("random graphs: schedules that leave no worker idle keep Grah
 }
 
 TEST_SUITE_END();
+
+} // namespace random_graphs_test

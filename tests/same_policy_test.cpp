@@ -24,7 +24,7 @@ namespace hs = hetsched;
 using hs::TaskId;
 using hs::WorkerId;
 
-namespace {
+namespace same_policy_test {
 
 /// An answer of the context to can_run.
 struct Asked {
@@ -151,26 +151,26 @@ struct Step : hs::Task<1>::Signature<hs::RW<int>> {
 /// Spawns two below it, which only descendants' workers may run while it waits.
 struct Parent : hs::Task<1>::Signature<int> {};
 
-} // namespace
+} // namespace same_policy_test
 
 template <>
-struct hetsched::TaskBodyCPU<Step> {
+struct hetsched::TaskBodyCPU<same_policy_test::Step> {
   void operator()(int& value) const { ++value; }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Parent> {
+struct hetsched::TaskBodyCPU<same_policy_test::Parent> {
   template <class Rt>
   void operator()(Rt& rt, int depth) const {
     if (depth > 0) {
-      rt.template spawn<Parent>(hs::priority(depth))(depth - 1);
-      rt.template spawn<Parent>()(depth - 1);
+      rt.template spawn<same_policy_test::Parent>(hs::priority(depth))(depth - 1);
+      rt.template spawn<same_policy_test::Parent>()(depth - 1);
       rt.sync();
     }
   }
 };
 
-namespace {
+namespace same_policy_test {
 
 template <class Rt>
 void spawn_steps(Rt& rt, std::vector<hs::Handle<int>> const& x, std::uint64_t seed) {
@@ -179,8 +179,6 @@ void spawn_steps(Rt& rt, std::vector<hs::Handle<int>> const& x, std::uint64_t se
     rt.template spawn<Step>(hs::priority(static_cast<int>(dice() % 4)))(x[dice() % x.size()]);
   }
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("one policy, two engines");
 
@@ -231,3 +229,5 @@ TEST_CASE_TEMPLATE("one policy, two engines: and as in virtual time",
 }
 
 TEST_SUITE_END();
+
+} // namespace same_policy_test

@@ -33,17 +33,22 @@ struct OldestFirst {
 };
 
 /// Any free worker takes any task: two tasks without common data are sure to run side by side on
-/// two workers.
+/// two workers. With HETSCHED_TEST_FEW, one that runs concurrently and one under the engine's lock:
+/// for builds that take long, and look at the engine more than at the schedulers.
+#ifdef HETSCHED_TEST_FEW
+#define HETSCHED_BALANCING_SCHEDULERS hetsched::policies::WorkStealing<>, OldestFirst
+#else
 #define HETSCHED_BALANCING_SCHEDULERS                                                              \
   hetsched::policies::WorkStealing<>, hetsched::policies::Eager<>, hetsched::policies::Priority<>, \
       OldestFirst
+#endif
 
 #define HETSCHED_ALL_SCHEDULERS HETSCHED_BALANCING_SCHEDULERS, hetsched::policies::Random<>
 
-/// For numerical algorithms, whose templates take long to compile. With HETSCHED_TEST_FEW, the
-/// default one: for builds that look at something else than the schedulers.
+/// For numerical algorithms, whose templates take long to compile.
 #ifdef HETSCHED_TEST_FEW
 #define HETSCHED_NUMERICAL_SCHEDULERS hetsched::policies::WorkStealing<>
 #else
-#define HETSCHED_NUMERICAL_SCHEDULERS HETSCHED_ALL_SCHEDULERS
+#define HETSCHED_NUMERICAL_SCHEDULERS                                                              \
+  hetsched::policies::WorkStealing<>, hetsched::policies::Random<>, OldestFirst
 #endif

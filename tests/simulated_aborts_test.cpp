@@ -39,7 +39,7 @@ using support::contains;
 using support::message_of;
 using Transfers = Simulation::Transfers;
 
-namespace {
+namespace simulated_aborts_test {
 
 /// "label worker begin end", in the order of the ends; "!" in front of what was stopped.
 using Log = std::vector<std::string>;
@@ -122,8 +122,6 @@ struct ForTheFirst : Preempting {
     return worker.value == 0 ? Preempting::pop(ctx, worker) : hs::no_task;
   }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("simulation");
 
@@ -369,3 +367,5 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
 }
 
 TEST_SUITE_END();
+
+} // namespace simulated_aborts_test

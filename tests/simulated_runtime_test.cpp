@@ -39,7 +39,7 @@ using simulated::Swap;
 using support::contains;
 using support::message_of;
 
-namespace {
+namespace simulated_runtime_test {
 
 struct Unknown : hs::Task<0>::Signature<> {
   static constexpr std::string_view name = "Unknown";
@@ -49,24 +49,24 @@ struct Spawning : hs::Task<0>::Signature<> {
   static constexpr std::string_view name = "Spawning";
 };
 
-} // namespace
+} // namespace simulated_runtime_test
 
 template <>
-struct hetsched::TaskBodyCPU<Unknown> : simulated::NoBody<> {};
+struct hetsched::TaskBodyCPU<simulated_runtime_test::Unknown> : simulated::NoBody<> {};
 
 template <>
-struct hetsched::TaskBodyCPU<Spawning> {
+struct hetsched::TaskBodyCPU<simulated_runtime_test::Spawning> {
   template <class Rt>
   void operator()(Rt& rt) const {
     rt.template spawn<Alone>()();
   }
 };
 
+namespace simulated_runtime_test {
+
 TEST_SUITE_BEGIN("simulation");
 
-TEST_CASE_TEMPLATE("SimulatedRuntime: a chain and independent tasks",
-                   S,
-                   HETSCHED_NUMERICAL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("SimulatedRuntime: a chain and independent tasks", S, HETSCHED_ALL_SCHEDULERS) {
   std::vector<int> memory(6);
   {
     hs::SimulatedRuntime<S> rt(on(1, 0));
@@ -267,8 +267,6 @@ TEST_CASE("SimulatedRuntime: noise") {
   CHECK(times(0.2, per_task, 3) != times(0.2, per_task, 4));
 }
 
-namespace {
-
 /// Gives nothing to anybody.
 struct Hoarder : OldestFirst {
   hs::TaskId pop(hs::placement_context auto const&, hs::WorkerId) { return hs::no_task; }
@@ -280,8 +278,6 @@ struct Careless : OldestFirst {
     return ready.empty() ? hs::no_task : ready.front(); // and keeps it
   }
 };
-
-} // namespace
 
 TEST_CASE("SimulatedRuntime: says what it cannot simulate") {
   std::vector<int> memory(1);
@@ -329,7 +325,7 @@ TEST_CASE("SimulatedRuntime: a scheduler's mistakes end in one error") {
 
 TEST_CASE_TEMPLATE("SimulatedRuntime: schedules keep all constraints and bounds",
                    S,
-                   HETSCHED_NUMERICAL_SCHEDULERS) {
+                   HETSCHED_ALL_SCHEDULERS) {
   std::vector<int> memory(7);
   hs::Runtime<> recorder({.cpus = 1, .devices = "none"});
   auto const recorded = cells(recorder, memory);
@@ -385,24 +381,24 @@ TEST_CASE_TEMPLATE("SimulatedRuntime: schedules keep all constraints and bounds"
   }
 }
 
-namespace {
-
 struct Noted : hs::Task<2>::Signature<int, hs::RW<Cell>> {
   static constexpr std::string_view name = "Noted";
 };
 
 std::vector<int> noted;
 
-} // namespace
+} // namespace simulated_runtime_test
 
 template <>
-struct hetsched::TaskBodyCPU<Noted> {
-  void operator()(int number, Cell) const { noted.push_back(number); }
+struct hetsched::TaskBodyCPU<simulated_runtime_test::Noted> {
+  void operator()(int number, Cell) const { simulated_runtime_test::noted.push_back(number); }
 };
+
+namespace simulated_runtime_test {
 
 TEST_CASE_TEMPLATE("SimulatedRuntime: one worker does what a real one does, in the same order",
                    S,
-                   HETSCHED_NUMERICAL_SCHEDULERS) {
+                   HETSCHED_ALL_SCHEDULERS) {
   std::vector<int> memory(5);
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     auto const spawn_on = [&](auto& rt, auto const& x) {
@@ -448,3 +444,5 @@ TEST_CASE("SimulatedRuntime: a thousand workers") {
 }
 
 TEST_SUITE_END();
+
+} // namespace simulated_runtime_test

@@ -44,7 +44,7 @@ using support::contains;
 using support::message_of;
 using Transfers = Simulation::Transfers;
 
-namespace {
+namespace simulated_transfers_test {
 
 /// The task's priority is the number of the worker that runs it.
 struct AsTold : OldestFirst {
@@ -62,8 +62,6 @@ struct AsTold : OldestFirst {
 };
 
 using Eager = hs::policies::Eager<>;
-
-} // namespace
 
 TEST_SUITE_BEGIN("simulation");
 
@@ -366,8 +364,6 @@ TEST_CASE("Simulated transfers: what the scheduler lets one peek at comes early"
   CHECK(hits(static_cast<Eager*>(nullptr)) == 0);
 }
 
-namespace {
-
 /// Notes what it sees at each push.
 struct Looker : OldestFirst {
   struct Seen {
@@ -389,8 +385,6 @@ struct Looker : OldestFirst {
     return OldestFirst::push(ctx, task, from);
   }
 };
-
-} // namespace
 
 TEST_CASE("Simulated transfers: policies see where data are and what it takes to move them") {
   std::vector<int> memory(2 * array);
@@ -573,3 +567,5 @@ TEST_CASE_TEMPLATE("Simulated transfers: random programs on small memories",
 }
 
 TEST_SUITE_END();
+
+} // namespace simulated_transfers_test

@@ -10,7 +10,7 @@
 namespace hs = hetsched;
 using hs::WorkerId;
 
-namespace {
+namespace static_plan_json_test {
 
 char const* const small = R"({
   "format": "schedule-1",
@@ -21,8 +21,6 @@ char const* const small = R"({
   "makespan_s": 0.25,
   "steps": [[0, 2], [2, 0], [1, 2]]
 })";
-
-} // namespace
 
 TEST_SUITE_BEGIN("static_plan_json");
 
@@ -97,3 +95,5 @@ TEST_CASE("schedule file: one that somebody spoilt is refused in a line, or take
           hs::check_plan(plan, graph, plan.workers);
         }) > 10);
 }
+
+} // namespace static_plan_json_test

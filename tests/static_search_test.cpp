@@ -19,7 +19,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace static_search_test {
 
 constexpr std::array<std::string_view, 3> types{"Even", "Fast", "Mix"};
 
@@ -42,8 +42,6 @@ std::int64_t followed(hs::StaticPlan const& plan, hs::TaskGraph const& graph, in
   rt.run(graph);
   return rt.stats().elapsed.ns;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("static schedules");
 
@@ -105,3 +103,5 @@ TEST_CASE("search: ends in time, or at what is enough, and takes sensible limits
             {}, platform, {times.workers, {}}, hs::heft_plan({}, platform, {times.workers, {}}))
             .steps.empty());
 }
+
+} // namespace static_search_test

@@ -20,7 +20,7 @@ using support::error_of;
 using support::message_of;
 using support::on_cpus;
 
-namespace {
+namespace stats_test {
 
 struct Brief : hs::Task<1>::Signature<hs::RW<int>> {
   static constexpr char const* name = "brief";
@@ -61,15 +61,15 @@ struct Noting : OldestFirst {
   }
 };
 
-} // namespace
+} // namespace stats_test
 
 template <>
-struct hetsched::TaskBodyCPU<Brief> {
+struct hetsched::TaskBodyCPU<stats_test::Brief> {
   void operator()(int& x) { ++x; }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Long> {
+struct hetsched::TaskBodyCPU<stats_test::Long> {
   void operator()(int& x) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     ++x;
@@ -77,19 +77,21 @@ struct hetsched::TaskBodyCPU<Long> {
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Anywhere> {
+struct hetsched::TaskBodyCPU<stats_test::Anywhere> {
   void operator()(int& x) { ++x; }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Anywhere> {
+struct hetsched::TaskBodyGPU<stats_test::Anywhere> {
   void operator()(int& x) { x = -1; }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<DeviceOnly> {
+struct hetsched::TaskBodyGPU<stats_test::DeviceOnly> {
   void operator()(int& x) { x = -1; }
 };
+
+namespace stats_test {
 
 TEST_SUITE_BEGIN("stats");
 
@@ -333,8 +335,6 @@ TEST_CASE("attributes: a class of worker that the runtime lacks is an error at t
   CHECK(rt.stats().spawned == 2);
 }
 
-namespace {
-
 /// Newest or oldest task first, as its knob says.
 class OneEnd {
 public:
@@ -379,8 +379,6 @@ std::vector<int> order_of(hs::Runtime<OneEnd>& rt) {
   return order;
 }
 
-} // namespace
-
 TEST_CASE("Runtime: hands the scheduler its knobs") {
   hs::Runtime<OneEnd> as_made(on_cpus(1));
   hs::Runtime<OneEnd> newest_first(on_cpus(1), OneEnd::Config{.newest_first = true});
@@ -389,3 +387,5 @@ TEST_CASE("Runtime: hands the scheduler its knobs") {
 }
 
 TEST_SUITE_END();
+
+} // namespace stats_test

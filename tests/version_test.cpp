@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace version_test {
+
 TEST_SUITE_BEGIN("version");
 
 TEST_CASE("version: the string is the three numbers") {
@@ -26,3 +28,5 @@ TEST_CASE("version: the number holds the three") {
 }
 
 TEST_SUITE_END();
+
+} // namespace version_test

@@ -8,6 +8,8 @@
 
 using hetsched::detail::Arena;
 
+namespace arena_test {
+
 TEST_SUITE_BEGIN("detail");
 
 TEST_CASE("Arena: a range that was given back is used again as it is") {
@@ -72,3 +74,5 @@ TEST_CASE("Arena: nothing overlaps, and when all is given back all is one") {
   CHECK(arena.unused() == 1 << 16);
   CHECK(arena.allocate(1 << 16) == 0);
 }
+
+} // namespace arena_test

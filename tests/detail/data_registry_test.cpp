@@ -18,7 +18,7 @@ using hetsched::detail::make_record;
 using hetsched::detail::Owned;
 using hetsched::detail::Shape;
 
-namespace {
+namespace data_registry_test {
 
 /// Regions in a small memory, and which bytes each covers.
 class Memory {
@@ -55,8 +55,6 @@ private:
   std::vector<std::byte> bytes_ = std::vector<std::byte>(400);
   Domain domain_;
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("detail/data_registry");
 
@@ -137,3 +135,5 @@ TEST_CASE("DataRegistry: messages name both data, by name or by address and shap
 }
 
 TEST_SUITE_END();
+
+} // namespace data_registry_test

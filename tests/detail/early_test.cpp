@@ -33,7 +33,7 @@ using hetsched::detail::TaskPool;
 using hetsched::detail::TaskRecord;
 using hetsched::detail::TaskType;
 
-namespace {
+namespace early_test {
 
 constexpr TaskType user_type{"user", TaskKind::user, {}, {}, nullptr, nullptr, nullptr};
 
@@ -76,8 +76,6 @@ private:
 
 constexpr auto R = AccessMode::read;
 constexpr auto RW = AccessMode::read_write;
-
-} // namespace
 
 TEST_SUITE_BEGIN("detail/early");
 
@@ -126,3 +124,5 @@ TEST_CASE("LaunchedSuccessors: a chain, each launched behind the one before") {
     CHECK(launched.binds(*chain[k]));
   }
 }
+
+} // namespace early_test

@@ -18,7 +18,7 @@ using hs::detail::Replicas;
 using Admission = MemoryNodes::Admission;
 using Arrival = MemoryNodes::Arrival;
 
-namespace {
+namespace memory_nodes_test {
 
 constexpr hs::NodeId host = hs::host_node;
 constexpr hs::NodeId one{1};
@@ -93,8 +93,6 @@ Need writing(Replicas& datum) {
 Need updating(Replicas& datum) {
   return {&datum, true, true};
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("detail");
 
@@ -292,3 +290,5 @@ TEST_CASE("MemoryNodes: a copy comes from where it takes least time, then from w
     machine.nodes.leave(two, needs);
   }
 }
+
+} // namespace memory_nodes_test

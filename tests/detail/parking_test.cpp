@@ -13,7 +13,7 @@ using hetsched::WorkerId;
 using hetsched::detail::Parking;
 using hetsched::detail::WakeReason;
 
-namespace {
+namespace parking_test {
 
 WorkerId worker(int number) {
   return WorkerId{number};
@@ -94,8 +94,6 @@ private:
   std::atomic<int> tokens_{0};
   std::atomic<int> left_;
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("detail/parking");
 
@@ -185,3 +183,5 @@ TEST_CASE("Parking: a single token at a time, taken by whoever was asleep") {
 }
 
 TEST_SUITE_END();
+
+} // namespace parking_test

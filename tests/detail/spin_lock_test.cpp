@@ -9,6 +9,8 @@
 
 using hetsched::detail::SpinLock;
 
+namespace spin_lock_test {
+
 TEST_SUITE_BEGIN("detail/spin_lock");
 
 TEST_CASE("SpinLock: one at a time") {
@@ -45,3 +47,5 @@ TEST_CASE("SpinLock: try_lock refuses what is taken") {
 }
 
 TEST_SUITE_END();
+
+} // namespace spin_lock_test

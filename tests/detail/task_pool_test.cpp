@@ -18,6 +18,8 @@ using hetsched::detail::TaskDepot;
 using hetsched::detail::TaskPool;
 using hetsched::detail::TaskRecord;
 
+namespace task_pool_test {
+
 TEST_SUITE_BEGIN("detail/task_pool");
 
 TEST_CASE("SizeClass: the smallest class that holds the bytes") {
@@ -128,3 +130,5 @@ TEST_CASE("TaskPool: records made by one thread and released by another do not p
 }
 
 TEST_SUITE_END();
+
+} // namespace task_pool_test

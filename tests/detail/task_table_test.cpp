@@ -12,6 +12,8 @@
 using hetsched::TaskId;
 using hetsched::detail::TaskTable;
 
+namespace task_table_test {
+
 TEST_SUITE_BEGIN("detail/task_table");
 
 TEST_CASE("TaskTable: answers what was noted, as tasks come and go") {
@@ -45,3 +47,5 @@ TEST_CASE("TaskTable: answers what was noted, as tasks come and go") {
     CHECK(table.size() == 0);
   }
 }
+
+} // namespace task_table_test

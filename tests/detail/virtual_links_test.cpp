@@ -22,7 +22,7 @@ using hs::NodeId;
 using Transfers = hs::Simulation::Transfers;
 using Links = hs::detail::VirtualLinks<int>;
 
-namespace {
+namespace virtual_links_test {
 
 /// Host memory and devices, each pair joined at `bytes_per_s` with a latency; no link is shared.
 hs::Platform machine(int devices, double bytes_per_s, std::int64_t latency_ns) {
@@ -51,8 +51,6 @@ std::map<int, std::int64_t> ends(Links& links) {
 }
 
 using Ends = std::map<int, std::int64_t>;
-
-} // namespace
 
 TEST_SUITE_BEGIN("simulation");
 
@@ -214,3 +212,5 @@ TEST_CASE("VirtualLinks: no rate can grow without a smaller or equal one shrinki
 }
 
 TEST_SUITE_END();
+
+} // namespace virtual_links_test

@@ -19,7 +19,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace abortable_test {
 
 using Vector = hs::VectorView<double>;
 using ConstVector = hs::VectorView<double const>;
@@ -76,45 +76,50 @@ void add(Stage& stage, ConstVector x, Vector y, double& bias) {
   }
 }
 
-} // namespace
+} // namespace abortable_test
 
 template <>
-struct hetsched::TaskBodyCPU<Add> {
-  void operator()(ConstVector x, Vector y, double& bias) const { add(*Stage::now, x, y, bias); }
+struct hetsched::TaskBodyCPU<abortable_test::Add> {
+  void operator()(abortable_test::ConstVector x, abortable_test::Vector y, double& bias) const {
+    abortable_test::add(*abortable_test::Stage::now, x, y, bias);
+  }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Fill> {
-  void operator()(Vector x, double value) const { std::fill(x.begin(), x.end(), value); }
+struct hetsched::TaskBodyCPU<abortable_test::Fill> {
+  void operator()(abortable_test::Vector x, double value) const {
+    std::fill(x.begin(), x.end(), value);
+  }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Fill> {
-  void operator()(hs::GpuStream& stream, Vector x, double value) const {
+struct hetsched::TaskBodyGPU<abortable_test::Fill> {
+  void operator()(hs::GpuStream& stream, abortable_test::Vector x, double value) const {
     REQUIRE(stream.run_emulated([=] { std::fill(x.begin(), x.end(), value); }));
   }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<OnDevice> {
-  void operator()(ConstVector x, Vector y) const {
+struct hetsched::TaskBodyCPU<abortable_test::OnDevice> {
+  void operator()(abortable_test::ConstVector x, abortable_test::Vector y) const {
     double bias = 0;
-    add(*Stage::now, x, y, bias);
+    abortable_test::add(*abortable_test::Stage::now, x, y, bias);
   }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<OnDevice> {
-  void operator()(hs::GpuStream& stream, ConstVector x, Vector y) const {
-    auto& stage = *Stage::now;
+struct hetsched::TaskBodyGPU<abortable_test::OnDevice> {
+  void
+  operator()(hs::GpuStream& stream, abortable_test::ConstVector x, abortable_test::Vector y) const {
+    auto& stage = *abortable_test::Stage::now;
     REQUIRE(stream.run_emulated([=, &stage] {
       double bias = 0;
-      add(stage, x, y, bias);
+      abortable_test::add(stage, x, y, bias);
     }));
   }
 };
 
-namespace {
+namespace abortable_test {
 
 /// Begins anew, where a worker has nothing to do, what another one runs, once the test says so.
 struct Rescuer : OldestFirst {
@@ -146,8 +151,6 @@ void wait_until(Condition const& holds) {
     std::this_thread::yield();
   }
 }
-
-} // namespace
 
 TEST_CASE("abortable: the attempt that ends first has the result, and what waits for it goes on") {
   Stage stage;
@@ -362,8 +365,6 @@ TEST_CASE("abortable: a device that fails, or cannot take the task, leaves it to
   }
 }
 
-namespace {
-
 /// Says of every task 1 ms on a device, 20 ms on a core.
 struct Optimist : hs::policies::NoModel {
   static constexpr bool measures = true;
@@ -374,8 +375,6 @@ struct Optimist : hs::policies::NoModel {
 
   static void record(hs::TaskView const&, hs::Arch, hs::Duration) {}
 };
-
-} // namespace
 
 TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginning anew takes") {
   Stage stage;
@@ -406,3 +405,5 @@ TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginnin
     CHECK(its == std::vector<double>(10, 2));
   }
 }
+
+} // namespace abortable_test

@@ -14,6 +14,10 @@
 
 namespace devices_test {
 
+inline hs_driver const* emulation() {
+  return hetsched_emulated_driver();
+}
+
 class TestDevice {
 public:
   explicit TestDevice(hs_driver const* its_driver,

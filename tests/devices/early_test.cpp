@@ -15,7 +15,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace early_test {
 
 using Vector = hs::VectorView<double>;
 using ConstVector = hs::VectorView<double const>;
@@ -47,45 +47,53 @@ void combine(ConstVector x, ConstVector y, Vector z) {
   }
 }
 
-} // namespace
+} // namespace early_test
 
 template <>
-struct hetsched::TaskBodyCPU<Fill> {
-  void operator()(double value, Vector x) const { fill(value, x); }
+struct hetsched::TaskBodyCPU<early_test::Fill> {
+  void operator()(double value, early_test::Vector x) const { early_test::fill(value, x); }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Fill> {
-  void operator()(hs::GpuStream& stream, double value, Vector x) const {
-    REQUIRE(stream.run_emulated([=] { fill(value, x); }));
+struct hetsched::TaskBodyGPU<early_test::Fill> {
+  void operator()(hs::GpuStream& stream, double value, early_test::Vector x) const {
+    REQUIRE(stream.run_emulated([=] { early_test::fill(value, x); }));
   }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Accumulate> {
-  void operator()(ConstVector x, Vector y) const { accumulate(x, y); }
-};
-
-template <>
-struct hetsched::TaskBodyGPU<Accumulate> {
-  void operator()(hs::GpuStream& stream, ConstVector x, Vector y) const {
-    REQUIRE(stream.run_emulated([=] { accumulate(x, y); }));
+struct hetsched::TaskBodyCPU<early_test::Accumulate> {
+  void operator()(early_test::ConstVector x, early_test::Vector y) const {
+    early_test::accumulate(x, y);
   }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Combine> {
-  void operator()(ConstVector x, ConstVector y, Vector z) const { combine(x, y, z); }
-};
-
-template <>
-struct hetsched::TaskBodyGPU<Combine> {
-  void operator()(hs::GpuStream& stream, ConstVector x, ConstVector y, Vector z) const {
-    REQUIRE(stream.run_emulated([=] { combine(x, y, z); }));
+struct hetsched::TaskBodyGPU<early_test::Accumulate> {
+  void operator()(hs::GpuStream& stream, early_test::ConstVector x, early_test::Vector y) const {
+    REQUIRE(stream.run_emulated([=] { early_test::accumulate(x, y); }));
   }
 };
 
-namespace {
+template <>
+struct hetsched::TaskBodyCPU<early_test::Combine> {
+  void
+  operator()(early_test::ConstVector x, early_test::ConstVector y, early_test::Vector z) const {
+    early_test::combine(x, y, z);
+  }
+};
+
+template <>
+struct hetsched::TaskBodyGPU<early_test::Combine> {
+  void operator()(hs::GpuStream& stream,
+                  early_test::ConstVector x,
+                  early_test::ConstVector y,
+                  early_test::Vector z) const {
+    REQUIRE(stream.run_emulated([=] { early_test::combine(x, y, z); }));
+  }
+};
+
+namespace early_test {
 
 constexpr std::size_t n = 128;
 
@@ -119,8 +127,6 @@ struct Ends : hs::policies::Eager<> {
     all.push_back(ctx.task(task).priority);
   }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("devices");
 
@@ -298,3 +304,5 @@ TEST_CASE("early: what fails and can run on the host loses nothing" * doctest::t
     CHECK(z[n - 1] == 4);
   }
 }
+
+} // namespace early_test

@@ -21,10 +21,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-hs_driver const* emulation() {
-  return hetsched_emulated_driver();
-}
-
 TEST_CASE("EmulatedDriver: does what every driver does") {
   SUBCASE("description") {
     check_description(emulation());

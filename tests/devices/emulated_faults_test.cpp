@@ -13,39 +13,35 @@
 namespace devices_test {
 namespace {
 
-hs_driver const* emulated_driver() {
-  return hetsched_emulated_driver();
-}
-
 std::string last_error() {
-  return emulated_driver()->last_error();
+  return emulation()->last_error();
 }
 
 /// Device to host, one int.
 hs_status copy_to(int& host, TestStream& stream, Array<int> const& from) {
   hs_copy const copy = {&host, 0, nullptr, from.data, 0, from.device->handle, sizeof(int), 1};
-  return emulated_driver()->copy(stream.handle, &copy);
+  return emulation()->copy(stream.handle, &copy);
 }
 
 TEST_CASE("EmulatedDriver: an allocation fails once, as told") {
-  TestDevice device(emulated_driver(), "fail=allocate@2&fail=allocate@4");
+  TestDevice device(emulation(), "fail=allocate@2&fail=allocate@4");
   void* memory[5] = {};
   hs_status const expected[5] = {hs_ok, hs_no_memory, hs_ok, hs_no_memory, hs_ok};
   for (int i = 0; i < 5; ++i) {
-    CHECK(emulated_driver()->allocate(device.handle, 1, &memory[i]) == expected[i]);
+    CHECK(emulation()->allocate(device.handle, 1, &memory[i]) == expected[i]);
     CHECK((memory[i] != nullptr) == (expected[i] == hs_ok));
   }
   CHECK(contains(last_error(), "allocate: emulated device 0"));
   for (auto* block : memory) {
-    emulated_driver()->release(device.handle, block);
+    emulation()->release(device.handle, block);
   }
 }
 
 TEST_CASE("EmulatedDriver: streams, events and pinning fail in the call itself") {
-  TestDevice device(emulated_driver(), "fail=stream@2&fail=event@3&fail=pin@1");
+  TestDevice device(emulation(), "fail=stream@2&fail=event@3&fail=pin@1");
   TestStream stream(device);
   hs_stream* no_stream = nullptr;
-  CHECK(emulated_driver()->stream_create(device.handle, &no_stream) == hs_failed);
+  CHECK(emulation()->stream_create(device.handle, &no_stream) == hs_failed);
   CHECK(no_stream == nullptr);
   CHECK(contains(last_error(), "stream_create"));
   TestEvent const event(device);
@@ -54,13 +50,13 @@ TEST_CASE("EmulatedDriver: streams, events and pinning fail in the call itself")
   CHECK(contains(last_error(), "event_record"));
   CHECK(event.synchronize() == hs_ok); // of the first recording
   char memory = 0;
-  CHECK(emulated_driver()->pin(device.handle, &memory, 1) == hs_failed);
-  CHECK(emulated_driver()->pin(device.handle, &memory, 1) == hs_ok);
-  emulated_driver()->unpin(device.handle, &memory);
+  CHECK(emulation()->pin(device.handle, &memory, 1) == hs_failed);
+  CHECK(emulation()->pin(device.handle, &memory, 1) == hs_ok);
+  emulation()->unpin(device.handle, &memory);
 }
 
 TEST_CASE("EmulatedDriver: a failed copy is told by the next event, and by that only") {
-  TestDevice device(emulated_driver(), "fail=copy@3");
+  TestDevice device(emulation(), "fail=copy@3");
   TestStream stream(device);
   Array<int> const array(device, stream, {7}); // the first copy
   TestEvent const before(device);
@@ -87,7 +83,7 @@ TEST_CASE("EmulatedDriver: a failed copy is told by the next event, and by that 
 }
 
 TEST_CASE("EmulatedDriver: synchronising a stream tells of a failure as an event does") {
-  TestDevice device(emulated_driver(), "fail=kernel@1&fail=kernel@2");
+  TestDevice device(emulation(), "fail=kernel@1&fail=kernel@2");
   TestStream stream(device);
   int calls = 0;
   auto const kept = std::make_shared<int>(0);
@@ -101,7 +97,7 @@ TEST_CASE("EmulatedDriver: synchronising a stream tells of a failure as an event
 }
 
 TEST_CASE("EmulatedDriver: nothing works on a lost device") {
-  TestDevice device(emulated_driver(), "lost=copy@2");
+  TestDevice device(emulation(), "lost=copy@2");
   TestStream stream(device);
   TestEvent const before(device);
   TestEvent const after(device);
@@ -124,17 +120,17 @@ TEST_CASE("EmulatedDriver: nothing works on a lost device") {
   void* memory = nullptr;
   hs_stream* no_stream = nullptr;
   hs_event* no_event = nullptr;
-  CHECK(emulated_driver()->memory(device.handle, &unused, &total) == hs_lost);
-  CHECK(emulated_driver()->allocate(device.handle, 1, &memory) == hs_lost);
-  CHECK(emulated_driver()->allocate_pinned(device.handle, 1, &memory) == hs_lost);
-  CHECK(emulated_driver()->pin(device.handle, &host, 1) == hs_lost);
-  CHECK(emulated_driver()->stream_create(device.handle, &no_stream) == hs_lost);
-  CHECK(emulated_driver()->event_create(device.handle, &no_event) == hs_lost);
-  CHECK(emulated_driver()->stream_wait(stream.handle, before.handle) == hs_lost);
+  CHECK(emulation()->memory(device.handle, &unused, &total) == hs_lost);
+  CHECK(emulation()->allocate(device.handle, 1, &memory) == hs_lost);
+  CHECK(emulation()->allocate_pinned(device.handle, 1, &memory) == hs_lost);
+  CHECK(emulation()->pin(device.handle, &host, 1) == hs_lost);
+  CHECK(emulation()->stream_create(device.handle, &no_stream) == hs_lost);
+  CHECK(emulation()->event_create(device.handle, &no_event) == hs_lost);
+  CHECK(emulation()->stream_wait(stream.handle, before.handle) == hs_lost);
   CHECK(later.record(stream) == hs_lost);
   CHECK(later.synchronize() == hs_lost);
   CHECK(copy_to(host, stream, array) == hs_lost);
-  CHECK(emulated_driver()->fill(stream.handle, array.data, 0, 1) == hs_lost);
+  CHECK(emulation()->fill(stream.handle, array.data, 0, 1) == hs_lost);
   CHECK(stream.synchronize() == hs_lost);
   auto const kept = std::make_shared<int>(0);
   CHECK(run(stream, [kept] {}) == hs_lost);
@@ -145,8 +141,8 @@ TEST_CASE("EmulatedDriver: a lost device drops what its streams have not begun")
   std::atomic<bool> opened{false}; // used until the stream is destroyed: nothing waits for its work
   std::atomic<bool> reached{false};
   int calls = 0;
-  TestDevice device(emulated_driver(), "lost=kernel@4");
-  TestDevice healthy(emulated_driver(), 1, "", 0);
+  TestDevice device(emulation(), "lost=kernel@4");
+  TestDevice healthy(emulation(), 1, "", 0);
   TestStream blocked(device);
   TestStream losing(device);
   TestStream elsewhere(healthy);
@@ -155,7 +151,7 @@ TEST_CASE("EmulatedDriver: a lost device drops what its streams have not begun")
   CHECK(run(blocked, [&] { opened.wait(false); }) == hs_ok);
   CHECK(run(blocked, [&calls, kept] { ++calls; }) == hs_ok);
   CHECK(event.record(blocked) == hs_ok);
-  CHECK(emulated_driver()->stream_wait(elsewhere.handle, event.handle) == hs_ok);
+  CHECK(emulation()->stream_wait(elsewhere.handle, event.handle) == hs_ok);
   CHECK(run(elsewhere, [&] { reached = true; }) == hs_ok);
   CHECK(run(losing, [] {}) == hs_ok);
   CHECK(run(losing, [] {}) == hs_ok);
@@ -170,7 +166,7 @@ TEST_CASE("EmulatedDriver: a lost device drops what its streams have not begun")
 }
 
 TEST_CASE("EmulatedDriver: a call that is done at once can lose the device too") {
-  TestDevice device(emulated_driver(), "lost=event@2");
+  TestDevice device(emulation(), "lost=event@2");
   TestStream stream(device);
   TestEvent const event(device);
   CHECK(event.record(stream) == hs_lost);
@@ -179,15 +175,15 @@ TEST_CASE("EmulatedDriver: a call that is done at once can lose the device too")
 }
 
 TEST_CASE("EmulatedDriver: a copy from a lost device fails, and the healthy one goes on") {
-  TestDevice lost(emulated_driver(), "lost=pin@1");
-  TestDevice healthy(emulated_driver(), 1, "", 0);
+  TestDevice lost(emulation(), "lost=pin@1");
+  TestDevice healthy(emulation(), 1, "", 0);
   TestStream stream(healthy);
   Array<int> const from(lost, 1);
   Array<int> const to(healthy, 1);
   char memory = 0;
-  CHECK(emulated_driver()->pin(lost.handle, &memory, 1) == hs_lost);
+  CHECK(emulation()->pin(lost.handle, &memory, 1) == hs_lost);
   hs_copy const copy = {to.data, 0, healthy.handle, from.data, 0, lost.handle, sizeof(int), 1};
-  CHECK(emulated_driver()->copy(stream.handle, &copy) == hs_failed);
+  CHECK(emulation()->copy(stream.handle, &copy) == hs_failed);
   CHECK(contains(last_error(), "lost device"));
   CHECK(stream.synchronize() == hs_ok);
 }

@@ -21,10 +21,6 @@ constexpr int rounds = 40;
 constexpr int rounds = 200;
 #endif
 
-hs_driver const* emulation() {
-  return hetsched_emulated_driver();
-}
-
 /// Calls f(0), ..., f(count - 1) at the same time.
 template <class F>
 void in_threads(int count, F const& f) {

@@ -13,18 +13,18 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace event_faults_test {
 
 using Vector = hs::VectorView<double>;
 
 /// Adds one, late.
 struct Late : hs::Task<1>::Signature<hs::RW<Vector>> {};
 
-} // namespace
+} // namespace event_faults_test
 
 template <>
-struct hetsched::TaskBodyGPU<Late> {
-  void operator()(hs::GpuStream& stream, Vector v) const {
+struct hetsched::TaskBodyGPU<event_faults_test::Late> {
+  void operator()(hs::GpuStream& stream, event_faults_test::Vector v) const {
     stream.check(stream.run_emulated([v] {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       v[0] += 1;
@@ -34,7 +34,7 @@ struct hetsched::TaskBodyGPU<Late> {
   }
 };
 
-namespace {
+namespace event_faults_test {
 
 /// What two tasks leave of 0, on a device with this fault.
 double run(std::string const& fault) {
@@ -73,4 +73,4 @@ TEST_CASE("DeviceSet: a device lost at an event ends in an error") {
   CHECK(lost > 0);
 }
 
-} // namespace
+} // namespace event_faults_test

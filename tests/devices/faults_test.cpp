@@ -11,7 +11,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace faults_test {
 
 using Vector = hs::VectorView<double>;
 
@@ -40,37 +40,40 @@ void launch(hs::GpuStream& stream, F kernel) {
   }
 }
 
-} // namespace
+} // namespace faults_test
 
 template <>
-struct hetsched::TaskBodyCPU<Double> {
-  void operator()(hs::VectorView<double const> x, Vector y) const {
-    add_doubled(x.data(), y.data(), y.size());
+struct hetsched::TaskBodyCPU<faults_test::Double> {
+  void operator()(hs::VectorView<double const> x, faults_test::Vector y) const {
+    faults_test::add_doubled(x.data(), y.data(), y.size());
   }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Double> {
-  void operator()(hs::GpuStream& stream, hs::VectorView<double const> x, Vector y) const {
-    launch(stream, [=] { add_doubled(x.data(), y.data(), y.size()); });
+struct hetsched::TaskBodyGPU<faults_test::Double> {
+  void
+  operator()(hs::GpuStream& stream, hs::VectorView<double const> x, faults_test::Vector y) const {
+    faults_test::launch(stream, [=] { faults_test::add_doubled(x.data(), y.data(), y.size()); });
   }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Add> {
-  void operator()(hs::VectorView<double const> x, Vector total) const {
-    add(x.data(), total.data(), x.size());
+struct hetsched::TaskBodyCPU<faults_test::Add> {
+  void operator()(hs::VectorView<double const> x, faults_test::Vector total) const {
+    faults_test::add(x.data(), total.data(), x.size());
   }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Add> {
-  void operator()(hs::GpuStream& stream, hs::VectorView<double const> x, Vector total) const {
-    launch(stream, [=] { add(x.data(), total.data(), x.size()); });
+struct hetsched::TaskBodyGPU<faults_test::Add> {
+  void operator()(hs::GpuStream& stream,
+                  hs::VectorView<double const> x,
+                  faults_test::Vector total) const {
+    faults_test::launch(stream, [=] { faults_test::add(x.data(), total.data(), x.size()); });
   }
 };
 
-namespace {
+namespace faults_test {
 
 constexpr std::size_t length = 64;
 constexpr int vectors = 6;
@@ -137,8 +140,6 @@ Outcome run(std::string const& devices, bool only_devices) {
   return outcome;
 }
 
-} // namespace
-
 TEST_SUITE_BEGIN("devices");
 
 TEST_CASE("faults: without any, the results are right" * doctest::timeout(60)) {
@@ -194,3 +195,5 @@ TEST_CASE("faults: a device that cannot be opened is named" * doctest::timeout(6
     CHECK_THROWS_AS(hs::Runtime<>{config}, hs::Error);
   }
 }
+
+} // namespace faults_test

@@ -19,9 +19,9 @@ namespace hs = hetsched;
 using support::error_of;
 using support::on_cpus;
 
-TEST_SUITE_BEGIN("devices/for_each");
+namespace for_each_test {
 
-namespace {
+TEST_SUITE_BEGIN("devices/for_each");
 
 /// Runs a loop over the tiles of a matrix on the devices of this list.
 void check_loop(std::string const& devices) {
@@ -65,8 +65,6 @@ hs_driver fake_cuda() {
   };
   return driver;
 }
-
-} // namespace
 
 TEST_CASE("for_each_index: on emulated devices") {
   check_loop("emu");
@@ -148,3 +146,5 @@ TEST_CASE("SweepPoint: the same bits as the loops on the host") {
 }
 
 TEST_SUITE_END();
+
+} // namespace for_each_test

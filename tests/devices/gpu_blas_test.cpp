@@ -16,9 +16,9 @@ using devices_test::TestStream;
 using hetsched::TileView;
 using hetsched::VectorView;
 
-TEST_SUITE_BEGIN("devices/gpu_blas");
+namespace gpu_blas_test {
 
-namespace {
+TEST_SUITE_BEGIN("devices/gpu_blas");
 
 /// Matrices on the host; element (i, j) of what is outside is 0.
 template <class T>
@@ -121,8 +121,6 @@ struct OnDevice {
   std::size_t rows, cols;
   Array<T> array;
 };
-
-} // namespace
 
 TEST_CASE_TEMPLATE("gpu_blas: matrices", T, float, double) {
   Bench bench;
@@ -257,3 +255,5 @@ TEST_CASE("gpu_blas: what a device refuses is thrown") {
 }
 
 TEST_SUITE_END();
+
+} // namespace gpu_blas_test

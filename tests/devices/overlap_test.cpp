@@ -16,7 +16,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace overlap_test {
 
 using hs::detail::OverlapMeter;
 using hs::detail::Stretch;
@@ -110,11 +110,13 @@ struct Double : hs::Task<2>::Signature<hs::R<Vector>, hs::W<Vector>> {
   static constexpr std::string_view name = "double";
 };
 
-} // namespace
+} // namespace overlap_test
 
 template <>
-struct hetsched::TaskBodyGPU<Double> {
-  void operator()(hs::GpuStream& stream, hs::VectorView<double const> from, Vector to) const {
+struct hetsched::TaskBodyGPU<overlap_test::Double> {
+  void operator()(hs::GpuStream& stream,
+                  hs::VectorView<double const> from,
+                  overlap_test::Vector to) const {
     REQUIRE(stream.run_emulated([=] {
       for (std::size_t i = 0; i < to.size(); ++i) {
         to[i] = 2 * from[i];
@@ -123,7 +125,7 @@ struct hetsched::TaskBodyGPU<Double> {
   }
 };
 
-namespace {
+namespace overlap_test {
 
 constexpr int tasks = 12;
 constexpr double step = 4e-3; // seconds that each transfer and each kernel take at least
@@ -215,4 +217,4 @@ TEST_CASE("Stats::devices: kernels in two streams at once count once") {
   CHECK(device.hidden <= device.transfers);
 }
 
-} // namespace
+} // namespace overlap_test

@@ -20,7 +20,7 @@ using devices_test::contains;
 using devices_test::TestDevice;
 using devices_test::TestStream;
 
-namespace {
+namespace program_data_test {
 
 using Vector = hs::VectorView<double>;
 using ConstVector = hs::VectorView<double const>;
@@ -34,23 +34,29 @@ void update(double factor, ConstVector x, Vector y) {
   }
 }
 
-} // namespace
+} // namespace program_data_test
 
 template <>
-struct hetsched::TaskBodyCPU<Update> {
-  void operator()(double factor, ConstVector x, Vector y) const { update(factor, x, y); }
+struct hetsched::TaskBodyCPU<program_data_test::Update> {
+  void
+  operator()(double factor, program_data_test::ConstVector x, program_data_test::Vector y) const {
+    program_data_test::update(factor, x, y);
+  }
 };
 
 template <>
-struct hetsched::TaskBodyGPU<Update> {
-  void operator()(hs::GpuStream& stream, double factor, ConstVector x, Vector y) const {
-    if (!stream.run_emulated([=] { update(factor, x, y); })) {
+struct hetsched::TaskBodyGPU<program_data_test::Update> {
+  void operator()(hs::GpuStream& stream,
+                  double factor,
+                  program_data_test::ConstVector x,
+                  program_data_test::Vector y) const {
+    if (!stream.run_emulated([=] { program_data_test::update(factor, x, y); })) {
       FAIL("not an emulated device");
     }
   }
 };
 
-namespace {
+namespace program_data_test {
 
 constexpr std::size_t n = 1000;
 constexpr hs::NodeId one{1};
@@ -63,8 +69,6 @@ hs::Config config(std::string const& devices) {
   config.devices = devices;
   return config;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("devices");
 
@@ -208,3 +212,5 @@ TEST_CASE("device_data: a device that is lost takes it along, and nothing hangs"
 }
 
 TEST_SUITE_END();
+
+} // namespace program_data_test

@@ -20,7 +20,7 @@
 namespace hs = hetsched;
 using hs::policies::StaticSchedule;
 
-namespace {
+namespace static_schedule_test {
 
 using Vector = hs::VectorView<std::int64_t>;
 using ConstVector = hs::VectorView<std::int64_t const>;
@@ -97,24 +97,32 @@ Values first_values() {
   return values;
 }
 
-} // namespace
+} // namespace static_schedule_test
 
 template <>
-struct hetsched::TaskBodyCPU<Blend> {
-  void operator()(ConstVector from, Vector to) const { blend(from, to); }
-};
-
-template <>
-struct hetsched::TaskBodyGPU<Blend> {
-  void operator()(hs::GpuStream& stream, ConstVector from, Vector to) const {
-    REQUIRE(stream.run_emulated([from, to] { blend(from, to); }));
+struct hetsched::TaskBodyCPU<static_schedule_test::Blend> {
+  void operator()(static_schedule_test::ConstVector from, static_schedule_test::Vector to) const {
+    static_schedule_test::blend(from, to);
   }
 };
 
 template <>
-struct hetsched::TaskBodyCPU<Stir> {
-  void operator()(Vector its) const { blend(ConstVector(its.data(), its.size()), its); }
+struct hetsched::TaskBodyGPU<static_schedule_test::Blend> {
+  void operator()(hs::GpuStream& stream,
+                  static_schedule_test::ConstVector from,
+                  static_schedule_test::Vector to) const {
+    REQUIRE(stream.run_emulated([from, to] { static_schedule_test::blend(from, to); }));
+  }
 };
+
+template <>
+struct hetsched::TaskBodyCPU<static_schedule_test::Stir> {
+  void operator()(static_schedule_test::Vector its) const {
+    static_schedule_test::blend(static_schedule_test::ConstVector(its.data(), its.size()), its);
+  }
+};
+
+namespace static_schedule_test {
 
 TEST_SUITE_BEGIN("static schedules");
 
@@ -216,3 +224,5 @@ TEST_CASE("static schedules: what a device cannot do is run by a core, and the r
   CHECK(values[0][0] == 1);
   CHECK(values[1][0] == 3 * 4 + 1 + 1);
 }
+
+} // namespace static_schedule_test

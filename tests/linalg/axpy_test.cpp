@@ -18,9 +18,9 @@ namespace hs = hetsched;
 using support::message_of;
 using support::on_cpus;
 
-TEST_SUITE_BEGIN("linalg/axpy");
+namespace axpy_test {
 
-namespace {
+TEST_SUITE_BEGIN("linalg/axpy");
 
 template <class T>
 std::vector<T> numbers(std::size_t n, T first) {
@@ -57,8 +57,6 @@ void check_axpy(Rt& rt, std::size_t n, std::size_t block, bool same_bits = true)
   }
   CHECK(worst <= T(3) * std::numeric_limits<T>::epsilon());
 }
-
-} // namespace
 
 TEST_CASE_TEMPLATE("axpy: every size and block, bit for bit" * doctest::timeout(60),
                    S,
@@ -162,3 +160,5 @@ TEST_CASE("axpy: on devices with little memory" * doctest::timeout(60)) {
 }
 
 TEST_SUITE_END();
+
+} // namespace axpy_test

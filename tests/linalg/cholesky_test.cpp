@@ -3,6 +3,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 
+#include "../schedulers.hpp"
 #include "on_devices.hpp"
 
 #include <Eigen/Dense>
@@ -14,15 +15,11 @@
 #include <vector>
 
 namespace hs = hetsched;
-namespace policies = hs::policies;
 using hs::linalg::TiledMatrix;
 
+namespace cholesky_test {
+
 TEST_SUITE_BEGIN("linalg/cholesky");
-
-namespace {
-
-#define SCHEDULERS                                                                                 \
-  policies::WorkStealing<>, policies::Eager<>, policies::Random<>, policies::Priority<>
 
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -87,9 +84,9 @@ std::string error_of(Matrix<double> a, std::size_t tile, int workers) {
   return "no error";
 }
 
-} // namespace
-
-TEST_CASE_TEMPLATE("cholesky: every size and tile" * doctest::timeout(60), S, SCHEDULERS) {
+TEST_CASE_TEMPLATE("cholesky: every size and tile" * doctest::timeout(60),
+                   S,
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const workers : {1, 3}) {
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
@@ -121,7 +118,7 @@ TEST_CASE("cholesky: a factor known by hand, in memory with a leading dimension"
 
 TEST_CASE_TEMPLATE("cholesky: says where a matrix is not positive definite" * doctest::timeout(60),
                    S,
-                   SCHEDULERS) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
   constexpr auto inf = std::numeric_limits<double>::infinity();
   auto const good = positive_definite<double>(130);
@@ -237,3 +234,5 @@ TEST_CASE("cholesky: a captured graph with checks of its own can run again") {
 }
 
 TEST_SUITE_END();
+
+} // namespace cholesky_test

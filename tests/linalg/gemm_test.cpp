@@ -14,9 +14,9 @@ namespace hs = hetsched;
 namespace policies = hs::policies;
 using hs::linalg::TiledMatrix;
 
-TEST_SUITE_BEGIN("linalg/gemm");
+namespace gemm_test {
 
-namespace {
+TEST_SUITE_BEGIN("linalg/gemm");
 
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -45,8 +45,6 @@ void check_product(
   CHECK((c - expected).norm() <=
         T(10) * std::numeric_limits<T>::epsilon() * (a.norm() * b.norm() + expected.norm()));
 }
-
-} // namespace
 
 TEST_CASE_TEMPLATE("gemm: every shape and tile" * doctest::timeout(60),
                    S,
@@ -126,3 +124,5 @@ TEST_CASE("gemm: on devices with little memory" * doctest::timeout(60)) {
 }
 
 TEST_SUITE_END();
+
+} // namespace gemm_test

@@ -9,15 +9,13 @@
 
 using namespace matrix_files;
 
-namespace {
+namespace harwell_boeing_test {
 
 Values hb_values(std::string const& format, std::string const& value_lines, int count = 1) {
   MatrixFile const file = read_text(hb_value(format, value_lines, count));
   REQUIRE(file.matrix.nonZeros() == count);
   return {file.matrix.valuePtr(), file.matrix.valuePtr() + count};
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("linalg/harwell_boeing");
 
@@ -209,3 +207,5 @@ TEST_CASE("read_matrix: every truncation of a Harwell-Boeing file is an error") 
 }
 
 TEST_SUITE_END();
+
+} // namespace harwell_boeing_test

@@ -11,9 +11,9 @@
 namespace hs = hetsched;
 namespace kernels = hs::linalg::kernels;
 
-TEST_SUITE_BEGIN("linalg/kernels");
+namespace kernels_test {
 
-namespace {
+TEST_SUITE_BEGIN("linalg/kernels");
 
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -78,8 +78,6 @@ bool close(Matrix<T> const& a, Matrix<T> const& b) {
 }
 
 constexpr Eigen::Index sizes[] = {1, 2, 7, 31, 32, 33, 64, 100};
-
-} // namespace
 
 TEST_CASE_TEMPLATE("kernels: gemm", T, float, double) {
   for (auto const m : sizes) {
@@ -197,3 +195,5 @@ TEST_CASE("kernels: use_one_blas_thread") {
 #endif
 
 TEST_SUITE_END();
+
+} // namespace kernels_test

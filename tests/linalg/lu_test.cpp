@@ -21,9 +21,9 @@ namespace hs = hetsched;
 using hs::linalg::ColumnBlocks;
 using hs::linalg::Pivots;
 
-TEST_SUITE_BEGIN("linalg/lu");
+namespace lu_test {
 
-namespace {
+TEST_SUITE_BEGIN("linalg/lu");
 
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -117,8 +117,6 @@ std::string error_of(Matrix<double> a, std::size_t width, int workers) {
   }
   return "no error";
 }
-
-} // namespace
 
 TEST_CASE_TEMPLATE("lu: every shape and width" * doctest::timeout(60),
                    S,
@@ -301,3 +299,5 @@ TEST_CASE("lu: on devices with little memory" * doctest::timeout(60)) {
 }
 
 TEST_SUITE_END();
+
+} // namespace lu_test

@@ -15,6 +15,8 @@ using namespace matrix_files;
 
 namespace fs = std::filesystem;
 
+namespace matrix_io_test {
+
 TEST_SUITE_BEGIN("linalg/matrix_io");
 
 TEST_CASE("read_matrix: files that are no matrix files") {
@@ -110,3 +112,5 @@ TEST_CASE("read_matrix: mutated files are read or refused, nothing else") {
 }
 
 TEST_SUITE_END();
+
+} // namespace matrix_io_test

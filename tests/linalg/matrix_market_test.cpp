@@ -8,6 +8,8 @@
 
 using namespace matrix_files;
 
+namespace matrix_market_test {
+
 TEST_SUITE_BEGIN("linalg/matrix_market");
 
 TEST_CASE("read_matrix: Matrix Market coordinates") {
@@ -127,3 +129,5 @@ TEST_CASE("read_matrix: Matrix Market entries that are refused") {
 }
 
 TEST_SUITE_END();
+
+} // namespace matrix_market_test

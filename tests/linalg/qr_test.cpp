@@ -22,9 +22,9 @@ using hs::linalg::Reflections;
 using hs::linalg::TiledMatrix;
 using hs::linalg::Transpose;
 
-TEST_SUITE_BEGIN("linalg/qr");
+namespace qr_test {
 
-namespace {
+TEST_SUITE_BEGIN("linalg/qr");
 
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -117,8 +117,6 @@ std::string error_of(Matrix<double> a, std::size_t tile, int workers) {
   }
   return "no error";
 }
-
-} // namespace
 
 TEST_CASE_TEMPLATE("qr: every shape, tile and inner block" * doctest::timeout(100),
                    S,
@@ -320,3 +318,5 @@ TEST_CASE("qr: on devices with little memory" * doctest::timeout(60)) {
 }
 
 TEST_SUITE_END();
+
+} // namespace qr_test

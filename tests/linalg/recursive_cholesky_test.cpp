@@ -16,9 +16,9 @@ namespace hs = hetsched;
 using support::message_of;
 using support::on_cpus;
 
-TEST_SUITE_BEGIN("linalg/recursive_cholesky");
+namespace recursive_cholesky_test {
 
-namespace {
+TEST_SUITE_BEGIN("linalg/recursive_cholesky");
 
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -81,8 +81,6 @@ std::string error_of(Matrix<double> a, std::size_t leaf, int cpus) {
   CHECK(a.isIdentity());
   return message;
 }
-
-} // namespace
 
 TEST_CASE_TEMPLATE("recursive_cholesky: every size and leaf, the tile algorithm's factor" *
                        doctest::timeout(120),
@@ -198,3 +196,5 @@ TEST_CASE("recursive_cholesky: what it refuses") {
 }
 
 TEST_SUITE_END();
+
+} // namespace recursive_cholesky_test

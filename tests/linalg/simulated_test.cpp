@@ -20,7 +20,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace simulated_test {
 
 /// Cores only; each type takes a time of its own.
 hs::Simulation machine(int cores, std::vector<std::pair<char const*, std::int64_t>> const& types) {
@@ -75,8 +75,6 @@ void check(std::vector<std::pair<char const*, std::int64_t>> const& types, Spawn
 
 constexpr std::size_t n = 5; // tiles of one element; nothing is computed
 
-} // namespace
-
 TEST_SUITE_BEGIN("linalg");
 
 TEST_CASE("in virtual time: Cholesky") {
@@ -129,3 +127,5 @@ TEST_CASE("in virtual time: Jacobi") {
 }
 
 TEST_SUITE_END();
+
+} // namespace simulated_test

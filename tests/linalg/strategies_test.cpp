@@ -20,7 +20,7 @@ namespace hs = hetsched;
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-namespace {
+namespace strategies_test {
 
 using Runtime = hs::Runtime<ChosenStrategy, hs::policies::Lru, InventedTimes>;
 
@@ -73,8 +73,6 @@ void check_qr(Rt& rt) {
   check_residual(upper.transpose() * upper - a.transpose() * a, a.transpose() * a);
 }
 
-} // namespace
-
 TEST_SUITE_BEGIN("linalg");
 
 TEST_CASE("strategies: factorisations on cores and devices" * doctest::timeout(120)) {
@@ -99,3 +97,5 @@ TEST_CASE("strategies: factorisations on cores and devices" * doctest::timeout(1
 }
 
 TEST_SUITE_END();
+
+} // namespace strategies_test

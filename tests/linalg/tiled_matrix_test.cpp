@@ -15,9 +15,9 @@
 namespace hs = hetsched;
 using hs::linalg::TiledMatrix;
 
-TEST_SUITE_BEGIN("linalg/tiled_matrix");
+namespace tiled_matrix_test {
 
-namespace {
+TEST_SUITE_BEGIN("linalg/tiled_matrix");
 
 struct Shape {
   std::size_t rows, cols, tile, tile_rows, tile_cols;
@@ -33,8 +33,6 @@ std::string error_of(Make&& make) {
   }
   return "no error";
 }
-
-} // namespace
 
 TEST_CASE("TiledMatrix: tiles of every shape, the last ones ragged" * doctest::timeout(20)) {
   hs::Runtime<> rt({.cpus = 2});
@@ -147,3 +145,5 @@ TEST_CASE("TiledMatrix: what it refuses") {
 }
 
 TEST_SUITE_END();
+
+} // namespace tiled_matrix_test

@@ -170,7 +170,7 @@ struct PeeksAtTheNewest : List {
   }
 };
 
-struct PeeksTooFar : List {
+struct PeeksPastTheEnd : List {
   std::size_t peek(std::span<hs::TaskId> next) { return next.size() + 1; }
 };
 

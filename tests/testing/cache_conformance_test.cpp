@@ -13,7 +13,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace cache_conformance_test {
 
 using hs::testing::CacheReport;
 using hs::testing::CacheRule;
@@ -42,8 +42,6 @@ struct Listener : broken::NewestOut {
 struct CuriousListener : Listener {
   static constexpr bool wants_next_use = true;
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("testing");
 
@@ -122,3 +120,5 @@ TEST_CASE("check_cache: stops at max_violations") {
 }
 
 TEST_SUITE_END();
+
+} // namespace cache_conformance_test

@@ -11,7 +11,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace conformance_report_test {
 
 using hs::testing::check_scheduler;
 using hs::testing::Report;
@@ -32,8 +32,6 @@ bool by_threads(Report const& report, Rule rule) {
   }
   return false;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("testing");
 
@@ -143,3 +141,5 @@ TEST_CASE("check_scheduler: stops at max_violations") {
 }
 
 TEST_SUITE_END();
+
+} // namespace conformance_report_test

@@ -15,7 +15,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace queue_conformance_test {
 
 using hs::testing::check_queue;
 using hs::testing::QueueReport;
@@ -47,8 +47,6 @@ bool threads_show(QueueRule rule) {
   }
   return false;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("testing");
 
@@ -108,7 +106,7 @@ TEST_CASE("check_queue: catches priorities not honoured") {
 
 TEST_CASE("check_queue: catches a peek at other than what pop answers") {
   CHECK(only(check_briefly<broken::PeeksAtTheNewest>(), QueueRule::peeked));
-  CHECK(only(check_briefly<broken::PeeksTooFar>(), QueueRule::peeked));
+  CHECK(only(check_briefly<broken::PeeksPastTheEnd>(), QueueRule::peeked));
 }
 
 TEST_CASE("check_queue: catches questions about tasks that have left") {
@@ -148,3 +146,5 @@ TEST_CASE("check_queue: stops at max_violations") {
 }
 
 TEST_SUITE_END();
+
+} // namespace queue_conformance_test

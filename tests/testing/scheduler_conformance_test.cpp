@@ -30,7 +30,7 @@
 
 namespace hs = hetsched;
 
-namespace {
+namespace scheduler_conformance_test {
 
 using LoadedVictims =
     hs::policies::WorkStealing<hs::policies::WorkStealingDeque, hs::policies::MostLoadedVictim>;
@@ -48,8 +48,6 @@ constexpr Options options{.seeds = 1, .threaded_tasks = 600};
 #else
 constexpr Options options{};
 #endif
-
-} // namespace
 
 TEST_SUITE_BEGIN("testing");
 
@@ -130,3 +128,5 @@ TEST_CASE("check_scheduler: hands a Config to the constructor") {
 }
 
 TEST_SUITE_END();
+
+} // namespace scheduler_conformance_test

@@ -12,12 +12,10 @@ using hs::ArchCUDA;
 using hs::ArchHost;
 using hs::testing::ScriptedContext;
 
-namespace {
+namespace scripted_context_test {
 
 constexpr hs::WorkerId host{0};
 constexpr hs::WorkerId gpu{1};
-
-} // namespace
 
 TEST_SUITE_BEGIN("testing");
 
@@ -102,3 +100,5 @@ TEST_CASE("ScriptedContext: one stream of random numbers for each worker and out
 }
 
 TEST_SUITE_END();
+
+} // namespace scripted_context_test

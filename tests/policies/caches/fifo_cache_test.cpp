@@ -8,6 +8,8 @@
 using namespace caches;
 using hs::policies::FifoCache;
 
+namespace fifo_cache_test {
+
 TEST_SUITE_BEGIN("policies/caches");
 
 TEST_CASE("FifoCache: an empty cache has no victim") {
@@ -67,3 +69,5 @@ TEST_CASE("FifoCache: a block that comes back is new") {
 }
 
 TEST_SUITE_END();
+
+} // namespace fifo_cache_test

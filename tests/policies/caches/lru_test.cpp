@@ -8,7 +8,7 @@
 using namespace caches;
 using hs::policies::Lru;
 
-namespace {
+namespace lru_test {
 
 /// a, b and c, brought in by tasks 1, 2 and 3.
 Lru filled() {
@@ -18,8 +18,6 @@ Lru filled() {
   cache.insert(c, task(3));
   return cache;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/caches");
 
@@ -90,3 +88,5 @@ TEST_CASE("Lru: a block that comes back is new") {
 }
 
 TEST_SUITE_END();
+
+} // namespace lru_test

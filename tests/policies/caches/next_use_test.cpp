@@ -17,7 +17,7 @@ using namespace caches;
 using hs::policies::Lru;
 using hs::policies::NextUse;
 
-namespace {
+namespace next_use_test {
 
 /// The block that each task uses, one a task.
 using Sequence = std::vector<hs::BlockId>;
@@ -93,8 +93,6 @@ int fewest_misses(Sequence const& sequence, std::size_t capacity) {
   }
   return fewest;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/caches");
 
@@ -186,3 +184,5 @@ TEST_CASE("NextUse: a loop over one block more than fits keeps all but one") {
 }
 
 TEST_SUITE_END();
+
+} // namespace next_use_test

@@ -10,6 +10,8 @@
 using namespace caches;
 using hs::policies::ReuseGuided;
 
+namespace reuse_guided_test {
+
 TEST_SUITE_BEGIN("policies/caches");
 
 TEST_CASE("ReuseGuided: an empty cache has no victim") {
@@ -92,3 +94,5 @@ TEST_CASE("ReuseGuided: a block that comes back is new") {
 }
 
 TEST_SUITE_END();
+
+} // namespace reuse_guided_test

@@ -18,7 +18,7 @@ using hs::policies::History;
 using support::Folder;
 using support::site;
 
-namespace {
+namespace bandwidth_test {
 
 struct Links : Bandwidth<History> {
   Links() : Bandwidth<History>(hs::parse_platform(measured_platform, "links")) {}
@@ -36,8 +36,6 @@ void learns(Model& model) {
   REQUIRE(known);
   CHECK(known->mean.ns == 70);
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/perf_models");
 
@@ -101,3 +99,5 @@ TEST_CASE("Bandwidth: the file of hetsched-calibrate for this hardware") {
 }
 
 TEST_SUITE_END();
+
+} // namespace bandwidth_test

@@ -21,14 +21,12 @@ using hs::ArchHost;
 using hs::Duration;
 using hs::policies::History;
 
-namespace {
+namespace history_test {
 
 std::int64_t predicted(History const& model, hs::TaskView const& task, hs::Arch arch = ArchHost) {
   auto const known = model.predict(task, arch);
   return known ? known->mean.ns : -1;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/perf_models");
 
@@ -173,3 +171,5 @@ TEST_CASE("History: a scheduler learns what its platform does not say") {
 }
 
 TEST_SUITE_END();
+
+} // namespace history_test

@@ -7,6 +7,8 @@ namespace hs = hetsched;
 
 using hs::policies::NoModel;
 
+namespace no_model_test {
+
 TEST_SUITE_BEGIN("policies/perf_models");
 
 TEST_CASE("NoModel: asks for no clock and predicts nothing, whatever it is told") {
@@ -24,3 +26,5 @@ TEST_CASE("NoModel: takes transfers as free") {
 }
 
 TEST_SUITE_END();
+
+} // namespace no_model_test

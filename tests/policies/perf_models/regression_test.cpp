@@ -18,7 +18,7 @@ using hs::ArchHost;
 using hs::policies::PowerLaw;
 using hs::policies::Regression;
 
-namespace {
+namespace regression_test {
 
 /// a n^b + c, off by up to `noise`.
 std::vector<PowerLaw::Point>
@@ -46,8 +46,6 @@ std::int64_t predicted(Regression const& model,
   auto const known = model.predict(Sized(type, bytes).view, arch);
   return known ? known->mean.ns : -1;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/perf_models");
 
@@ -147,3 +145,5 @@ TEST_CASE("Regression: many threads record and predict") {
 }
 
 TEST_SUITE_END();
+
+} // namespace regression_test

@@ -34,7 +34,7 @@ using hs::policies::Stored;
 using support::Folder;
 using support::site;
 
-namespace {
+namespace stored_test {
 
 void record(auto& model, Sized const& task, hs::Arch arch, std::vector<std::int64_t> const& times) {
   for (auto const ns : times) {
@@ -80,8 +80,6 @@ after(Folder const& folder, std::string_view type, hs::Arch arch = ArchHost) {
   auto const known = model.predict(Sized(type).view, arch);
   return known ? std::optional(known->mean.ns) : std::nullopt;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/perf_models");
 
@@ -341,3 +339,5 @@ TEST_CASE("Stored: in a runtime") {
 }
 
 TEST_SUITE_END();
+
+} // namespace stored_test

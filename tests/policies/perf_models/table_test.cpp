@@ -18,7 +18,7 @@ using hs::ArchCUDA;
 using hs::ArchHost;
 using hs::policies::Table;
 
-namespace {
+namespace table_test {
 
 struct Described : Table {
   Described() : Table(hs::parse_platform(measured_platform, "described")) {}
@@ -42,8 +42,6 @@ void knows_gemm(Table const& model) {
   CHECK(model.predict(Sized("trsm", 3 * 8 * 16 * 16).view, ArchHost) == std::nullopt);
   CHECK(model.predict(Sized("potrf", 8 * 16 * 16).view, ArchCUDA) == std::nullopt); // not there
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/perf_models");
 
@@ -91,3 +89,5 @@ TEST_CASE("Table: in a runtime") {
 }
 
 TEST_SUITE_END();
+
+} // namespace table_test

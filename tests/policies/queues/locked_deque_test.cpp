@@ -9,6 +9,8 @@ using namespace queue_checks;
 using hs::policies::Fifo;
 using hs::policies::Lifo;
 
+namespace locked_deque_test {
+
 TEST_SUITE_BEGIN("policies/queues");
 
 TEST_CASE("LockedDeque: tells how many tasks it holds") {
@@ -75,3 +77,5 @@ TEST_CASE("Lifo: each task once, whoever pushes and takes" * doctest::timeout(20
 }
 
 TEST_SUITE_END();
+
+} // namespace locked_deque_test

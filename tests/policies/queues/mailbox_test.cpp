@@ -11,6 +11,8 @@
 using namespace queue_checks;
 using hs::policies::Mailbox;
 
+namespace mailbox_test {
+
 TEST_SUITE_BEGIN("policies/queues");
 
 TEST_CASE("Mailbox: tells how many tasks it holds") {
@@ -67,3 +69,5 @@ TEST_CASE("Mailbox: each task once, whoever pushes and takes" * doctest::timeout
 }
 
 TEST_SUITE_END();
+
+} // namespace mailbox_test

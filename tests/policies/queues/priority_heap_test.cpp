@@ -10,6 +10,8 @@
 using namespace queue_checks;
 using hs::policies::PriorityHeap;
 
+namespace priority_heap_test {
+
 TEST_SUITE_BEGIN("policies/queues");
 
 TEST_CASE("PriorityHeap: tells how many tasks it holds") {
@@ -81,3 +83,5 @@ TEST_CASE("PriorityHeap: each task once, whoever pushes and takes" * doctest::ti
 }
 
 TEST_SUITE_END();
+
+} // namespace priority_heap_test

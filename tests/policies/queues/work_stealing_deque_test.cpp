@@ -10,6 +10,8 @@
 using namespace queue_checks;
 using hs::policies::WorkStealingDeque;
 
+namespace work_stealing_deque_test {
+
 TEST_SUITE_BEGIN("policies/queues");
 
 TEST_CASE("WorkStealingDeque: tells how many tasks it holds") {
@@ -124,3 +126,5 @@ TEST_CASE("WorkStealingDeque: grows under the eyes of thieves" * doctest::timeou
 }
 
 TEST_SUITE_END();
+
+} // namespace work_stealing_deque_test

@@ -23,7 +23,7 @@ namespace hs = hetsched;
 using hs::policies::HeteroPrio;
 using worst_cases::Kind;
 
-namespace {
+namespace approximation_test {
 
 /// Of times that differ more the greater the scale; one in ten runs in one place only.
 std::vector<Kind> random_tasks(std::mt19937_64& random, std::size_t number) {
@@ -41,8 +41,6 @@ std::vector<Kind> random_tasks(std::mt19937_64& random, std::size_t number) {
   }
   return tasks;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -118,3 +116,5 @@ TEST_CASE("HEFT: lemma 3 of Bleuse et al. 2015, in a batch and as a policy") {
 }
 
 TEST_SUITE_END();
+
+} // namespace approximation_test

@@ -35,7 +35,7 @@ template void DualApprox<Accel32>::push_activated(ContextArchetype const&,
                                                   hs::WorkerId,
                                                   std::span<hs::Wake>);
 
-namespace {
+namespace dual_approx_test {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
@@ -81,12 +81,14 @@ struct Count : hs::Task<1>::Signature<hs::RW<int>> {
   static constexpr std::string_view name = "count";
 };
 
-} // namespace
+} // namespace dual_approx_test
 
 template <>
-struct hetsched::TaskBodyCPU<Count> {
+struct hetsched::TaskBodyCPU<dual_approx_test::Count> {
   void operator()(int& value) const { ++value; }
 };
+
+namespace dual_approx_test {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -223,3 +225,5 @@ TEST_CASE_TEMPLATE("DualApprox: runs on threads" * doctest::timeout(30),
 }
 
 TEST_SUITE_END();
+
+} // namespace dual_approx_test

@@ -25,7 +25,7 @@ using hs::testing::ScriptedContext;
 template hs::Wake DualHP::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId DualHP::pop(ContextArchetype const&, hs::WorkerId);
 
-namespace {
+namespace dual_hp_test {
 
 constexpr auto only_core = hs::ArchMask::only(ArchHost);
 constexpr auto only_gpu = hs::ArchMask::only(ArchCUDA);
@@ -80,8 +80,6 @@ std::string sides(DualApproximation const& guesses,
   });
   return good ? told : "no";
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -317,3 +315,5 @@ TEST_CASE("DualHP: schedules worked out on paper") {
 }
 
 TEST_SUITE_END();
+
+} // namespace dual_hp_test

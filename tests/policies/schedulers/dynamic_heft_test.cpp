@@ -45,7 +45,7 @@ template hs::Wake Mms::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Mms::pop(ContextArchetype const&, hs::WorkerId);
 template void Mms::epilogue(ContextArchetype const&, hs::TaskId, hs::WorkerId, hs::Duration);
 
-namespace {
+namespace dynamic_heft_test {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
@@ -146,12 +146,14 @@ Outcome outcome(hs::TaskGraph const& tasks, int cores = 1, int gpus = 1) {
   return its;
 }
 
-} // namespace
+} // namespace dynamic_heft_test
 
 template <>
-struct hetsched::TaskBodyCPU<Increment> {
+struct hetsched::TaskBodyCPU<dynamic_heft_test::Increment> {
   void operator()(int& number) const { ++number; }
 };
+
+namespace dynamic_heft_test {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -338,3 +340,5 @@ TEST_CASE("DynamicHeftp: with +MMS no graph ends later than without") {
 }
 
 TEST_SUITE_END();
+
+} // namespace dynamic_heft_test

@@ -20,13 +20,11 @@ using hs::testing::ScriptedContext;
 template hs::Wake Eager<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Eager<>::pop(PlacementArchetype const&, hs::WorkerId);
 
-namespace {
+namespace eager_test {
 
 constexpr hs::WorkerId w0{0};
 constexpr hs::WorkerId w1{1};
 constexpr hs::WorkerId w2{2};
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -100,3 +98,5 @@ TEST_CASE("Eager: gives the queue its tasks' priorities") {
 }
 
 TEST_SUITE_END();
+
+} // namespace eager_test

@@ -29,7 +29,7 @@ template hs::Wake Heft<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId
 template hs::TaskId Dmdar::pop(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Dmdas::pop(ContextArchetype const&, hs::WorkerId);
 
-namespace {
+namespace earliest_finish_test {
 
 constexpr hs::WorkerId w0{0};
 constexpr hs::WorkerId w1{1};
@@ -71,8 +71,6 @@ struct Machine {
     return task;
   }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -199,3 +197,5 @@ TEST_CASE_TEMPLATE("Heft, Dmda: what was taken and never ended is forgotten", S,
 }
 
 TEST_SUITE_END();
+
+} // namespace earliest_finish_test

@@ -20,7 +20,7 @@ template hs::Wake HeteroPrio::push(ContextArchetype const&, hs::TaskId, hs::Work
 template hs::TaskId HeteroPrio::pop(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId HeteroPrio::reconsider(ContextArchetype const&, hs::WorkerId);
 
-namespace {
+namespace hetero_prio_test {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId core_too{1};
@@ -65,8 +65,6 @@ struct Machine {
 
   hs::TaskId reconsider(hs::WorkerId worker) { return scheduler.reconsider(ctx, worker); }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -168,3 +166,5 @@ TEST_CASE("HeteroPrio: takes over what it ends earlier") {
 }
 
 TEST_SUITE_END();
+
+} // namespace hetero_prio_test

@@ -33,7 +33,7 @@ template hs::TaskId Everything::pop(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Everything::reconsider(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Everything::preempt(ContextArchetype const&, hs::TaskId);
 
-namespace {
+namespace hetero_prio_types_test {
 
 constexpr auto both = hs::ArchMask::only(ArchHost) | hs::ArchMask::only(ArchCUDA);
 
@@ -114,8 +114,6 @@ struct Machine {
 
   hs::TaskId reconsider(hs::WorkerId worker) { return scheduler.reconsider(ctx, worker); }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -409,3 +407,5 @@ TEST_CASE_TEMPLATE("HeteroPrioTypes: three classes in virtual time, each does wh
 }
 
 TEST_SUITE_END();
+
+} // namespace hetero_prio_types_test

@@ -16,13 +16,11 @@ using hs::testing::ScriptedContext;
 template hs::Wake Priority<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Priority<>::pop(PlacementArchetype const&, hs::WorkerId);
 
-namespace {
+namespace priority_test {
 
 constexpr hs::WorkerId w0{0};
 constexpr hs::WorkerId w1{1};
 constexpr hs::WorkerId w2{2};
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -71,3 +69,5 @@ TEST_CASE("Priority: a worker takes the highest that it can run now") {
 }
 
 TEST_SUITE_END();
+
+} // namespace priority_test

@@ -24,7 +24,7 @@ template hs::Wake Random<>::push(PlacementArchetype const&, hs::TaskId, hs::Work
 template hs::TaskId Random<>::pop(PlacementArchetype const&, hs::WorkerId);
 template std::size_t Random<>::peek(PlacementArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 
-namespace {
+namespace random_test {
 
 /// Whom 300 tasks from outside go to on three host cores.
 std::vector<hs::WorkerId> targets(std::uint64_t seed) {
@@ -36,8 +36,6 @@ std::vector<hs::WorkerId> targets(std::uint64_t seed) {
   }
   return result;
 }
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -132,3 +130,5 @@ TEST_CASE("Random: the first pushed comes first, or the highest in a priority qu
 }
 
 TEST_SUITE_END();
+
+} // namespace random_test

@@ -20,7 +20,7 @@ using hs::testing::ScriptedContext;
 template hs::Wake SciotoSingle::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::Wake SciotoDouble<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 
-namespace {
+namespace scioto_test {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
@@ -45,8 +45,6 @@ struct Machine {
 
   hs::TaskId pop(hs::WorkerId worker) { return scheduler.pop(ctx, worker); }
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -102,3 +100,5 @@ TEST_CASE("SciotoDouble: each class its own queue first, then the other's end") 
 }
 
 TEST_SUITE_END();
+
+} // namespace scioto_test

@@ -40,7 +40,7 @@ template void StaticSchedule::prepare(ContextArchetype const&,
                                       hs::TaskGraph const&,
                                       std::span<hs::ExpectedTimes const>);
 
-namespace {
+namespace static_schedule_test {
 
 constexpr WorkerId core{0};
 constexpr WorkerId core_too{1};
@@ -116,8 +116,6 @@ struct Machine {
 
 /// What ran where, in the order of the beginnings.
 using Log = std::vector<StaticPlan::Step>;
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -430,3 +428,5 @@ TEST_CASE("allocation: trsm far from the diagonal on cores") {
                        "hetsched: graph: has no potrf: it is no Cholesky factorisation",
                        hs::Error);
 }
+
+} // namespace static_schedule_test

@@ -27,7 +27,7 @@ using hs::testing::ScriptedContext;
 template hs::Wake DataAware<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::Wake LocalityAware<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 
-namespace {
+namespace to_the_data_test {
 
 constexpr auto r = hs::AccessMode::read;
 constexpr auto w = hs::AccessMode::write;
@@ -69,8 +69,6 @@ struct Machine {
 
   hs::Wake wake = hs::Wake::none();
 };
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -186,3 +184,5 @@ TEST_CASE_TEMPLATE("DataAware, LocalityAware: what one is sent, others may steal
 }
 
 TEST_SUITE_END();
+
+} // namespace to_the_data_test

@@ -33,7 +33,7 @@ template hs::Wake MostLoaded::push(PlacementArchetype const&, hs::TaskId, hs::Wo
 template hs::TaskId MostLoaded::pop(PlacementArchetype const&, hs::WorkerId);
 template hs::Stolen MostLoaded::steal(PlacementArchetype const&, hs::WorkerId);
 
-namespace {
+namespace work_stealing_test {
 
 constexpr hs::WorkerId w0{0};
 constexpr hs::WorkerId w1{1};
@@ -53,8 +53,6 @@ struct Machine {
 
 constexpr auto only_gpu = hs::ArchMask::only(ArchCUDA);
 constexpr auto both = hs::ArchMask::only(ArchHost) | only_gpu;
-
-} // namespace
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
@@ -281,14 +279,10 @@ TEST_CASE("WorkStealing: among many loaded workers, the one that has something")
   CHECK(scheduler.steal(ctx, w0) == hs::no_task);
 }
 
-namespace {
-
 /// Its size is of a time before any push.
 struct Late : hs::policies::Lifo {
   [[nodiscard]] std::size_t size() const noexcept { return 0; }
 };
-
-} // namespace
 
 TEST_CASE("WorkStealing: a load that does not show yet hides no task") {
   ScriptedContext ctx{{ArchHost, ArchHost, ArchHost}};
@@ -299,3 +293,5 @@ TEST_CASE("WorkStealing: a load that does not show yet hides no task") {
 }
 
 TEST_SUITE_END();
+
+} // namespace work_stealing_test
