@@ -51,6 +51,18 @@ struct Options {
   std::string devices = "none";
   int cpus = 0;
   int repeat = 3;
+  std::vector<int> groups;
+
+  /// Workers that are groups of so many cores; without devices if these are several.
+  [[nodiscard]] hs::Config config(int group = 1) const {
+    hs::Config config;
+    if (cpus != 0) {
+      config.cpus = std::max(1, cpus / group);
+    }
+    config.group = group;
+    config.devices = group == 1 ? devices : "none";
+    return config;
+  }
 };
 
 /// Means and deviations of one kernel on one class of worker.
@@ -182,27 +194,40 @@ ordered_json flops_of(std::string const& kernel, std::size_t tile) {
                                : ordered_json(n * n * n / 3 * found->second);
 }
 
+/// Runs it until there are some times of each of its kernels.
+template <class T>
+std::map<std::string, Measured>
+measure(hs::Config const& config, int repeat, std::string const& algorithm, std::size_t tile) {
+  Runtime rt(config);
+  run_algorithm<T>(rt, algorithm, tile); // memory is touched, caches and clocks are warm
+  samples.clear();
+  bool const gpus = rt.nodes().size() > 1;
+  auto const enough = [&] {
+    return std::all_of(
+        samples.begin(), samples.end(), [&](auto const& its) { return its.second.enough(gpus); });
+  };
+  constexpr int most = 1000; // lots are drawn: whoever has no turn in so many never has
+  for (int k = 0; k < repeat || (!enough() && k < most); ++k) {
+    run_algorithm<T>(rt, algorithm, tile);
+  }
+  return samples;
+}
+
 template <class T>
 void measure_kernels(Options const& options, ordered_json& kernels) {
   for (auto const& algorithm : options.algorithms) {
     for (auto const tile : options.tiles) {
-      {
-        Runtime rt({.cpus = options.cpus == 0 ? std::optional<int>() : options.cpus,
-                    .devices = options.devices});
-        run_algorithm<T>(rt, algorithm, tile); // memory is touched, caches and clocks are warm
-        samples.clear();
-        bool const gpus = rt.nodes().size() > 1;
-        auto const enough = [&] {
-          return std::all_of(samples.begin(), samples.end(), [&](auto const& its) {
-            return its.second.enough(gpus);
-          });
-        };
-        constexpr int most = 1000; // lots are drawn: whoever has no turn in so many never has
-        for (int k = 0; k < options.repeat || (!enough() && k < most); ++k) {
-          run_algorithm<T>(rt, algorithm, tile);
+      auto const alone = measure<T>(options.config(), options.repeat, algorithm, tile);
+      std::map<std::string, ordered_json> on_groups;
+      for (int const group : options.groups) {
+        for (auto const& [kernel, measured] :
+             measure<T>(options.config(group), options.repeat, algorithm, tile)) {
+          if (measured.on[0].count != 0) {
+            on_groups[kernel][std::to_string(group)] = measured.on[0].mean;
+          }
         }
       }
-      for (auto const& [kernel, measured] : samples) {
+      for (auto const& [kernel, measured] : alone) {
         ordered_json its;
         its["kernel"] = kernel;
         its["precision"] = options.precision;
@@ -213,6 +238,9 @@ void measure_kernels(Options const& options, ordered_json& kernels) {
         its["flops"] = flops_of(kernel, tile);
         its["cpu"] = measured.on[0].count != 0 ? measured.on[0].json() : ordered_json(nullptr);
         its["cuda"] = measured.on[1].count != 0 ? measured.on[1].json() : ordered_json(nullptr);
+        if (on_groups.contains(kernel)) {
+          its["cpu_groups"] = on_groups[kernel];
+        }
         kernels.push_back(std::move(its));
       }
       std::fprintf(stderr, "calibrate: %s, tiles of %zu: done\n", algorithm.c_str(), tile);
@@ -222,8 +250,7 @@ void measure_kernels(Options const& options, ordered_json& kernels) {
 
 /// The machine's part of the file. The kernels were measured on as many workers as it says.
 ordered_json describe(Options const& options) {
-  LinkRuntime rt({.cpus = options.cpus == 0 ? std::optional<int>() : options.cpus,
-                  .devices = options.devices});
+  LinkRuntime rt(options.config());
   auto const workers = rt.workers();
   auto const cpus = std::count_if(workers.begin(), workers.end(), [](hs::WorkerInfo const& its) {
     return its.arch == hs::ArchHost;
@@ -235,7 +262,16 @@ ordered_json describe(Options const& options) {
   machine["description"] = "Measured by hetsched-calibrate, version " HETSCHED_VERSION
                            ": kernels while all workers are busy, links one transfer at a time.";
   machine["cpu_model"] = hs::detail::cpu_model();
-  machine["cpu_cores"] = std::max<std::ptrdiff_t>(cpus + gpus, std::thread::hardware_concurrency());
+  auto const cores = std::max<std::ptrdiff_t>(cpus + gpus, std::thread::hardware_concurrency());
+  for (int const group : options.groups) {
+    if (group > cores) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      "--groups",
+                      std::to_string(group) + " are more than the " + std::to_string(cores) +
+                          " cores of this machine");
+    }
+  }
+  machine["cpu_cores"] = cores;
   machine["cpu_workers"] = cpus;
   machine["gpu_model"] = nullptr;
   machine["gpu_workers"] = gpus;
@@ -339,6 +375,9 @@ int main(int argc, char** argv) {
   app.add_option("--gpus", options.devices, "devices, as in HETSCHED_DEVICES (default none)");
   app.add_option("--cpus", options.cpus, "workers on cores; by default all that devices leave")
       ->check(CLI::Range(1, 4096));
+  app.add_option("--groups", options.groups, "also on groups of so many cores, as in 2,5")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 4096));
   app.add_option("--repeat", options.repeat, "runs on 6 x 6 tiles for each (default 3)")
       ->check(CLI::Range(1, 1000));
   bool show = false;

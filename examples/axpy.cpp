@@ -63,6 +63,7 @@ std::string update(Program const& program, Options const& options) {
                 .matrix = "random vectors (seed " + std::to_string(options.seed) + ")",
                 .n = options.n,
                 .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
                 .flops = 2 * size,
                 .measured = measured,
                 .residual = error == 0 ? 0 : error / expected.norm(),

@@ -83,6 +83,7 @@ static std::string compute(Program const& program, Options const& options, std::
                 .matrix = "fib(" + std::to_string(options.n) + ") = " + std::to_string(result),
                 .n = options.n,
                 .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
                 .measured = measured,
                 .residual = std::abs(static_cast<double>(result - expected))});
   });

@@ -69,6 +69,7 @@ std::string multiply(Program const& program, Options const& options) {
                 .matrix = "random matrices (seed " + std::to_string(options.seed) + ")",
                 .n = options.n,
                 .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
                 .flops = 2 * size * size * size,
                 .gemm_rate = rate,
                 .measured = measured,

@@ -87,6 +87,7 @@ std::string iterate(Program const& program, Options const& options, std::size_t 
                 .matrix = std::to_string(sweeps) + " sweeps over a random Poisson problem",
                 .n = options.n,
                 .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
                 .flops = 5 * points * static_cast<double>(sweeps),
                 .measured = measured,
                 .residual = std::max((u - expected).norm() / expected.norm(), wrong_norm),

@@ -87,6 +87,7 @@ std::string solve(Program const& program, Options const& options) {
                 .matrix = problem.name,
                 .n = n,
                 .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
                 .flops = size * (4 * size * size - 3 * size + 5) / 6,
                 .gemm_rate = rate,
                 .measured = measured,

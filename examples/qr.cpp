@@ -111,6 +111,7 @@ std::string solve(Program const& program, Options const& options) {
                 .matrix = problem.name,
                 .n = n,
                 .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
                 .flops = size * (4 * size * size + 6 * size + 14) / 3,
                 .gemm_rate = rate,
                 .measured = measured,

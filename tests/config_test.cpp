@@ -162,6 +162,8 @@ TEST_CASE("config: a bad variable is an error that names it and its value") {
                                         Bad{"HETSCHED_NCPU", ""},
                                         Bad{"HETSCHED_NCPU", " 2"},
                                         Bad{"HETSCHED_NCPU", "99999999999999999999"},
+                                        Bad{"HETSCHED_GROUP", "0"},
+                                        Bad{"HETSCHED_GROUP", "all"},
                                         Bad{"HETSCHED_BIND", "yes"},
                                         Bad{"HETSCHED_BIND", ""},
                                         Bad{"HETSCHED_MAX_LIVE_TASKS", "-1"},
@@ -193,6 +195,11 @@ TEST_CASE("config: workers from 1 to 4096") {
     CHECK(std::string(error->what()) ==
           "hetsched: Config::cpus: " + std::to_string(cpus) + " is not from 1 to 4096");
   }
+  auto config = on_cpus(1);
+  config.group = 0;
+  auto const group = error_of([&] { hs::Runtime<> const rt(config); });
+  REQUIRE(group);
+  CHECK(std::string(group->what()) == "hetsched: Config::group: 0 is not from 1 to 4096");
   CHECK(hs::Runtime<>(on_cpus(1)).workers().size() == 1);
   hs::Runtime<> const rt(on_cpus(5));
   REQUIRE(rt.workers().size() == 5);

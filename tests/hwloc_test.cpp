@@ -11,6 +11,7 @@ TEST_SUITE_BEGIN("hwloc");
 #include <sched.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 namespace {
@@ -71,6 +72,31 @@ TEST_CASE("hwloc_places: a runtime binds its workers in that order") {
   hetsched::Runtime<> rt({.cpus = 1, .bind = hetsched::Bind::cores, .places = places});
 
   CHECK(rt.workers()[0].cpu == places.front());
+}
+
+/// hwloc_places of a machine described in hwloc's way.
+std::vector<int> places_of(char const* machine, int group) {
+  hwloc_topology_t loaded = nullptr;
+  REQUIRE(hwloc_topology_init(&loaded) == 0);
+  std::unique_ptr<hwloc_topology, hetsched::detail::DestroyTopology> const topology(loaded);
+  REQUIRE(hwloc_topology_set_synthetic(loaded, machine) == 0);
+  REQUIRE(hwloc_topology_load(loaded) == 0);
+  return hetsched::detail::hwloc_places_of(
+      loaded, hwloc_topology_get_allowed_cpuset(loaded), group);
+}
+
+TEST_CASE("hwloc_places: a group has cores of one NUMA node, others are left out") {
+  auto const* const two_nodes = "package:2 [numa] core:5 pu:2";
+  CHECK(places_of(two_nodes, 1) ==
+        std::vector{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19});
+  CHECK(places_of(two_nodes, 2) ==
+        std::vector{0, 2, 4, 6, 10, 12, 14, 16, 1, 3, 5, 7, 11, 13, 15, 17});
+  CHECK(places_of(two_nodes, 5) == places_of(two_nodes, 1));
+  CHECK(places_of("package:1 core:5 pu:1", 3) == std::vector{0, 1, 2});
+  CHECK_THROWS_WITH_AS(
+      places_of(two_nodes, 6),
+      "hetsched: hwloc: found no 6 cores of one NUMA node that this thread may use",
+      hetsched::Error);
 }
 
 #else

@@ -31,7 +31,7 @@ LAYERS = [
     (3, ["detail/model_files.hpp"]),
     (3, ["testing/"]),
     (4, ["detail/"]),
-    (4, ["handle.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
+    (4, ["handle.hpp", "team.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
     (6, ["hetsched.hpp", "linalg/", "stencil/", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "static_search.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
          "gpu_blas.hpp", "portfolio.hpp", "hetero_prio_lookahead.hpp", "cuda/"]),

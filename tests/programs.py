@@ -29,7 +29,7 @@ DEVICE_KEYS = {
     "bytes_to_host", "bytes_from_peers",
 }  # fmt: skip
 SOLVER_KEYS = {
-    "kernel", "n", "tile", "scheduler", "cpus", "seconds", "gflops", "gemm_gflops", "bound_s",
+    "kernel", "n", "tile", "scheduler", "cpus", "group", "seconds", "gflops", "gemm_gflops", "bound_s",
     "idle", "tasks", "steals", "devices", "residual",
 }  # fmt: skip
 
@@ -144,10 +144,15 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         check(SOLVER_KEYS <= row.keys(), f"{name}: lacks {SOLVER_KEYS - row.keys()}")
         check(row["kernel"] == kernel and row["n"] == n and row["tile"] == 64, f"{name}: {row}")
         check(row["cpus"] == 2 and row["tasks"] == tasks, f"{name}: {row}")
+        check(row["group"] == 1, f"{name}: {row}")
         check(0 <= row["residual"] <= 1e-13, f"{name}: residual {row['residual']}")
         check(0 <= row["idle"] <= 1, f"{name}: {row}")
     one = json_lines(program, "--n", str(small), "--scheduler", "eager", "--repeat", "1")
     check(len(one) == 1 and one[0]["repeat"] == 1, f"{kernel}: {one}")
+    in_groups = ["--n", str(n), "--scheduler", "ws", "--cpus", "1", "--repeat", "1", "--group", "2"]
+    for row in json_lines(program, *in_groups):
+        check(row["cpus"] == 1 and row["group"] == 2, f"{kernel} {in_groups}: {row}")
+        check(0 <= row["residual"] <= 1e-13, f"{kernel} {in_groups}: {row}")
     check(len(json_lines(program, "--n", "0")) == len(names), f"{kernel} --n 0")
     status, out, _ = run(program, "--help")
     check(status == 0 and ", ".join([*names, "all"]) in out, f"{kernel} --help: {out}")
@@ -158,6 +163,7 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         (["--tile", "0"], "--tile"),
         (["--cpus", "0"], "--cpus"),
         (["--cpus", "99999999999999999999"], "--cpus"),
+        (["--group", "0"], "--group"),
         (["--scheduler", "heftp:mms"], "heftp:mms"),
         (["--repeat", "0"], "--repeat"),
         (["--frobnicate"], "frobnicate"),
@@ -832,6 +838,8 @@ def test_calibrate(program):
             (["--gpus", "emu:1@8KB"], "--gpus"),
             (["--tile", "0"], "--tile"),
             (["--algorithms", "lu"], "--algorithms"),
+            (["--groups", "1"], "--groups"),
+            (["--groups", "4096"], "--groups"),
         ]:
             refuses(program, named, *out, *bad)
         check([p.name for p in Path(folder).iterdir()] == ["here.json"], "calibrate left a file")
@@ -843,6 +851,14 @@ def test_calibrate(program):
         # What was measured here can be simulated.
         status, text, err = run(program, *out, "--tile", "8", "--algorithms", "jacobi", *two[:4])
         check(status == 0, f"calibrate: {status} {text} {err}")
+        in_groups = ["--tile", "40", "--algorithms", "cholesky", *two[:4], "--groups", "2"]
+        status, text, err = run(program, "--out", str(file) + "2", *in_groups)
+        check(status == 0, f"calibrate {in_groups}: {status} {text} {err}")
+        grouped = json.loads(Path(str(file) + "2").read_text())["kernels"]
+        check(len(grouped) == 4, f"calibrate: {grouped}")
+        for its in grouped:
+            check(0 < its["cpu_groups"]["2"] < 1, f"calibrate: {its}")
+        Path(str(file) + "2").unlink()
         sweep = {k["kernel"]: k for k in json.loads(file.read_text())["kernels"]}["sweep"]
         check(sweep["flops"] == 5 * 64, f"calibrate: {sweep}")
         here = ["--platform", str(file), "--tile", "8", "--dag", "jacobi", "--sweeps", "5"]

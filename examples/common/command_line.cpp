@@ -178,6 +178,7 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
       ->type_name("NAME")
       ->default_str(options.scheduler);
   add_any_number(app, "--cpus", 1, 4096, options.cpus, "workers on cores");
+  add_any_number(app, "--group", 1, 4096, options.group, "cores of each of these");
   add_any_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
   add_any_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");

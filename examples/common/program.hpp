@@ -109,6 +109,7 @@ struct Options {
   std::size_t tile = 128;
   std::string scheduler = "all";
   std::optional<int> cpus;
+  std::optional<int> group;
   std::size_t repeat = 3;
   std::uint64_t seed = 1;
   std::string devices = "none"; // as hs::Config::devices
@@ -117,6 +118,7 @@ struct Options {
   [[nodiscard]] hs::Config config() const {
     hs::Config config;
     config.cpus = cpus;
+    config.group = group;
     config.seed = seed;
     config.timing = true;
     config.devices = devices;

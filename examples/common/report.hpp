@@ -22,8 +22,9 @@ inline constexpr char const* linear_algebra_help =
     "measured in the same run. %bound: lower bound / time, the bound being the larger of area "
     "bound\n"
     "and critical path with each task type's mean time of that run. idle: of all workers' time.\n"
-    "JSON keys: kernel, matrix, n, tile, scheduler, cpus, repeat, seconds, seconds_min,\n"
-    "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual; for\n"
+    "JSON keys: kernel, matrix, n, tile, scheduler, cpus, group, repeat, seconds,\n"
+    "seconds_min, seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, "
+    "residual; for\n"
     "cholesky, lu and qr also factor_residual and backward_error, for qr orthogonality,\n"
     "||Q'Q - I|| / sqrt(n): residual is the largest of these.\n"
     "devices lists what went through each device's memory: name, hits, misses, evictions_clean,\n"
@@ -41,8 +42,9 @@ inline constexpr char const* other_help =
     "lower bound / time, the bound being the larger of area bound and critical path with each "
     "task\n"
     "type's mean time of that run. idle: of all workers' time.\n"
-    "JSON keys: kernel, matrix, n, tile, scheduler, cpus, repeat, seconds, seconds_min,\n"
-    "seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, residual, null "
+    "JSON keys: kernel, matrix, n, tile, scheduler, cpus, group, repeat, seconds,\n"
+    "seconds_min, seconds_max, gflops, gemm_gflops, bound_s, idle (0 to 1), tasks, steals, "
+    "residual, null "
     "where\n"
     "they mean nothing, and gbytes_s or ns_per_task. residual is that of the result, compared "
     "with\n"
@@ -58,6 +60,7 @@ struct Row {
   std::string matrix; // what it is, in words
   std::size_t n = 0;
   std::size_t workers = 0;
+  int group = 1;                                  // cores of each on cores
   std::optional<double> flops = std::nullopt;     // none: the tasks count
   std::optional<double> gemm_rate = std::nullopt; // flop/s, to compare with
   Measured measured;
@@ -149,6 +152,7 @@ private:
         .add("tile", options_.tile)
         .add("scheduler", row.scheduler)
         .add("cpus", cores(row))
+        .add("group", row.group)
         .add("repeat", options_.repeat)
         .add("seconds", m.seconds)
         .add("seconds_min", m.shortest)
@@ -224,6 +228,9 @@ private:
       std::printf(", %s of %zu", program_.parts.c_str(), options_.tile);
     }
     std::printf(", %zu workers", cores(row));
+    if (row.group > 1) {
+      std::printf(" of %d cores", row.group);
+    }
     if (auto const count = row.measured.stats.devices.size(); count != 0) {
       std::printf(" and %zu device%s", count, count == 1 ? "" : "s");
     }

@@ -54,6 +54,7 @@ std::string solve(Program const& program, Options const& options, Factorise&& fa
                 .matrix = problem.name,
                 .n = n,
                 .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
                 .flops = size * (size + 1) * (2 * size + 1) / 6,
                 .gemm_rate = rate,
                 .measured = measured,

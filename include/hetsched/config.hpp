@@ -18,7 +18,8 @@ namespace hetsched {
 /// Where workers are bound.
 enum class Bind : std::uint8_t {
   none,  // left to the operating system
-  cores, // worker k to the k-th usable core, one hardware thread of each core first
+  cores, // worker k to the k-th usable core, one hardware thread of each core first; or to the
+         // first core of the k-th group, and the others of its team to the others
 };
 
 /// Settings of a runtime. A field left empty is taken from its environment variable, else from the
@@ -27,7 +28,8 @@ enum class Bind : std::uint8_t {
 /// | field          | variable                | default                                        |
 /// |----------------|-------------------------|------------------------------------------------|
 /// | cpus           | HETSCHED_NCPU           | usable cores (affinity mask, cgroup CPU quota) |
-/// | bind           | HETSCHED_BIND           | cores; none if there are more workers          |
+/// | group          | HETSCHED_GROUP          | 1                                              |
+/// | bind           | HETSCHED_BIND           | cores; none if that takes more than are usable |
 /// | max_live_tasks | HETSCHED_MAX_LIVE_TASKS | 0: no limit                                    |
 /// | seed           | HETSCHED_SEED           | 1                                              |
 /// | timing         | HETSCHED_TIMING         | 0: Stats::types stays empty                    |
@@ -40,9 +42,11 @@ enum class Bind : std::uint8_t {
 /// | explain        | HETSCHED_EXPLAIN        | nothing                                        |
 /// | priorities     | HETSCHED_PRIORITIES     | own                                            |
 struct Config {
-  /// Workers on cores, the thread that waits in `sync` included; 1 to 4096. By default one core is
-  /// left to the worker of each device, as far as there are.
+  /// Workers on cores, the thread that waits in `sync` included; 1 to 4096. By default as many as
+  /// there are groups; one core is left to the worker of each device, as far as there are.
   std::optional<int> cpus = {};
+  /// Cores that each of these workers has for the bodies it runs, see team.hpp; 1 to 4096.
+  std::optional<int> group = {};
   std::optional<Bind> bind = {};
   /// When so many tasks are spawned and not complete, `spawn` runs tasks before it returns. Checked
   /// every few spawns, so the limit may be passed by some dozens per thread; a nested spawn that
@@ -138,6 +142,7 @@ inline void from_env(std::optional<Priorities>& field, char const* variable) {
   constexpr int most_window = 1024;
   constexpr int most_streams = 64;
   from_env(config.cpus, "HETSCHED_NCPU", 1, most_cpus);
+  from_env(config.group, "HETSCHED_GROUP", 1, most_cpus);
   from_env(config.max_live_tasks, "HETSCHED_MAX_LIVE_TASKS", 0, UINT64_MAX);
   from_env(config.seed, "HETSCHED_SEED", 0, UINT64_MAX);
   from_env(config.timing, "HETSCHED_TIMING", 0, 1);
@@ -159,6 +164,7 @@ inline void from_env(std::optional<Priorities>& field, char const* variable) {
     config.bind = view == "none" ? Bind::none : Bind::cores;
   }
   check_range(config.cpus, "Config::cpus", most_cpus);
+  check_range(config.group, "Config::group", most_cpus);
   check_range(config.window, "Config::window", most_window);
   check_range(config.streams, "Config::streams", most_streams);
   return config;

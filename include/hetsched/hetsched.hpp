@@ -13,4 +13,5 @@
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/runtime.hpp>
+#include <hetsched/team.hpp>
 #include <hetsched/version.hpp>

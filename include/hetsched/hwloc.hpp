@@ -7,6 +7,7 @@
 #include <hwloc.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -29,6 +30,62 @@ struct FreeBitmap {
       ErrorCode::bad_config, "hwloc", std::string("cannot ") + doing + ": " + std::strerror(errno));
 }
 
+/// hwloc_places of a topology, of the hardware threads in `usable`.
+[[nodiscard]] inline std::vector<int>
+hwloc_places_of(hwloc_topology_t topology, hwloc_const_bitmap_t usable, int group) {
+  struct Found {
+    hwloc_obj_t core; // null where the system tells of no cores
+    int cpu;
+    int sibling; // usable hardware threads of the core that come before
+    int memory;  // the NUMA node that it is nearest to
+  };
+
+  std::vector<Found> found;
+  hwloc_obj_t pu = nullptr;
+  while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr) {
+    if (hwloc_bitmap_isset(usable, pu->os_index) == 0) {
+      continue;
+    }
+    auto* const core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, pu);
+    // In hwloc's order the hardware threads of a core follow one another.
+    bool const same = core != nullptr && !found.empty() && found.back().core == core;
+    found.push_back({core,
+                     static_cast<int>(pu->os_index),
+                     same ? found.back().sibling + 1 : 0,
+                     hwloc_bitmap_first(pu->nodeset)});
+  }
+
+  std::vector<int> places;
+  std::size_t seen = 0;
+  for (int sibling = 0; seen < found.size(); ++sibling) {
+    std::vector<int> together; // cores of one memory, not yet a group
+    int memory = 0;
+    for (auto const& entry : found) {
+      if (entry.sibling != sibling) {
+        continue;
+      }
+      ++seen;
+      if (entry.memory != memory) { // those of a memory follow one another, too
+        together.clear();
+        memory = entry.memory;
+      }
+      together.push_back(entry.cpu);
+      if (static_cast<int>(together.size()) == group) {
+        places.insert(places.end(), together.begin(), together.end());
+        together.clear();
+      }
+    }
+  }
+  if (places.empty()) {
+    throw Error(ErrorCode::bad_config,
+                "hwloc",
+                group == 1 ? "found no core that this thread may use"
+                           : "found no " + std::to_string(group) +
+                                 " cores of one NUMA node that this thread may use");
+  }
+  return places;
+}
+
 } // namespace detail
 
 /// The hardware threads that the calling thread may use, by the operating system's numbers, for
@@ -36,8 +93,12 @@ struct FreeBitmap {
 /// or a memory are neighbours), then the second of each core, and so on. Without it a runtime
 /// orders cores by the system's numbers, which on some machines alternate between packages.
 ///
-/// Reads the machine's topology: some milliseconds. Throws Error(bad_config).
-[[nodiscard]] inline std::vector<int> hwloc_places() {
+/// `group`, for `Config::group`: each so many of one NUMA node, leaving out what makes no whole
+/// group there (Kumar 2017, sec. 4.4: groups of a socket's cores).
+///
+/// Reads the machine's topology: some milliseconds. Throws Error(bad_config), also if no NUMA node
+/// has as many.
+[[nodiscard]] inline std::vector<int> hwloc_places(int group = 1) {
   hwloc_topology_t loaded = nullptr;
   if (hwloc_topology_init(&loaded) != 0) {
     detail::throw_hwloc("make a topology");
@@ -52,36 +113,7 @@ struct FreeBitmap {
     detail::throw_hwloc("read the affinity mask of this thread");
   }
 
-  struct Found {
-    hwloc_obj_t core; // null where the system tells of no cores
-    int cpu;
-    int sibling; // usable hardware threads of the core that come before
-  };
-
-  std::vector<Found> found;
-  hwloc_obj_t pu = nullptr;
-  while ((pu = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, pu)) != nullptr) {
-    if (hwloc_bitmap_isset(usable.get(), pu->os_index) == 0) {
-      continue;
-    }
-    auto* const core = hwloc_get_ancestor_obj_by_type(topology.get(), HWLOC_OBJ_CORE, pu);
-    // In hwloc's order the hardware threads of a core follow one another.
-    bool const same = core != nullptr && !found.empty() && found.back().core == core;
-    found.push_back({core, static_cast<int>(pu->os_index), same ? found.back().sibling + 1 : 0});
-  }
-
-  std::vector<int> places;
-  for (int sibling = 0; places.size() < found.size(); ++sibling) {
-    for (auto const& entry : found) {
-      if (entry.sibling == sibling) {
-        places.push_back(entry.cpu);
-      }
-    }
-  }
-  if (places.empty()) {
-    throw Error(ErrorCode::bad_config, "hwloc", "found no core that this thread may use");
-  }
-  return places;
+  return detail::hwloc_places_of(topology.get(), usable.get(), group);
 }
 
 } // namespace hetsched

@@ -12,8 +12,9 @@ namespace hetsched {
 struct WorkerInfo {
   WorkerId id;
   Arch arch;
-  NodeId node;           // memory node whose data its bodies address
-  std::int32_t cpu = -1; // operating system's number of the core it is bound to; -1: not bound
+  NodeId node;            // memory node whose data its bodies address
+  std::int32_t cpu = -1;  // operating system's number of the core it is bound to; -1: not bound
+  std::int32_t cores = 1; // that bodies have (team.hpp); in virtual time, that times are for
 };
 
 /// One address space.

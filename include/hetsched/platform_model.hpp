@@ -35,6 +35,7 @@ struct Platform {
     Arch arch;
     int workers = 0;   // as many as a runtime uses: a GPU takes a core for itself
     std::string model; // of the hardware; empty: not known
+    int cores = 1;     // of each worker, if they are groups of cores
   };
 
   struct Node {
@@ -112,6 +113,7 @@ struct Platform {
         continue;
       }
       grouped.classes[c].workers /= cores_each;
+      grouped.classes[c].cores = cores_each;
       for (auto& kernel : grouped.kernels) {
         auto const& timed = kernel.on_groups;
         auto const its = std::find_if(

@@ -15,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -43,13 +44,19 @@ struct Stage {
   ~Stage() { now = nullptr; }
 
   /// In a body: whether this is the first attempt, which is stuck until it is released or, if it
-  /// polls, asked to stop.
+  /// polls, asked to stop: the last member of its team looks.
   bool enter() {
     if (begun++ != 0) {
       return false;
     }
     rescue = true;
-    while (!release && !(polls && hs::stop_requested())) {
+    auto const team = hs::team();
+    for (std::atomic<bool> told{false}; !release && !told;) {
+      team.run([&](int member) {
+        if (member == team.size() - 1 && polls && hs::stop_requested()) {
+          told = true;
+        }
+      });
       std::this_thread::yield();
     }
     ++overtaken;
@@ -201,13 +208,17 @@ TEST_CASE("abortable: the attempt that ends first has the result, and what waits
 }
 
 TEST_CASE("abortable: a body that asks stop_requested makes room, and what it wrote is dropped") {
-  for (bool const fails : {false, true}) {
+  for (auto const& [group, fails] :
+       {std::pair{1, false}, std::pair{1, true}, std::pair{2, false}, std::pair{2, true}}) {
+    CAPTURE(group);
     CAPTURE(fails);
     Stage stage;
     stage.polls = true;
     stage.fails = fails;
     std::vector<double> x(7, 1), y(7, 2);
-    hs::Runtime<Rescuer> rt(on(2));
+    auto config = on(2);
+    config.group = group;
+    hs::Runtime<Rescuer> rt(config);
     auto const hx = rt.data(x.data(), x.size());
     auto const hy = rt.data(y.data(), y.size());
     rt.spawn<Add>(hs::abortable)(hx, hy, 0.5);

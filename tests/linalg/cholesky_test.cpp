@@ -99,6 +99,22 @@ TEST_CASE_TEMPLATE("cholesky: every size and tile" * doctest::timeout(60),
   }
 }
 
+TEST_CASE("cholesky: on groups of cores") {
+  hs::Runtime<> rt({.cpus = 2, .group = 3, .bind = hs::Bind::none});
+  for (std::size_t const tile : {100, 150, 400}) {
+    check_factor<float>(rt, 400, tile);
+    check_factor<double>(rt, 333, tile);
+  }
+  auto a = positive_definite<double>(300);
+  a(201, 3) = std::numeric_limits<double>::quiet_NaN();
+  auto const factorise = [&] {
+    TiledMatrix const tiles(rt, a, 290);
+    hs::linalg::cholesky(rt, tiles);
+    rt.sync();
+  };
+  CHECK_THROWS_WITH_AS(factorise(), "hetsched: cholesky: NaN at column 201 (tile 0, 0)", hs::Error);
+}
+
 TEST_CASE("cholesky: a factor known by hand, in memory with a leading dimension") {
   //   4  2 12       2           2 1 6
   //   2  5 10   =   1 2      *    2 2

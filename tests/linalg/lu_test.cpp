@@ -138,6 +138,15 @@ TEST_CASE_TEMPLATE("lu: every shape and width" * doctest::timeout(60),
   }
 }
 
+TEST_CASE("lu: on groups of cores") {
+  hs::Runtime<> rt({.cpus = 2, .group = 3, .bind = hs::Bind::none});
+  for (std::size_t const width : {50, 150, 400}) {
+    check<float>(rt, 300, 300, width);
+    check<double>(rt, 310, 210, width);
+    check<double>(rt, 210, 310, width);
+  }
+}
+
 TEST_CASE("lu: factors known by hand, in memory with a leading dimension") {
   //  1 2 4       rows 2, 1, 3       1            2 4 2
   //  2 4 2       exchanged:        1/2  1     *    3 3

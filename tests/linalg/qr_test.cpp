@@ -140,6 +140,15 @@ TEST_CASE_TEMPLATE("qr: every shape, tile and inner block" * doctest::timeout(10
   }
 }
 
+TEST_CASE("qr: on groups of cores") {
+  hs::Runtime<> rt({.cpus = 2, .group = 3, .bind = hs::Bind::none});
+  for (std::size_t const tile : {50, 110, 300}) {
+    check<float>(rt, 200, 200, tile, 16);
+    check<double>(rt, 220, 130, tile, 32);
+    check<double>(rt, 130, 220, tile, 32);
+  }
+}
+
 TEST_CASE("qr: least squares") {
   hs::Runtime<> rt({.cpus = 2, .bind = hs::Bind::none});
   Matrix<double> const a = Matrix<double>::Random(101, 30);

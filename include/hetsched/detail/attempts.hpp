@@ -36,8 +36,8 @@ struct AttemptLink {
   Attempts* all = nullptr; // null: this is the task itself
   /// The task itself: it is on a device behind another task, without attempts.
   std::atomic<bool> in_place{false};
-  std::atomic<bool> stop{false}; // another attempt began, or has the result
-  bool stopped = false;          // the body was told so; its thread's own
+  std::atomic<bool> stop{false};    // another attempt began, or has the result
+  std::atomic<bool> stopped{false}; // the body was told so; relaxed: by its own thread and team
   bool holds = true; // the task, which does not complete before this ends. Guarded as Attempts
   /// One for each access, or null: what a body's view is made from instead of the task's own data,
   /// which may be gone before the attempt is. `buffer` is the memory on the host, if any.
@@ -210,7 +210,7 @@ namespace hetsched {
   if (attempt == nullptr || !attempt->stop.load(std::memory_order_relaxed)) {
     return false;
   }
-  attempt->stopped = true;
+  attempt->stopped.store(true, std::memory_order_relaxed);
   return true;
 }
 

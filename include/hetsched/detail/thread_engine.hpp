@@ -73,6 +73,9 @@ public:
         model_.begin(site_of(config));
       }
       for (auto& worker : workers_) {
+        if (worker.info.cores > 1) {
+          worker.team = std::make_unique<TeamThreads>(placement_.cpus_beside(worker.info.id.value));
+        }
         if (worker.info.id.value != 0) {
           worker.thread.start(&run_worker, &worker);
         }
@@ -330,7 +333,7 @@ private:
   [[nodiscard]] WorkerInfo info_of(std::int32_t worker) const {
     auto const device = worker - placement_.workers;
     if (device < 0) {
-      return {WorkerId{worker}, ArchHost, host_node, placement_.cpu_of(worker)};
+      return {WorkerId{worker}, ArchHost, host_node, placement_.cpu_of(worker), placement_.group};
     }
     return {WorkerId{worker}, ArchCUDA, NodeId{device + 1}, placement_.cpu_of_device(device)};
   }

@@ -215,7 +215,7 @@ template <class S, class C, class P>
     this_attempt = outer_attempt;
   }
   auto const time = clock() - begin;
-  bool const won = begun && !link.stopped && claim(attempt);
+  bool const won = begun && !link.stopped.load(std::memory_order_relaxed) && claim(attempt);
   if (won) {
     await_visitors(all);
     if (error == nullptr) {

@@ -187,10 +187,14 @@ std::string ThreadCore<S, C, P>::dump(DataRegistry& registry) const {
 
 template <class Scheduler, class Cache, class PerfModel>
 Site ThreadCore<Scheduler, Cache, PerfModel>::site_of(Config const& config) const {
-  Site site{config.model_dir,
-            config.machine.empty() ? host_name() : config.machine,
-            {{ArchHost, "cpu", cpu_model()}},
-            device_count()};
+  Site site{
+      config.model_dir,
+      config.machine.empty() ? host_name() : config.machine,
+      {{ArchHost,
+        "cpu",
+        placement_.group == 1 ? cpu_model()
+                              : cpu_model() + ", " + std::to_string(placement_.group) + " cores"}},
+      device_count()};
   if (devices_) {
     Stats named;
     devices_->add_to(named);

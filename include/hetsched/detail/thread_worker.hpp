@@ -8,6 +8,8 @@
 #include <hetsched/detail/spin_lock.hpp>
 #include <hetsched/detail/task_pool.hpp>
 #include <hetsched/detail/task_record.hpp>
+#include <hetsched/detail/team_threads.hpp>
+#include <hetsched/detail/worker_thread.hpp>
 #include <hetsched/error.hpp>
 #include <hetsched/platform.hpp>
 #include <hetsched/time.hpp>
@@ -17,6 +19,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 namespace hetsched::detail {
@@ -81,33 +84,6 @@ private:
   Array<Entry> entries_;
 };
 
-/// A joinable thread. POSIX's own: <thread> alone would cost a user's file a third of a second.
-class WorkerThread {
-public:
-  WorkerThread() = default;
-  WorkerThread(WorkerThread const&) = delete;
-  WorkerThread& operator=(WorkerThread const&) = delete;
-
-  /// Runs `function(argument)`. Throws Error(bad_config) if the system has no thread left.
-  void start(void* (*function)(void*), void* argument) {
-    started_ = pthread_create(&thread_, nullptr, function, argument) == 0;
-    if (!started_) {
-      throw Error(ErrorCode::bad_config, "Config::cpus", "the system refuses another thread");
-    }
-  }
-
-  void join() noexcept {
-    if (started_) {
-      pthread_join(thread_, nullptr);
-      started_ = false;
-    }
-  }
-
-private:
-  pthread_t thread_{};
-  bool started_ = false;
-};
-
 /// Owned by the thread that sits in the worker: its own thread, or for worker 0 whichever thread
 /// holds the seat. What others read is atomic.
 struct alignas(64) ThreadWorker {
@@ -159,7 +135,8 @@ struct alignas(64) ThreadWorker {
   Array<TaskRecord*> launched;   // on the device, oldest first; under that lock
   LaunchedSuccessors successors; // of the tasks on the device
   TypeTimes times;
-  WorkerThread thread; // none for worker 0
+  std::unique_ptr<TeamThreads> team; // null: its group is one core, or it drives a device
+  WorkerThread thread;               // none for worker 0
 };
 
 /// What the calling thread is doing, per thread: which runtime's worker it is, in which task.
@@ -173,20 +150,26 @@ struct ThreadState {
 
 inline constinit thread_local ThreadState this_thread;
 
-/// Puts the previous state back, whatever happens in between.
+/// Puts the previous state back, whatever happens in between. A worker's thread has its team.
 class ThreadStateGuard {
 public:
-  explicit ThreadStateGuard(ThreadState state) noexcept : before_(this_thread) {
+  explicit ThreadStateGuard(ThreadState state) noexcept
+      : before_(this_thread), team_before_(TeamThreads::this_team) {
     this_thread = state;
+    TeamThreads::this_team = state.worker != nullptr ? state.worker->team.get() : nullptr;
   }
 
   ThreadStateGuard(ThreadStateGuard const&) = delete;
   ThreadStateGuard& operator=(ThreadStateGuard const&) = delete;
 
-  ~ThreadStateGuard() { this_thread = before_; }
+  ~ThreadStateGuard() {
+    this_thread = before_;
+    TeamThreads::this_team = team_before_;
+  }
 
 private:
   ThreadState before_;
+  TeamThreads* team_before_;
 };
 
 } // namespace hetsched::detail

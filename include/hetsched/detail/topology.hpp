@@ -133,16 +133,27 @@ private:
 struct Placement {
   std::vector<int> places;
   int workers = 1;
+  int group = 1; // cores of each
   bool bind = false;
 
-  /// The core of a worker, or -1 if workers are not bound.
-  [[nodiscard]] int cpu_of(int worker) const {
-    return bind ? places[static_cast<std::size_t>(worker) % places.size()] : -1;
+  /// A core of a worker's group, its own by default, or -1 if workers are not bound.
+  [[nodiscard]] int cpu_of(int worker, int member = 0) const {
+    auto const place = static_cast<std::size_t>(worker * group + member);
+    return bind ? places[place % places.size()] : -1;
+  }
+
+  /// Those of the other members.
+  [[nodiscard]] std::vector<int> cpus_beside(int worker) const {
+    std::vector<int> cpus;
+    for (int member = 1; member < group; ++member) {
+      cpus.push_back(cpu_of(worker, member));
+    }
+    return cpus;
   }
 
   /// The core of the worker that drives a device: one that no other worker has, or -1.
   [[nodiscard]] int cpu_of_device(int device) const {
-    auto const place = static_cast<std::size_t>(workers + device);
+    auto const place = static_cast<std::size_t>(workers * group + device);
     return bind && place < places.size() ? places[place] : -1;
   }
 };
@@ -172,12 +183,17 @@ inline void check_places(std::vector<int> const& places) {
   if (int const quota = cgroup_cpus(); quota > 0) {
     available = std::min(available, quota);
   }
-  placement.workers = config.cpus.value_or(std::max(1, available - devices));
-  if (placement.workers > available) {
+  placement.group = config.group.value_or(1);
+  placement.workers = config.cpus.value_or(std::max(1, (available - devices) / placement.group));
+  auto const wanted = std::int64_t{placement.workers} * placement.group;
+  if (wanted > available) {
     static bool const warned = [&] {
       std::fprintf(stderr,
-                   "hetsched: %d workers on %d usable core%s: they will take turns\n",
+                   "hetsched: %d workers%s on %d usable core%s: they will take turns\n",
                    placement.workers,
+                   placement.group == 1
+                       ? ""
+                       : (" with " + std::to_string(placement.group) + " threads each").c_str(),
                    available,
                    available == 1 ? "" : "s");
       return true;
@@ -185,7 +201,7 @@ inline void check_places(std::vector<int> const& places) {
     (void)warned;
   }
   placement.bind =
-      config.bind.value_or(placement.workers > available ? Bind::none : Bind::cores) == Bind::cores;
+      config.bind.value_or(wanted > available ? Bind::none : Bind::cores) == Bind::cores;
   return placement;
 }
 

@@ -15,7 +15,8 @@ std::vector<WorkerInfo> VirtualCore<S, C, P>::infos_of(Platform const& platform)
   for (auto const& its : platform.classes) {
     for (int k = 0; k < its.workers; ++k) {
       auto const id = static_cast<std::int32_t>(infos.size());
-      infos.push_back({WorkerId{id}, its.arch, its.arch == ArchHost ? host_node : NodeId{++node}});
+      auto const at = its.arch == ArchHost ? host_node : NodeId{++node};
+      infos.push_back({WorkerId{id}, its.arch, at, -1, its.cores});
     }
   }
   return infos;

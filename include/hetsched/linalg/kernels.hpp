@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Sequential tile kernels for float and double: by Eigen, or by OpenBLAS where the build found it.
+// Tile kernels for float and double: by Eigen, or by OpenBLAS where the build found it.
 //
 // HETSCHED_HAVE_LAPACKE, defined by the build when OpenBLAS and LAPACKE are there, selects
 // cblas/LAPACKE. Define it in all translation units of a program or in none.
 //
-// Tasks are the parallelism, so a kernel uses one thread: `use_one_blas_thread()`, which every
-// algorithm calls before it spawns, sees to it. Matrices are column-major. No kernel reads or
-// writes the strictly upper triangle of a triangular or symmetric argument.
+// Tasks are the parallelism, so BLAS uses one thread: `use_one_blas_thread()`, which every
+// algorithm calls before it spawns, sees to it. Where workers are groups of cores (Config::group),
+// a kernel divides its tile among the worker's; the panels of QR alone stay on one.
+// Matrices are column-major. No kernel reads or writes the strictly upper triangle of a triangular
+// or symmetric argument.
 
 #include <hetsched/data.hpp>
 #include <hetsched/detail/assert.hpp>
+#include <hetsched/team.hpp>
 
 #include <Eigen/Core>
 
@@ -96,6 +99,25 @@ struct Breakdown {
   double pivot = 0;
 };
 
+namespace detail {
+
+/// Columns or rows that are not divided further: below, waking the other cores costs more.
+constexpr std::size_t team_grain = 32;
+
+/// Calls body(begin, end) for parts of 0 to `count` on the cores of this worker. False if it has
+/// one only, or there is too little to do: then nothing is called.
+template <class Body>
+[[nodiscard]] bool on_team(std::size_t count, Body&& body) {
+  auto const cores = team();
+  if (cores.size() == 1 || count <= team_grain) {
+    return false;
+  }
+  cores.split(count, team_grain, body);
+  return true;
+}
+
+} // namespace detail
+
 #ifdef HETSCHED_HAVE_LAPACKE
 namespace detail {
 
@@ -154,6 +176,15 @@ void gemm(T alpha,
     scale(beta, c);
     return;
   }
+  if (detail::on_team(c.cols(), [&](std::size_t begin, std::size_t end) {
+        gemm<T>(alpha,
+                a,
+                block(b, 0, begin, b.rows(), end - begin),
+                beta,
+                block(c, 0, begin, c.rows(), end - begin));
+      })) {
+    return;
+  }
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;
   detail::Blas<T>::gemm(CblasColMajor,
@@ -184,6 +215,13 @@ void gemm_update(TileView<T const> a, std::type_identity_t<TileView<T const>> b,
   if (is_empty(c) || a.cols() == 0) {
     return;
   }
+  if (detail::on_team(c.cols(), [&](std::size_t begin, std::size_t end) {
+        gemm_update<T>(a,
+                       block(b, begin, 0, end - begin, b.cols()),
+                       block(c, 0, begin, c.rows(), end - begin));
+      })) {
+    return;
+  }
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;
   detail::Blas<T>::gemm(CblasColMajor,
@@ -212,6 +250,23 @@ void syrk(TileView<T const> a, TileView<T> c) {
   if (is_empty(c) || a.cols() == 0) {
     return;
   }
+  // The first columns are the longest: every core gets some, far from each other, too.
+  auto const n = c.cols();
+  auto const grains = (n + detail::team_grain - 1) / detail::team_grain;
+  if (auto const cores = team(); cores.size() > 1 && grains > 1) {
+    cores.run([&](int member) {
+      for (auto g = static_cast<std::size_t>(member); g < grains;
+           g += static_cast<std::size_t>(cores.size())) {
+        auto const begin = g * detail::team_grain;
+        auto const end = std::min(begin + detail::team_grain, n);
+        auto const own = block(a, begin, 0, end - begin, a.cols());
+        syrk<T>(own, block(c, begin, begin, end - begin, end - begin));
+        gemm_update<T>(
+            block(a, end, 0, n - end, a.cols()), own, block(c, end, begin, n - end, end - begin));
+      }
+    });
+    return;
+  }
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;
   detail::Blas<T>::syrk(CblasColMajor,
@@ -236,6 +291,11 @@ template <std::floating_point T>
 void trsm(TileView<T const> l, TileView<T> b) {
   HETSCHED_ASSERT(l.rows() == l.cols() && l.cols() == b.cols(), "shapes");
   if (is_empty(b)) {
+    return;
+  }
+  if (detail::on_team(b.rows(), [&](std::size_t begin, std::size_t end) {
+        trsm<T>(l, block(b, begin, 0, end - begin, b.cols()));
+      })) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
@@ -293,6 +353,21 @@ template <std::floating_point T>
   auto const n = a.rows();
   if (n == 0) {
     return std::nullopt;
+  }
+  if (n > 4 * detail::team_grain && team().size() > 1) { // what the cores can share is in halves
+    auto const half = n / 2;
+    auto const below = block(a, half, 0, n - half, half);
+    auto const rest = block(a, half, half, n - half, n - half);
+    if (auto const where = potrf(block(a, 0, 0, half, half))) {
+      return where;
+    }
+    trsm<T>(block(a, 0, 0, half, half), below);
+    syrk<T>(below, rest);
+    auto where = potrf(rest);
+    if (where) {
+      where->column += half;
+    }
+    return where;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;

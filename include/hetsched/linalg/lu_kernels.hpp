@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Sequential kernels of LU with partial pivoting, for float and double. What they share with other
+// Kernels of LU with partial pivoting, for float and double. What they share with other
 // algorithms, and which library does the work, is in kernels.hpp.
 
 #include <hetsched/data.hpp>
@@ -24,6 +24,11 @@ template <std::floating_point T>
 void trsm_unit(TileView<T const> l, TileView<T> b) {
   HETSCHED_ASSERT(l.rows() == l.cols() && l.cols() == b.rows(), "shapes");
   if (is_empty(b)) {
+    return;
+  }
+  if (detail::on_team(b.cols(), [&](std::size_t begin, std::size_t end) {
+        trsm_unit<T>(l, block(b, 0, begin, b.rows(), end - begin));
+      })) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE

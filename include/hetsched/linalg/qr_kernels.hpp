@@ -235,6 +235,11 @@ void ormqr(Transpose transpose, TileView<T const> v, TileView<T const> t, TileVi
   if (count == 0 || c.cols() == 0) {
     return;
   }
+  if (detail::on_team(c.cols(), [&](std::size_t begin, std::size_t end) {
+        ormqr<T>(transpose, v, t, block(c, 0, begin, c.rows(), end - begin));
+      })) {
+    return;
+  }
   auto const inner = detail::inner_block(t, count);
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;
@@ -329,6 +334,15 @@ void tsmqr(
                       t.rows() > 0 && t.cols() >= count,
                   "shapes");
   if (is_empty(v) || c1.cols() == 0) {
+    return;
+  }
+  if (detail::on_team(c1.cols(), [&](std::size_t begin, std::size_t end) {
+        tsmqr<T>(transpose,
+                 v,
+                 t,
+                 block(c1, 0, begin, c1.rows(), end - begin),
+                 block(c2, 0, begin, c2.rows(), end - begin));
+      })) {
     return;
   }
   auto const inner = detail::inner_block(t, count);

@@ -334,6 +334,18 @@ TEST_CASE("Stored: in a runtime") {
   CHECK(file.kinds[0].count == 16);
   CHECK(file.kinds[0].bytes == sizeof(double));
 
+  config.group = 2; // other times, of other workers
+  CHECK(Runtime(config).workers()[0].cores == 2);
+  {
+    Runtime rt(config);
+    rt.spawn()([] {});
+    rt.sync();
+  }
+  REQUIRE(files(folder).size() == 2);
+  for (auto const& [name, known] : files(folder)) {
+    CHECK(known.kinds[0].count == (name == all.begin()->first ? 16 : 1));
+  }
+
   config.model_dir = "/dev/null/models";
   CHECK_THROWS_WITH_AS(Runtime{config}, doctest::Contains("HETSCHED_MODEL_DIR"), hs::Error);
 }
