@@ -2,6 +2,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/gemm.hpp>
 
+#include "../schedulers.hpp"
 #include "on_devices.hpp"
 
 #include <Eigen/Core>
@@ -11,7 +12,6 @@
 #include <limits>
 
 namespace hs = hetsched;
-namespace policies = hs::policies;
 using hs::linalg::TiledMatrix;
 
 namespace gemm_test {
@@ -48,10 +48,7 @@ void check_product(
 
 TEST_CASE_TEMPLATE("gemm: every shape and tile" * doctest::timeout(60),
                    S,
-                   policies::WorkStealing<>,
-                   policies::Eager<>,
-                   policies::Random<>,
-                   policies::Priority<>) {
+                   HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const workers : {1, 3}) {
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
