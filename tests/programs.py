@@ -18,10 +18,11 @@ from xml.etree import ElementTree
 SCHEDULERS = ["ws", "eager", "random", "priority"]
 ALL_SCHEDULERS = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "heft", "heftp", "dmda", "dmdar", "dmdas",
-    "dualhp", "scioto:single", "scioto:double",
+    "heteroprio", "dualhp", "dual43", "accel32", "dual2", "scioto:single", "scioto:double",
 ]  # fmt: skip
-SIMULATED = [
-    *ALL_SCHEDULERS[:-3], "heteroprio", "dualhp", "dual43", "accel32", "dual2", *ALL_SCHEDULERS[-2:],
+FORMS = [  # not in "all"
+    "heftp:let", "heftp:gb", "heftp:mms",
+    *[f"heteroprio:{form}" for form in "hp sp cgv pp pc pcep pcept area hetindex".split()],
 ]  # fmt: skip
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
@@ -116,6 +117,9 @@ def test_devices(program, kernel, n):
     check([row["scheduler"] for row in rows] == ALL_SCHEDULERS, f"{kernel} on devices: {rows}")
     for row in rows:
         check(0 <= row["residual"] <= 1e-13 and len(row["devices"]) == 2, f"{kernel}: {row}")
+    for form in FORMS[:: 1 if kernel == "cholesky" else len(FORMS) - 1]:
+        for row in json_lines(program, *size, "--gpus", "emu:2@16MB", "--scheduler", form):
+            check(row["scheduler"] == form and row["residual"] <= 1e-13, f"{kernel}: {row}")
     own = ["--gpus", "emu@1MB;emu@2MB?latency=1us", "--device-memory", "3MB"]
     for row in json_lines(program, *size, "--scheduler", "eager", *own):
         names = [device["name"] for device in row["devices"]]
@@ -155,7 +159,8 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         check(0 <= row["residual"] <= 1e-13, f"{kernel} {in_groups}: {row}")
     check(len(json_lines(program, "--n", "0")) == len(names), f"{kernel} --n 0")
     status, out, _ = run(program, "--help")
-    check(status == 0 and ", ".join([*names, "all"]) in out, f"{kernel} --help: {out}")
+    forms = FORMS if kernel in DEVICE_PROGRAMS else []
+    check(status == 0 and ", ".join([*names, *forms, "all"]) in out, f"{kernel} --help: {out}")
     check("residual" in out, f"{kernel} --help")
     for arguments, named in [
         (["--n", "-1"], "--n"),
@@ -164,7 +169,7 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         (["--cpus", "0"], "--cpus"),
         (["--cpus", "99999999999999999999"], "--cpus"),
         (["--group", "0"], "--group"),
-        (["--scheduler", "heftp:mms"], "heftp:mms"),
+        (["--scheduler", "heftp:most"], "heftp:most"),
         (["--repeat", "0"], "--repeat"),
         (["--frobnicate"], "frobnicate"),
         (["stray"], "stray"),
@@ -461,7 +466,7 @@ def test_simulate(program):
     platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
     rows = json_lines(program, *haswell)
-    check(len(rows) == 7 * len(SIMULATED), str(rows))
+    check(len(rows) == 7 * len(ALL_SCHEDULERS), str(rows))
     peak = (20 / 0.048532 + 4 / 0.0016851) * 2 * 960**3 / 1e9
     for row in rows:
         check(set(row) == SIMULATE_KEYS, f"simulate: keys {sorted(set(row) ^ SIMULATE_KEYS)}")
@@ -627,7 +632,7 @@ def test_simulate(program):
     check([rows[name] for name in ranked] == sorted(rows.values()), f"simulate: {best} {rows}")
     for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
         rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
-        check(len(rows) == len(SIMULATED), str(rows))
+        check(len(rows) == len(ALL_SCHEDULERS), str(rows))
         for row in rows:
             check(row["tasks"] == tasks and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
         others = json_lines(program, *haswell, "--dag", dag, "--deterministic", "--graph-seed", "2")
@@ -641,7 +646,7 @@ def test_simulate(program):
         (["--scheduler", "best"], "--scheduler"),
         (["--scheduler", "ws:queue=heap"], "--scheduler"),
         (["--scheduler", "ws:victim=weakest"], "--scheduler"),
-        (["--gantt", "/nowhere/at/all"], f"draws one run, and these are {7 * len(SIMULATED)}"),
+        (["--gantt", "/nowhere/at/all"], f"draws one run, and these are {7 * len(ALL_SCHEDULERS)}"),
         (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
         (["--tiles", "0"], "--tiles"),
@@ -863,7 +868,7 @@ def test_calibrate(program):
         check(sweep["flops"] == 5 * 64, f"calibrate: {sweep}")
         here = ["--platform", str(file), "--tile", "8", "--dag", "jacobi", "--sweeps", "5"]
         rows = json_lines(str(Path(program).parent / "simulate"), *here, "--tiles", "1,4")
-        check([row["tasks"] for row in rows[:: len(SIMULATED)]] == [7, 7 * 16], str(rows))
+        check([row["tasks"] for row in rows[:: len(ALL_SCHEDULERS)]] == [7, 7 * 16], str(rows))
         for row in rows:
             check(row["ratio"] >= 1 and row["cpus"] == 1 and row["gpus"] == 2, str(row))
             flops = 5 * (8 * row["tiles"]) ** 2 * 5

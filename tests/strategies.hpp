@@ -7,7 +7,7 @@
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/schedulers/dual_approx.hpp>
 
-#include "../examples/common/chosen_scheduler.hpp"
+#include "../examples/common/chosen_of.hpp"
 
 #include <cstddef>
 #include <cstdint>

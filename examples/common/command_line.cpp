@@ -130,7 +130,14 @@ private:
 std::string scheduler_names(Program const& program) {
   std::string names;
   auto const add = [&](auto named) { names += std::string(named.name) + ", "; };
-  program.devices ? for_all_schedulers("all", add) : for_each_scheduler("all", add);
+  if (program.devices) {
+    for_all_schedulers("all", add);
+    for (auto k = first_form; k < chosen_names.size(); ++k) {
+      names += std::string(chosen_names[k]) + ", ";
+    }
+  } else {
+    for_each_scheduler("all", add);
+  }
   return names + "all";
 }
 

@@ -75,7 +75,8 @@ int for_each_scheduler(std::string_view wanted, Use&& use) {
 }
 
 /// The same for all schedulers that ship: WorkStealing<>, and ChosenScheduler for each of the
-/// others, of which the engine keeps the hooks apart by one lock.
+/// others, of which the engine keeps the hooks apart by one lock; "all" without `first_form` and
+/// what follows.
 template <class Use>
 int for_all_schedulers(std::string_view wanted, Use&& use) {
   int count = 0;
@@ -86,7 +87,7 @@ int for_all_schedulers(std::string_view wanted, Use&& use) {
     }
   };
   consider(std::get<0>(schedulers));
-  for (std::size_t k = 0; k < chosen_names.size(); ++k) {
+  for (std::size_t k = 0; k < (wanted == "all" ? first_form : chosen_names.size()); ++k) {
     ChosenScheduler::chosen = k;
     consider(Named<ChosenScheduler>{chosen_names[k]});
   }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Schedulers chosen when the program runs: one type for all, so that what takes long to compile is
+// not compiled once more for each.
+
+#include <hetsched/concepts/scheduler.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace example {
+
+namespace hs = hetsched;
+
+/// The one of `Policies` whose number was last chosen. The engine's lock is around all hooks, also
+/// around those of a policy that could do without, and the engine knows nothing of its priorities.
+template <class... Policies>
+class ChosenOf {
+public:
+  static constexpr auto threading = hs::Threading::serialized;
+  static constexpr auto priority_scope = hs::PriorityScope::none;
+  static constexpr std::size_t count = sizeof...(Policies);
+  static inline std::size_t chosen = 0; // what those made from now on will be
+
+  explicit ChosenOf(std::span<hs::WorkerInfo const> workers) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (void)((K == chosen && (make<K + 1>(workers), true)) || ...);
+    }(std::make_index_sequence<count>{});
+  }
+
+  template <class Ctx>
+  hs::Wake push(Ctx const& ctx, hs::TaskId task, hs::WorkerId worker) {
+    static_assert((!hs::has_prologue<Policies, Ctx> && ...), "that hook is not passed on yet");
+    return visit([&](auto& its) { return its.push(ctx, task, worker); }, hs::Wake::none());
+  }
+
+  template <class Ctx>
+  void push_activated(Ctx const& ctx,
+                      std::span<hs::TaskId const> tasks,
+                      hs::WorkerId worker,
+                      std::span<hs::Wake> wakes) {
+    visit(
+        [&]<class S>(S& its) {
+          if constexpr (hs::has_push_activated_each<S, Ctx>) {
+            its.push_activated(ctx, tasks, worker, wakes);
+          } else if constexpr (hs::has_push_activated<S, Ctx>) {
+            std::fill(wakes.begin(), wakes.end(), its.push_activated(ctx, tasks, worker));
+          } else {
+            for (std::size_t k = 0; k < tasks.size(); ++k) {
+              wakes[k] = its.push(ctx, tasks[k], worker);
+            }
+          }
+          return true;
+        },
+        false);
+  }
+
+  /// And steals: the engine is not to rely on it, as some do not.
+  template <class Ctx>
+  hs::TaskId pop(Ctx const& ctx, hs::WorkerId worker) {
+    return visit(
+        [&]<class S>(S& its) -> hs::TaskId {
+          auto const task = its.pop(ctx, worker);
+          if constexpr (hs::has_steal<S, Ctx>) {
+            return task ? task : its.steal(ctx, worker);
+          } else {
+            return task;
+          }
+        },
+        hs::no_task);
+  }
+
+  template <class Ctx>
+  std::size_t peek(Ctx const& ctx, hs::WorkerId worker, std::span<hs::TaskId> next) {
+    return visit(
+        [&]<class S>(S& its) -> std::size_t {
+          if constexpr (hs::has_peek<S, Ctx>) {
+            return its.peek(ctx, worker, next);
+          } else {
+            return 0;
+          }
+        },
+        std::size_t{0});
+  }
+
+  /// Of a graph that is run as a whole.
+  template <class Ctx>
+  void
+  prepare(Ctx const& ctx, hs::TaskGraph const& graph, std::span<hs::ExpectedTimes const> expected) {
+    visit(
+        [&]<class S>(S& its) {
+          if constexpr (hs::has_prepare_expecting<S, Ctx>) {
+            its.prepare(ctx, graph, expected);
+          } else if constexpr (hs::has_prepare<S, Ctx>) {
+            its.prepare(ctx, graph);
+          }
+          return true;
+        },
+        false);
+  }
+
+  template <class Ctx>
+  hs::TaskId reconsider(Ctx const& ctx, hs::WorkerId worker) {
+    return visit(
+        [&]<class S>(S& its) -> hs::TaskId {
+          if constexpr (hs::has_reconsider<S, Ctx>) {
+            return its.reconsider(ctx, worker);
+          } else {
+            return hs::no_task;
+          }
+        },
+        hs::no_task);
+  }
+
+  template <class Ctx>
+  void epilogue(Ctx const& ctx, hs::TaskId task, hs::WorkerId worker, hs::Duration time) {
+    visit(
+        [&]<class S>(S& its) {
+          if constexpr (hs::has_epilogue<S, Ctx>) {
+            its.epilogue(ctx, task, worker, time);
+          }
+          return true;
+        },
+        false);
+  }
+
+private:
+  using Variant = std::variant<std::monostate, Policies...>;
+
+  template <std::size_t K>
+  void make(std::span<hs::WorkerInfo const> workers) {
+    if constexpr (std::is_constructible_v<std::variant_alternative_t<K, Variant>,
+                                          std::span<hs::WorkerInfo const>>) {
+      scheduler_.template emplace<K>(workers);
+    } else {
+      scheduler_.template emplace<K>();
+    }
+  }
+
+  template <class F, class R>
+  R visit(F const& f, R otherwise) {
+    return std::visit(
+        [&]<class S>(S& its) -> R {
+          if constexpr (std::is_same_v<S, std::monostate>) {
+            return otherwise;
+          } else {
+            return f(its);
+          }
+        },
+        scheduler_);
+  }
+
+  Variant scheduler_;
+};
+
+} // namespace example
