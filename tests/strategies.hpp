@@ -2,10 +2,18 @@
 #pragma once
 // Schedulers that look at data and times, chosen when the test runs, and times for them.
 
+#include <hetsched/accel_32.hpp>
 #include <hetsched/dual_approx_43.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/data_aware.hpp>
+#include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/dual_approx.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
+#include <hetsched/policies/schedulers/dynamic_heft.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/scioto.hpp>
 
 #include "../examples/common/chosen_of.hpp"
 
