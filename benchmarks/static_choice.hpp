@@ -10,6 +10,7 @@
 #include <hetsched/static_search.hpp>
 
 #include "machine.hpp"
+#include "solve.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -22,7 +23,13 @@
 
 namespace benchmarks {
 
-/// "static:FILE", "static:heft" or "static:search", with ",g" or ",gs" (an idle GPU takes GEMMs,
+/// A schedule to follow, and what the solver has proved of it.
+struct ChosenPlan {
+  hs::policies::StaticSchedule::Config config;
+  std::optional<hs::Duration> bound; // no schedule is shorter; nothing: not by the solver
+};
+
+/// "static:FILE", "static:heft", "static:search" or "static:solver", with ",g" or ",gs" (an idle GPU takes GEMMs,
 /// and SYRKs),
 /// ",steal" (idle cores steal from cores) and ",merge" (GPUs share a list) behind it.
 class StaticChoice {
@@ -44,6 +51,13 @@ public:
     if (from.empty()) {
       throw hs::Error(hs::ErrorCode::bad_input, "--scheduler", "static: names no schedule");
     }
+#ifndef HETSCHED_HAVE_GECODE
+    if (choice.solves()) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      "--scheduler",
+                      "static:solver needs Gecode, and this program was built without");
+    }
+#endif
     return choice;
   }
 
@@ -56,12 +70,16 @@ public:
 
   [[nodiscard]] bool searches() const noexcept { return from_ == "search"; }
 
-  [[nodiscard]] bool computes() const noexcept { return from_ == "heft" || searches(); }
+  [[nodiscard]] bool solves() const noexcept { return from_ == "solver"; }
+
+  [[nodiscard]] bool computes() const noexcept {
+    return from_ == "heft" || searches() || solves();
+  }
 
   /// For that graph there, whose cores take so much longer when it is computed. A search begins
   /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
   template <class Heuristics>
-  [[nodiscard]] hs::policies::StaticSchedule::Config config_for(hs::TaskGraph const& graph,
+  [[nodiscard]] ChosenPlan config_for(hs::TaskGraph const& graph,
                                                                 hs::Platform const& platform,
                                                                 Machine const& machine,
                                                                 std::string const& library,
@@ -69,27 +87,46 @@ public:
                                                                 double slower_cores,
                                                                 hs::SearchLimits const& limits,
                                                                 Heuristics&& heuristics) const {
-    auto config = config_;
+    ChosenPlan chosen{config_, {}};
     if (!computes()) {
       auto plan = hs::read_plan(from_);
       hs::check_plan_platform(plan, platform);
-      config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
-      return config;
+      chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+      return chosen;
     }
     auto const its = platform.with_slower_cores(slower_cores);
     auto const times = hs::class_times(
         graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
     auto plan = hs::heft_plan(graph, its, times, rank);
-    if (searches()) {
+    if (searches() || solves()) {
       for (auto& other : heuristics(its)) {
         if (other.makespan < plan.makespan) {
           plan = std::move(other);
         }
       }
+#ifdef HETSCHED_HAVE_GECODE
+    if (solves()) {
+      auto share = getenv("HS_SHARE") ? atof(getenv("HS_SHARE")) : 0.5;
+      auto some = limits;
+      if (share > 0) {
+        some.seconds = share * limits.seconds;
+        some.evaluations = static_cast<std::uint64_t>(share * static_cast<double>(limits.evaluations));
+        auto was = plan.makespan.ns;
+        plan = hs::search_plan(graph, its, times, plan, some);
+        fprintf(stderr, "search %ld -> %ld\n", was, plan.makespan.ns);
+      }
+      some.seconds = (1-share) * limits.seconds;
+      some.evaluations = static_cast<std::uint64_t>((1-share) * static_cast<double>(limits.evaluations));
+      auto solved = benchmarks::solve(graph, its, times, plan, some);
+      fprintf(stderr, "solver %ld -> %ld bound %ld\n", plan.makespan.ns, solved.plan.makespan.ns, solved.bound.ns);
+      plan = std::move(solved.plan);
+      chosen.bound = solved.bound;
+    } else
+#endif
       plan = hs::search_plan(graph, its, times, plan, limits);
     }
-    config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
-    return config;
+    chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+    return chosen;
   }
 
 private:
@@ -138,11 +175,11 @@ struct PlanOptions {
         ->excludes("--allocation");
     app.add_option("--search-seconds",
                    search_seconds,
-                   "that static:search may take (default 10, none with --search-evaluations)")
+                   "that static:search or static:solver may take (default 10, none with --search-evaluations)")
         ->check(CLI::Range(0.001, 1e6));
     app.add_option("--search-evaluations",
                    search_evaluations,
-                   "schedules that static:search may try: the same result always")
+                   "schedules that static:search may try, or nodes static:solver: the same result always")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
   }
 

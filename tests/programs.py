@@ -435,7 +435,7 @@ SIMULATE_KEYS = {
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "gemm_peak_gflops", "cores_each",
     "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
-    "tasks_per_s",
+    "tasks_per_s", "solver_bound_s", "proved",
 }  # fmt: skip
 
 

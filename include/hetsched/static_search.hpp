@@ -32,6 +32,15 @@ struct SearchLimits {
   std::uint64_t seed = 1;
 };
 
+/// A plan, and what is known of all.
+struct SolvedPlan {
+  StaticPlan plan;
+  Duration bound; // no plan is shorter
+
+  /// No plan is shorter than this one.
+  [[nodiscard]] bool proved() const noexcept { return plan.makespan <= bound; }
+};
+
 namespace detail {
 
 /// A list of tasks, each behind what it depends on, and a class of worker for each. It stands for
