@@ -371,7 +371,8 @@ int main(int argc, char** argv) {
   app.add_option("--scheduler",
                  options.scheduler,
                  "NAME[:OPTION=VALUE], all without options (default), or "
-                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...], static:search[...], static:solver[...]")
+                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...], static:search[...], "
+                 "static:solver[...]")
       ->check(StaticChoice::is_one() | CLI::IsMember(names));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));

@@ -139,9 +139,10 @@ inline ordered_json row_of(Case const& its,
   row["ratio"] = best ? ordered_json(makespan.seconds() / best->seconds()) : nullptr;
   row["solver_bound_s"] =
       its.plan_bound ? ordered_json(its.plan_bound->seconds()) : ordered_json(nullptr);
-  row["proved"] = its.plan_bound && options.comm == "free" && options.noise == 0
-                      ? ordered_json(makespan <= std::max(*its.plan_bound, best.value_or(hs::Duration{})))
-                      : ordered_json(nullptr);
+  row["proved"] =
+      its.plan_bound && options.comm == "free" && options.noise == 0
+          ? ordered_json(makespan <= std::max(*its.plan_bound, best.value_or(hs::Duration{})))
+          : ordered_json(nullptr);
   row["idle_cpu_s"] = idle_seconds(its, result, 0);
   row["idle_gpu_s"] = idle_seconds(its, result, 1);
   // By what the class does in the area bound's solution (sec. 5.6.2).
@@ -184,10 +185,10 @@ inline void check_one_run(Options const& options, std::size_t runs) {
   }
   auto const plan = StaticChoice::of(options.scheduler);
   if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
-    throw hs::Error(
-        hs::ErrorCode::bad_input,
-        "--inflate-cpus",
-        "is for schedules that are computed or saved: static:heft, static:search, static:solver, --save-schedule");
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--inflate-cpus",
+                    "is for schedules that are computed or saved: static:heft, static:search, "
+                    "static:solver, --save-schedule");
   }
 }
 

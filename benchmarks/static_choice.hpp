@@ -29,8 +29,8 @@ struct ChosenPlan {
   std::optional<hs::Duration> bound; // no schedule is shorter; nothing: not by the solver
 };
 
-/// "static:FILE", "static:heft", "static:search" or "static:solver", with ",g" or ",gs" (an idle GPU takes GEMMs,
-/// and SYRKs),
+/// "static:FILE", "static:heft", "static:search" or "static:solver", with ",g" or ",gs" (an idle
+/// GPU takes GEMMs, and SYRKs),
 /// ",steal" (idle cores steal from cores) and ",merge" (GPUs share a list) behind it.
 class StaticChoice {
 public:
@@ -72,21 +72,19 @@ public:
 
   [[nodiscard]] bool solves() const noexcept { return from_ == "solver"; }
 
-  [[nodiscard]] bool computes() const noexcept {
-    return from_ == "heft" || searches() || solves();
-  }
+  [[nodiscard]] bool computes() const noexcept { return from_ == "heft" || searches() || solves(); }
 
   /// For that graph there, whose cores take so much longer when it is computed. A search begins
   /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
   template <class Heuristics>
   [[nodiscard]] ChosenPlan config_for(hs::TaskGraph const& graph,
-                                                                hs::Platform const& platform,
-                                                                Machine const& machine,
-                                                                std::string const& library,
-                                                                hs::Priorities rank,
-                                                                double slower_cores,
-                                                                hs::SearchLimits const& limits,
-                                                                Heuristics&& heuristics) const {
+                                      hs::Platform const& platform,
+                                      Machine const& machine,
+                                      std::string const& library,
+                                      hs::Priorities rank,
+                                      double slower_cores,
+                                      hs::SearchLimits const& limits,
+                                      Heuristics&& heuristics) const {
     ChosenPlan chosen{config_, {}};
     if (!computes()) {
       auto plan = hs::read_plan(from_);
@@ -104,32 +102,27 @@ public:
           plan = std::move(other);
         }
       }
+      plan = hs::search_plan(graph, its, times, plan, solves() ? half(limits) : limits);
+    }
 #ifdef HETSCHED_HAVE_GECODE
     if (solves()) {
-      auto share = getenv("HS_SHARE") ? atof(getenv("HS_SHARE")) : 0.5;
-      auto some = limits;
-      if (share > 0) {
-        some.seconds = share * limits.seconds;
-        some.evaluations = static_cast<std::uint64_t>(share * static_cast<double>(limits.evaluations));
-        auto was = plan.makespan.ns;
-        plan = hs::search_plan(graph, its, times, plan, some);
-        fprintf(stderr, "search %ld -> %ld\n", was, plan.makespan.ns);
-      }
-      some.seconds = (1-share) * limits.seconds;
-      some.evaluations = static_cast<std::uint64_t>((1-share) * static_cast<double>(limits.evaluations));
-      auto solved = benchmarks::solve(graph, its, times, plan, some);
-      fprintf(stderr, "solver %ld -> %ld bound %ld\n", plan.makespan.ns, solved.plan.makespan.ns, solved.bound.ns);
+      auto solved = solve(graph, its, times, plan, half(limits));
       plan = std::move(solved.plan);
       chosen.bound = solved.bound;
-    } else
-#endif
-      plan = hs::search_plan(graph, its, times, plan, limits);
     }
+#endif
     chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
     return chosen;
   }
 
 private:
+  /// For the search before the solver, and for that: it finds little that the search does not.
+  static hs::SearchLimits half(hs::SearchLimits limits) {
+    limits.seconds /= 2;
+    limits.evaluations = (limits.evaluations + 1) / 2;
+    return limits;
+  }
+
   bool takes(std::string_view option) {
     // tsmqr and ormqr are to QR what gemm and syrk are to Cholesky.
     if (option == "g") {
@@ -175,11 +168,13 @@ struct PlanOptions {
         ->excludes("--allocation");
     app.add_option("--search-seconds",
                    search_seconds,
-                   "that static:search or static:solver may take (default 10, none with --search-evaluations)")
+                   "that static:search or static:solver may take (default 10, none with "
+                   "--search-evaluations)")
         ->check(CLI::Range(0.001, 1e6));
-    app.add_option("--search-evaluations",
-                   search_evaluations,
-                   "schedules that static:search may try, or nodes static:solver: the same result always")
+    app.add_option(
+           "--search-evaluations",
+           search_evaluations,
+           "schedules that static:search may try, or nodes static:solver: the same result always")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
   }
 

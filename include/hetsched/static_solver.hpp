@@ -16,12 +16,11 @@
 #include <gecode/search.hh>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
-#include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -62,8 +61,18 @@ private:
   std::uint64_t slice_ = 0;
 };
 
-/// Branch and bound through all schedules and, in turn with that, through those that are like the
-/// best known but for some tasks (large neighbourhood search). Each makes the other's bound.
+/// In the order of their numbers.
+[[nodiscard]] inline std::vector<std::size_t> classes_of_workers(ClassTimes const& times) {
+  std::vector<std::size_t> class_of;
+  for (std::size_t c = 0; c < times.workers.size(); ++c) {
+    class_of.insert(class_of.end(), static_cast<std::size_t>(times.workers[c]), c);
+  }
+  return class_of;
+}
+
+/// Branch and bound through all schedules. In turn with that, a makespan between bound and best is
+/// asked for: if a search of a few nodes, of more each time, shows that there is none, that is the
+/// bound.
 class PlanSolver {
 public:
   PlanSolver(TaskGraph const& graph,
@@ -71,10 +80,15 @@ public:
              ClassTimes const& times,
              StaticPlan const& start,
              SearchLimits const& limits)
-      : times_(times), limits_(limits),
+      : times_(times), limits_(limits), class_of_(classes_of_workers(times)),
         best_{retimed(graph, times, empty_plan(graph, platform), start), {}},
-        state_{graph, times.workers, SolverTicks(times, best_.plan.makespan),
-               RandomStream(limits.seed), 0, {}, {}, {}} {
+        state_{graph,
+               times.workers,
+               SolverTicks(times, best_.plan.makespan),
+               Gecode::Int::Limits::max,
+               {},
+               {},
+               {}} {
     auto const shortest = shortest_times(times);
     best_.bound = std::max(critical_path(graph, shortest), area_bound(times).value_or(Duration{}));
     for (auto const level : bottom_levels(graph, shortest)) {
@@ -86,10 +100,6 @@ public:
         state_.predecessors[v].push_back(u);
       }
     }
-    for (std::uint32_t c = 0; c < times.workers.size(); ++c) {
-      first_.push_back(class_of_.size());
-      class_of_.insert(class_of_.end(), static_cast<std::size_t>(times.workers[c]), c);
-    }
     aim();
   }
 
@@ -97,34 +107,28 @@ public:
     if (is_enough()) {
       return best_;
     }
+    SolverStop stop(limits_);
     PlanSpace root(state_);
     if (root.status() == Gecode::SS_FAILED) {
-      prove();
+      prove(state_.most);
       return best_;
     }
-    raise_bound(root);
-    SolverStop stop(limits_);
     Gecode::Search::Options options;
     options.stop = &stop;
-    Gecode::DFS<PlanSpace> all(&root, options);
-    while (!is_enough() && !stop.is_over()) {
-      stop.slice(slice);
+    raise_bound(root, stop, options, 1);
+    Engine all(&root, options);
+    for (std::uint64_t nodes = 500; !is_enough() && !stop.is_over(); nodes *= 2) {
+      stop.slice(8 * nodes);
       if (!explore(all)) {
-        prove();
+        prove(state_.most);
         break;
       }
-      for (auto left = slice; left > 0 && !is_enough() && !stop.is_over(); left -= few) {
-        stop.slice(few);
-        look_near(root, options);
-      }
+      raise_bound(root, stop, options, nodes);
     }
     return best_;
   }
 
 private:
-  static constexpr std::int64_t slice = 2000; // nodes of each search in turn
-  static constexpr std::int64_t few = 400;    // and of a neighbourhood
-
   using Engine = Gecode::DFS<PlanSpace>;
 
   /// The start as the plan's list has it: each task on the first worker that is free.
@@ -142,43 +146,43 @@ private:
     return best_.proved() || best_.plan.makespan <= limits_.enough;
   }
 
-  /// There are none that are shorter than what was looked for.
-  void prove() {
-    best_.bound = std::max(best_.bound, state_.ticks.of(state_.most + 1));
+  /// None takes so many ticks or fewer. As none is looked for that is not shorter than the best,
+  /// that says nothing of longer ones.
+  void prove(int ticks) {
+    auto const longer = std::min(state_.ticks.of(ticks + 1), best_.plan.makespan);
+    best_.bound = std::max(best_.bound, longer);
   }
 
-  /// Looks for plans that are shorter than the best from now on, and near it.
+  /// Looks for plans that are shorter than the best from now on, first for what has its classes.
   void aim() {
-    auto const shorter = state_.ticks.below(best_.plan.makespan);
-    state_.most = state_.most == 0 ? shorter : std::min(state_.most, shorter);
+    state_.most = std::min(state_.most, state_.ticks.below(best_.plan.makespan));
     state_.classes.resize(state_.graph.size());
-    begins_.assign(state_.graph.size(), 0);
-    ends_.assign(state_.graph.size(), 0);
-    std::vector<std::int64_t> free(class_of_.size());
     for (auto const& [task, worker] : best_.plan.steps) {
-      auto const c = class_of_[worker.index()];
-      auto begin = free[worker.index()];
-      for (auto const u : state_.predecessors[task]) {
-        begin = std::max(begin, ends_[u]);
-      }
-      begins_[task] = begin;
-      ends_[task] = begin + times_.on(task, c).ns;
-      free[worker.index()] = ends_[task];
-      state_.classes[task] = static_cast<int>(c);
+      state_.classes[task] = static_cast<int>(class_of_[worker.index()]);
     }
   }
 
-  /// By halving: makespans for which the constraints alone leave nothing.
-  void raise_bound(PlanSpace& root) {
-    int none = -1;
-    int some = state_.most;
-    while (none + 1 < some) {
+  /// By halving: makespans for which a search of so many nodes shows that there are none.
+  void raise_bound(PlanSpace& root,
+                   SolverStop& stop,
+                   Gecode::Search::Options const& options,
+                   std::uint64_t nodes) {
+    auto none = state_.ticks.below(best_.bound);
+    auto some = state_.most + 1;
+    while (none + 1 < some && !is_enough() && !stop.is_over()) {
       auto const middle = none + (some - none) / 2;
       std::unique_ptr<PlanSpace> const space(static_cast<PlanSpace*>(root.clone()));
       Gecode::rel(*space, space->makespan, Gecode::IRT_LQ, middle);
-      (space->status() == Gecode::SS_FAILED ? none : some) = middle;
+      stop.slice(nodes);
+      Engine engine(space.get(), options);
+      if (explore(engine)) {
+        some = middle;
+      } else {
+        none = std::min(middle, state_.most);
+        some = std::min(some, state_.most + 1);
+        prove(none);
+      }
     }
-    best_.bound = std::max(best_.bound, state_.ticks.of(none + 1));
   }
 
   /// False if there are no more.
@@ -198,9 +202,10 @@ private:
     for (int v = 0; v < found.size(); ++v) {
       auto const c = found.classes[v].val();
       makespan = std::max(makespan, found.begins[v].val() + found.ticks(v, c));
+      auto const first = std::find(class_of_.begin(), class_of_.end(), static_cast<std::size_t>(c));
       plan.steps[static_cast<std::size_t>(v)] = {
           static_cast<std::uint32_t>(v),
-          WorkerId{static_cast<std::int32_t>(first_[static_cast<std::size_t>(c)])}};
+          WorkerId{static_cast<std::int32_t>(first - class_of_.begin())}};
     }
     std::sort(plan.steps.begin(), plan.steps.end(), [&](auto const& a, auto const& b) {
       auto const begin = [&](auto const& step) {
@@ -216,67 +221,38 @@ private:
     }
   }
 
-  /// Plans in which all but some tasks, those about a time or any, keep their class and what is
-  /// before them on their worker. As many tasks as a few nodes are enough for.
-  void look_near(PlanSpace& root, Gecode::Search::Options const& options) {
-    auto const tasks = state_.graph.size();
-    auto const is_free = freed(std::min(tasks, static_cast<std::size_t>(size_)));
-    std::unique_ptr<PlanSpace> const space(static_cast<PlanSpace*>(root.clone()));
-    Gecode::rel(*space, space->makespan, Gecode::IRT_LQ, state_.most);
-    std::vector<int> last(class_of_.size(), -1);
-    for (auto const& [task, worker] : best_.plan.steps) {
-      if (is_free[task]) {
-        continue;
-      }
-      auto const v = static_cast<int>(task);
-      auto const c = state_.classes[task];
-      Gecode::rel(*space, space->classes[v], Gecode::IRT_EQ, c);
-      if (auto const u = std::exchange(last[worker.index()], v); u >= 0) {
-        Gecode::linear(*space,
-                       Gecode::IntArgs({1, -1}),
-                       Gecode::IntVarArgs() << space->begins[v] << space->begins[u],
-                       Gecode::IRT_GQ,
-                       space->ticks(u, c));
-      }
-    }
-    Engine engine(space.get(), options);
-    bool const done = !explore(engine);
-    auto const most = static_cast<double>(tasks);
-    size_ = std::clamp(size_ * (done ? 1.02 : 0.98), 4.0, std::max(4.0, most));
-  }
-
-  std::vector<bool> freed(std::size_t count) {
-    auto const tasks = state_.graph.size();
-    std::vector<std::pair<std::uint64_t, std::size_t>> order;
-    auto const kind = state_.random.next() % 4;
-    auto const middle = state_.random.next() % tasks;
-    for (std::size_t v = 0; v < tasks; ++v) {
-      auto const apart = begins_[v] + ends_[v] - begins_[middle] - ends_[middle];
-      order.emplace_back(kind == 0 ? state_.random.next()
-                                   : static_cast<std::uint64_t>(apart < 0 ? -apart : apart),
-                         v);
-    }
-    std::sort(order.begin(), order.end());
-    std::vector<bool> is_free(tasks);
-    for (std::size_t k = 0; k < count; ++k) {
-      is_free[order[k].second] = true;
-    }
-    return is_free;
-  }
-
   ClassTimes const& times_;
   SearchLimits const& limits_;
+  std::vector<std::size_t> class_of_; // the workers
   SolvedPlan best_;
   SolverState state_;
-  std::vector<std::size_t> first_; // worker of each class
-  std::vector<std::size_t> class_of_;
-  std::vector<std::int64_t> begins_; // of the best plan
-  std::vector<std::int64_t> ends_;
-  double size_ = 12; // of a neighbourhood
 };
 
 } // namespace detail
 
+/// The shortest plan that constraint programming finds from `start` on, such as the best
+/// heuristic's or search_plan's, in the time that it has; never a longer one. With it a bound that
+/// no plan is below: the larger of critical path, area bound (two classes at most) and what the
+/// constraints alone exclude; the plan's makespan once all schedules have been gone through,
+/// and then it is proved to be the shortest. Its makespan is the plan's, followed without transfers
+/// and noise. `times` are class_times of the graph on the platform.
+///
+/// The program has a begin and a class of worker for each task (detail::PlanSpace). Branch and
+/// bound goes through all schedules, in turn with searches for much shorter ones, which raise the
+/// bound when they find that there are none. Times count in ticks of which each is a multiple, so
+/// that nothing is rounded; if that would be more than 2^28 for a schedule, rounded down to longer
+/// ticks: bounds hold even so, but may then stay some ticks below the shortest plan
+/// (detail::SolverTicks). So they may where a task that takes no time has to wait for a worker:
+/// here it needs none.
+///
+/// Of the limits, `evaluations` are nodes of the search trees; nothing is by lot. Writing the
+/// program down is not limited.
+///
+/// Source: the constraint program of Kumar 2017, sec. 2.3.2 and 3.5; how begins are decided:
+/// detail::SetTimes. What can be gone through ends at a few tens of tasks.
+/// Cost: the limits; a node is O(tasks^2) and more. Thread-safe.
+/// Throws Error(bad_call) without limits or if nobody can run a task, Error(bad_input) if the start
+/// does not fit the graph and the platform.
 [[nodiscard]] inline SolvedPlan solve_plan(TaskGraph const& graph,
                                            Platform const& platform,
                                            ClassTimes const& times,
@@ -286,6 +262,14 @@ private:
     throw Error(ErrorCode::bad_call, "SearchLimits", "there are none");
   }
   check_plan(start, graph, workers_of(platform));
+  auto const class_of = detail::classes_of_workers(times);
+  for (auto const& [task, worker] : start.steps) {
+    if (times.on(task, class_of[worker.index()]) == ClassTimes::never) {
+      detail::PlanCheck const check(start, graph);
+      check.refuse("has " + check.text(task) + " on worker " + std::to_string(worker.value) +
+                   ", which cannot run it");
+    }
+  }
   if (graph.size() == 0) {
     return {detail::empty_plan(graph, platform), {}};
   }

@@ -3,7 +3,6 @@
 // Schedules of a graph on classes of workers as a constraint program. Needs Gecode.
 
 #include <hetsched/bounds.hpp>
-#include <hetsched/detail/random_stream.hpp>
 #include <hetsched/task_graph.hpp>
 
 #include <gecode/int.hh>
@@ -70,7 +69,6 @@ struct SolverState {
   TaskGraph const& graph;
   std::vector<int> workers; // of each class
   SolverTicks ticks;
-  RandomStream random;
   int most = 0;             // schedules in ticks that are longer are not looked for
   std::vector<int> classes; // of the best plan: tried first
   std::vector<std::vector<std::uint32_t>> predecessors;
@@ -94,8 +92,9 @@ public:
   std::vector<int> postponed; // when a task could begin as it was put off
 
   explicit PlanSpace(SolverState& state)
-      : state_(&state), begins(*this, size(), 0, state.most), classes(*this, size(), 0, last_class()),
-        makespan(*this, 0, state.most), postponed(state.graph.size(), no_time) {
+      : state_(&state), begins(*this, size(), 0, state.most),
+        classes(*this, size(), 0, last_class()), makespan(*this, 0, state.most),
+        postponed(state.graph.size(), no_time) {
     using namespace Gecode;
     IntVarArray times(*this, size(), 0, state.most);
     std::vector<BoolVarArgs> on(state.workers.size());
@@ -112,7 +111,8 @@ public:
       }
       channel(*this, is_on, classes[v]);
       element(*this, its_times, classes[v], times[v]);
-      linear(*this, IntArgs({1, 1, -1}), IntVarArgs() << begins[v] << times[v] << makespan, IRT_LQ, 0);
+      linear(
+          *this, IntArgs({1, 1, -1}), IntVarArgs() << begins[v] << times[v] << makespan, IRT_LQ, 0);
       for (auto const w : state.graph.successors(static_cast<std::size_t>(v))) {
         linear(*this,
                IntArgs({1, 1, -1}),
@@ -127,8 +127,7 @@ public:
     add_brancher();
   }
 
-  PlanSpace(PlanSpace& other)
-      : Space(other), state_(other.state_), postponed(other.postponed) {
+  PlanSpace(PlanSpace& other) : Space(other), state_(other.state_), postponed(other.postponed) {
     begins.update(*this, other.begins);
     classes.update(*this, other.classes);
     makespan.update(*this, other.makespan);
@@ -196,8 +195,7 @@ public:
           next = std::min(next, begin);
         }
       }
-      bool const full =
-          running >= state_->workers[static_cast<std::size_t>(classes[task].val())];
+      bool const full = running >= state_->workers[static_cast<std::size_t>(classes[task].val())];
       at = full ? first_end : next;
       from = full ? first_end : from;
     }
@@ -248,10 +246,10 @@ private:
 /// all that they depend on the one that can begin first goes first.
 ///
 /// A task that was put off has another turn when it cannot begin that early any more. Nothing is
-/// lost: of the schedules that are short enough, look at one whose begins have the least sum. A task
-/// in it that begins later than it could as all those before it are placed is held up by nothing,
-/// so that moving it there has a smaller sum. For the same reason a space has no such schedule if a
-/// task that was put off finds no class so full that it has to wait.
+/// lost: of the schedules that are short enough, look at one whose begins have the least sum. A
+/// task in it that begins later than it could as all those before it are placed is held up by
+/// nothing, so that moving it there has a smaller sum. For the same reason a space has no such
+/// schedule if a task that was put off finds no class so full that it has to wait.
 class SetTimes : public Gecode::Brancher {
 public:
   explicit SetTimes(Gecode::Home home) : Brancher(home) {}
