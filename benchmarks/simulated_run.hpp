@@ -8,6 +8,7 @@
 #include "graph_bounds.hpp"
 #include "static_choice.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <optional>
