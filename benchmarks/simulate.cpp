@@ -292,7 +292,7 @@ void print(Options const& options) {
     if (plan) {
       auto const longer = options.plans.save.empty() ? slower : 0; // else they are already
       auto const bound = longer == 0 ? its.bounds.best() : std::nullopt;
-      its.plan =
+      auto chosen_plan =
           plan->config_for(its.graph,
                            platform,
                            options.machine,
@@ -301,6 +301,8 @@ void print(Options const& options) {
                            longer,
                            options.plans.limits(options.seed, bound.value_or(hs::Duration{})),
                            [&](hs::Platform const& on) { return heuristics(its, on, options); });
+      its.plan = std::move(chosen_plan.config);
+      its.plan_bound = longer == 0 ? chosen_plan.bound : std::nullopt;
     }
     for (auto const& policy : those) {
       for (int k = 0; k < options.repeat; ++k) {
@@ -369,7 +371,8 @@ int main(int argc, char** argv) {
   app.add_option("--scheduler",
                  options.scheduler,
                  "NAME[:OPTION=VALUE], all without options (default), or "
-                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...], static:search[...]")
+                 "static:FILE[,g|,gs][,steal][,merge], static:heft[...], static:search[...], "
+                 "static:solver[...]")
       ->check(StaticChoice::is_one() | CLI::IsMember(names));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));

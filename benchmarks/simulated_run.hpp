@@ -8,6 +8,7 @@
 #include "graph_bounds.hpp"
 #include "static_choice.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <optional>
@@ -70,6 +71,7 @@ struct Case {
   GraphBounds bounds;
   hs::Allocation allowed = {};                    // classes of worker for each task; empty: all
   hs::policies::StaticSchedule::Config plan = {}; // if the scheduler is a static one
+  std::optional<hs::Duration> plan_bound = {}; // that the solver has proved, if it is the solver's
 };
 
 /// Of all workers of a class, from the first task's begin to the last one's end.
@@ -136,6 +138,12 @@ inline ordered_json row_of(Case const& its,
   its.bounds.add_to(row);
   auto const best = its.bounds.best();
   row["ratio"] = best ? ordered_json(makespan.seconds() / best->seconds()) : nullptr;
+  row["solver_bound_s"] =
+      its.plan_bound ? ordered_json(its.plan_bound->seconds()) : ordered_json(nullptr);
+  row["proved"] =
+      its.plan_bound && options.comm == "free" && options.noise == 0
+          ? ordered_json(makespan <= std::max(*its.plan_bound, best.value_or(hs::Duration{})))
+          : ordered_json(nullptr);
   row["idle_cpu_s"] = idle_seconds(its, result, 0);
   row["idle_gpu_s"] = idle_seconds(its, result, 1);
   // By what the class does in the area bound's solution (sec. 5.6.2).
@@ -178,10 +186,10 @@ inline void check_one_run(Options const& options, std::size_t runs) {
   }
   auto const plan = StaticChoice::of(options.scheduler);
   if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
-    throw hs::Error(
-        hs::ErrorCode::bad_input,
-        "--inflate-cpus",
-        "is for schedules that are computed or saved: static:heft, static:search, --save-schedule");
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--inflate-cpus",
+                    "is for schedules that are computed or saved: static:heft, static:search, "
+                    "static:solver, --save-schedule");
   }
 }
 

@@ -10,6 +10,7 @@
 #include <hetsched/static_search.hpp>
 
 #include "machine.hpp"
+#include "solve.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -22,8 +23,14 @@
 
 namespace benchmarks {
 
-/// "static:FILE", "static:heft" or "static:search", with ",g" or ",gs" (an idle GPU takes GEMMs,
-/// and SYRKs),
+/// A schedule to follow, and what the solver has proved of it.
+struct ChosenPlan {
+  hs::policies::StaticSchedule::Config config;
+  std::optional<hs::Duration> bound; // no schedule is shorter; nothing: not by the solver
+};
+
+/// "static:FILE", "static:heft", "static:search" or "static:solver", with ",g" or ",gs" (an idle
+/// GPU takes GEMMs, and SYRKs),
 /// ",steal" (idle cores steal from cores) and ",merge" (GPUs share a list) behind it.
 class StaticChoice {
 public:
@@ -44,6 +51,13 @@ public:
     if (from.empty()) {
       throw hs::Error(hs::ErrorCode::bad_input, "--scheduler", "static: names no schedule");
     }
+#ifndef HETSCHED_HAVE_GECODE
+    if (choice.solves()) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      "--scheduler",
+                      "static:solver needs Gecode, and this program was built without");
+    }
+#endif
     return choice;
   }
 
@@ -56,43 +70,59 @@ public:
 
   [[nodiscard]] bool searches() const noexcept { return from_ == "search"; }
 
-  [[nodiscard]] bool computes() const noexcept { return from_ == "heft" || searches(); }
+  [[nodiscard]] bool solves() const noexcept { return from_ == "solver"; }
+
+  [[nodiscard]] bool computes() const noexcept { return from_ == "heft" || searches() || solves(); }
 
   /// For that graph there, whose cores take so much longer when it is computed. A search begins
   /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
   template <class Heuristics>
-  [[nodiscard]] hs::policies::StaticSchedule::Config config_for(hs::TaskGraph const& graph,
-                                                                hs::Platform const& platform,
-                                                                Machine const& machine,
-                                                                std::string const& library,
-                                                                hs::Priorities rank,
-                                                                double slower_cores,
-                                                                hs::SearchLimits const& limits,
-                                                                Heuristics&& heuristics) const {
-    auto config = config_;
+  [[nodiscard]] ChosenPlan config_for(hs::TaskGraph const& graph,
+                                      hs::Platform const& platform,
+                                      Machine const& machine,
+                                      std::string const& library,
+                                      hs::Priorities rank,
+                                      double slower_cores,
+                                      hs::SearchLimits const& limits,
+                                      Heuristics&& heuristics) const {
+    ChosenPlan chosen{config_, {}};
     if (!computes()) {
       auto plan = hs::read_plan(from_);
       hs::check_plan_platform(plan, platform);
-      config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
-      return config;
+      chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+      return chosen;
     }
     auto const its = platform.with_slower_cores(slower_cores);
     auto const times = hs::class_times(
         graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
     auto plan = hs::heft_plan(graph, its, times, rank);
-    if (searches()) {
+    if (searches() || solves()) {
       for (auto& other : heuristics(its)) {
         if (other.makespan < plan.makespan) {
           plan = std::move(other);
         }
       }
-      plan = hs::search_plan(graph, its, times, plan, limits);
+      plan = hs::search_plan(graph, its, times, plan, solves() ? half(limits) : limits);
     }
-    config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
-    return config;
+#ifdef HETSCHED_HAVE_GECODE
+    if (solves()) {
+      auto solved = solve(graph, its, times, plan, half(limits));
+      plan = std::move(solved.plan);
+      chosen.bound = solved.bound;
+    }
+#endif
+    chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+    return chosen;
   }
 
 private:
+  /// For the search before the solver, and for that: it finds little that the search does not.
+  static hs::SearchLimits half(hs::SearchLimits limits) {
+    limits.seconds /= 2;
+    limits.evaluations = (limits.evaluations + 1) / 2;
+    return limits;
+  }
+
   bool takes(std::string_view option) {
     // tsmqr and ormqr are to QR what gemm and syrk are to Cholesky.
     if (option == "g") {
@@ -138,11 +168,13 @@ struct PlanOptions {
         ->excludes("--allocation");
     app.add_option("--search-seconds",
                    search_seconds,
-                   "that static:search may take (default 10, none with --search-evaluations)")
+                   "that static:search or static:solver may take (default 10, none with "
+                   "--search-evaluations)")
         ->check(CLI::Range(0.001, 1e6));
-    app.add_option("--search-evaluations",
-                   search_evaluations,
-                   "schedules that static:search may try: the same result always")
+    app.add_option(
+           "--search-evaluations",
+           search_evaluations,
+           "schedules that static:search may try, or nodes static:solver: the same result always")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
   }
 

@@ -33,7 +33,7 @@ LAYERS = [
     (4, ["detail/"]),
     (4, ["handle.hpp", "team.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
-    (6, ["hetsched.hpp", "linalg/", "stencil/", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "static_search.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
+    (6, ["hetsched.hpp", "linalg/", "stencil/", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "static_search.hpp", "static_solver.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
          "gpu_blas.hpp", "portfolio.hpp", "hetero_prio_lookahead.hpp", "cuda/"]),
 ]
 
@@ -48,6 +48,7 @@ HOMES = [
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/"]),
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),
     (re.compile(r"coin/.*"), ["linear_bounds.hpp"]),
+    (re.compile(r"gecode/.*"), ["detail/plan_space.hpp", "static_solver.hpp"]),
     (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp", "static_plan_json.hpp"]),
 ]
 

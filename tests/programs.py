@@ -446,7 +446,7 @@ SIMULATE_KEYS = {
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "gemm_peak_gflops", "cores_each",
     "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
-    "tasks_per_s",
+    "tasks_per_s", "solver_bound_s", "proved",
 }  # fmt: skip
 
 
@@ -667,6 +667,22 @@ def test_simulate(program):
         refuses(program, named, *haswell, *bad)
 
 
+def check_solver(program, haswell, mirage):
+    """What is proved, and that a bound is above those known without the solver."""
+    solver = ["--deterministic", "--scheduler", "static:solver", "--search-evaluations", "400"]
+    if os.environ.get("HETSCHED_TEST_GECODE") != "true":
+        refuses(program, "needs Gecode", *haswell, *solver)
+        return
+    (row,) = json_lines(program, *haswell, "--tiles", "5", *solver)
+    check(row["proved"] is True and row["solver_bound_s"] == row["makespan_s"], f"simulate: {row}")
+    (row,) = json_lines(program, *mirage, "--tiles", "8", *solver)
+    check(row["proved"] is False, f"simulate: {row}")
+    check(best_bound(row) < row["solver_bound_s"] < row["makespan_s"], f"simulate: {row}")
+    check([row] == json_lines(program, *mirage, "--tiles", "8", *solver), f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, "--tiles", "5", "--noise", "0.1", *solver)
+    check(row["proved"] is None, f"simulate: {row}")
+
+
 def check_static(program, haswell):
     """Schedules saved and followed; classes of worker only; what does not fit."""
     one = ["--deterministic", "--rank", "min", "--tiles", "12"]
@@ -697,7 +713,9 @@ def check_static(program, haswell):
         check(row["makespan_s"] < 0.98 * min(times[0], times[4]), f"simulate: {row}, {times}")
         (row,) = json_lines(program, *haswell, "--tiles", "4", "--scheduler", "static:search,gs")
         check(row["ratio"] < 1 + 1e-9, f"simulate: {row}")  # optimal, and so at once
+        check(row["proved"] is None, f"simulate: {row}")
         mirage = [haswell[0], haswell[1].replace("haswell_k40", "mirage")]
+        check_solver(program, haswell, mirage)
         for bad, named in [
             ([*haswell, "--tiles", "9", "--scheduler", f"static:{file}"], "364 tasks, and this one"),
             ([*haswell, *one, "--cpus", "3", "--scheduler", f"static:{file},g"], "is for 20 workers"),

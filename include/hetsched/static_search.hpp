@@ -24,12 +24,22 @@
 
 namespace hetsched {
 
-/// What search_plan may spend. At least one limit is not 0.
+/// What search_plan or solve_plan may spend. At least one limit is not 0.
 struct SearchLimits {
-  double seconds = 10;           // of real time; 0: no limit
-  std::uint64_t evaluations = 0; // of schedules; 0: no limit. The only limit: the same plan always
-  Duration enough;               // ends when the makespan is no longer, such as a lower bound
+  double seconds = 10; // of real time; 0: no limit
+  std::uint64_t evaluations =
+      0;           // of schedules, nodes; 0: none. The only limit: the same plan always
+  Duration enough; // ends when the makespan is no longer, such as a lower bound
   std::uint64_t seed = 1;
+};
+
+/// A plan, and what is known of all.
+struct SolvedPlan {
+  StaticPlan plan;
+  Duration bound; // no plan is shorter
+
+  /// No plan is shorter than this one.
+  [[nodiscard]] bool proved() const noexcept { return plan.makespan <= bound; }
 };
 
 namespace detail {
