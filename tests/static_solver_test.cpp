@@ -93,7 +93,7 @@ TEST_CASE("solver: times that are rounded prove nothing false") {
     auto const found = hs::solve_plan(graph, platform, times, start, nodes(1'000'000));
     CHECK(found.bound.ns <= best);
     CHECK(found.plan.makespan.ns >= best);
-    CHECK(found.bound.ns > best - 6 * 4096); // ticks of 2^38 / 2^28 or a few times that
+    CHECK(found.bound.ns > best - 6 * 4096); // ticks of 2^38 / 2^30 or a few times that
     proved += found.proved() ? 1 : 0;
     best_found += found.plan.makespan.ns == best ? 1 : 0;
   }

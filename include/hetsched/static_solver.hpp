@@ -240,7 +240,7 @@ private:
 /// The program has a begin and a class of worker for each task (detail::PlanSpace). Branch and
 /// bound goes through all schedules, in turn with searches for much shorter ones, which raise the
 /// bound when they find that there are none. Times count in ticks of which each is a multiple, so
-/// that nothing is rounded; if that would be more than 2^28 for a schedule, rounded down to longer
+/// that nothing is rounded; if that would be more than 2^30 for a schedule, rounded down to longer
 /// ticks: bounds hold even so, but may then stay some ticks below the shortest plan
 /// (detail::SolverTicks). So they may where a task that takes no time has to wait for a worker:
 /// here it needs none.

@@ -57,7 +57,7 @@ public:
   [[nodiscard]] Duration of(int ticks) const noexcept { return {ticks * tick_}; }
 
 private:
-  static constexpr std::int64_t horizon = 1 << 28; // Gecode adds a few
+  static constexpr std::int64_t horizon = 1 << 30; // Gecode adds two
 
   std::size_t classes_;
   std::int64_t tick_;
