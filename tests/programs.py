@@ -878,7 +878,7 @@ def test_calibrate(program):
         status, text, err = run(program, "--out", str(file) + "2", *in_groups)
         check(status == 0, f"calibrate {in_groups}: {status} {text} {err}")
         grouped = json.loads(Path(str(file) + "2").read_text())["kernels"]
-        check(len(grouped) == 4, f"calibrate: {grouped}")
+        check({"potrf", "trsm", "syrk", "gemm"} <= {its["kernel"] for its in grouped}, f"{grouped}")
         for its in grouped:
             check(0 < its["cpu_groups"]["2"] < 1, f"calibrate: {its}")
         Path(str(file) + "2").unlink()
