@@ -8,6 +8,8 @@ TEST_SUITE_BEGIN("hwloc");
 #include <hetsched/hetsched.hpp>
 #include <hetsched/hwloc.hpp>
 
+#include "support.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -16,18 +18,7 @@ TEST_SUITE_BEGIN("hwloc");
 
 namespace {
 
-/// The calling thread's CPUs in ascending order.
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) {
-      cpus.push_back(cpu);
-    }
-  }
-  return cpus;
-}
+using support::allowed_cpus;
 
 std::vector<int> sorted(std::vector<int> numbers) {
   std::sort(numbers.begin(), numbers.end());

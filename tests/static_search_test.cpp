@@ -99,6 +99,11 @@ TEST_CASE("search: ends in time, or at what is enough, and takes sensible limits
   auto const other = simulated::machine(2, 1);
   CHECK_THROWS_AS((void)hs::search_plan(graph, other, times_of(graph, other), start, limits),
                   hs::Error);
+  hs::ClassTimes const nobody{times.workers,
+                              std::vector(times.times.size(), hs::ClassTimes::never)};
+  CHECK_THROWS_WITH_AS((void)hs::search_plan(graph, platform, nobody, start, limits),
+                       doctest::Contains(", which cannot run it"),
+                       hs::Error);
   CHECK(hs::search_plan(
             {}, platform, {times.workers, {}}, hs::heft_plan({}, platform, {times.workers, {}}))
             .steps.empty());

@@ -5,6 +5,7 @@
 #include <hetsched/config.hpp>
 #include <hetsched/error.hpp>
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +18,23 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace support {
+
+/// Those that the calling thread may use, in ascending order.
+inline std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) {
+      cpus.push_back(cpu);
+    }
+  }
+  return cpus;
+}
 
 /// Workers that are not bound: tests run beside each other on machines with few cores.
 inline hetsched::Config on_cpus(int cpus) {

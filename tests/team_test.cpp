@@ -6,7 +6,6 @@
 #include "support.hpp"
 
 #include <doctest/doctest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +17,7 @@
 #include <vector>
 
 namespace hs = hetsched;
+using support::allowed_cpus;
 
 namespace team_test {
 
@@ -27,19 +27,6 @@ hs::Config in_groups(int cpus, int group) {
   auto config = support::on_cpus(cpus);
   config.group = group;
   return config;
-}
-
-/// The CPUs that the calling thread may use.
-std::vector<int> own_cpus() {
-  cpu_set_t set;
-  REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) {
-      cpus.push_back(cpu);
-    }
-  }
-  return cpus;
 }
 
 TEST_SUITE_BEGIN("team");
@@ -189,7 +176,7 @@ TEST_CASE("team: a body in a sync gives its team to the tasks that run meanwhile
 }
 
 TEST_CASE("team: as many workers as there are groups; cores are bound one by one") {
-  auto const cores = static_cast<int>(own_cpus().size());
+  auto const cores = static_cast<int>(allowed_cpus().size());
   if (cores < 2) {
     MESSAGE("not tested: this machine has one core");
     return;
@@ -200,7 +187,7 @@ TEST_CASE("team: as many workers as there are groups; cores are bound one by one
   CHECK(static_cast<int>(rt.workers().size()) <= cores / 2);
   std::vector<std::vector<int>> cpus(2);
   rt.spawn()([&] {
-    hs::team().run([&](int member) { cpus[static_cast<std::size_t>(member)] = own_cpus(); });
+    hs::team().run([&](int member) { cpus[static_cast<std::size_t>(member)] = allowed_cpus(); });
   });
   rt.sync();
   CHECK(cpus[0].size() == 1);

@@ -44,6 +44,35 @@ struct SolvedPlan {
 
 namespace detail {
 
+/// In the order of their numbers.
+[[nodiscard]] inline std::vector<std::size_t> classes_of_workers(ClassTimes const& times) {
+  std::vector<std::size_t> class_of;
+  for (std::size_t c = 0; c < times.workers.size(); ++c) {
+    class_of.insert(class_of.end(), static_cast<std::size_t>(times.workers[c]), c);
+  }
+  return class_of;
+}
+
+/// Throws what a search from there would: see search_plan.
+inline void check_search(TaskGraph const& graph,
+                         Platform const& platform,
+                         ClassTimes const& times,
+                         StaticPlan const& start,
+                         SearchLimits const& limits) {
+  if (!(limits.seconds > 0) && limits.evaluations == 0) {
+    throw Error(ErrorCode::bad_call, "SearchLimits", "there are none");
+  }
+  check_plan(start, graph, workers_of(platform));
+  auto const class_of = classes_of_workers(times);
+  for (auto const& [task, worker] : start.steps) {
+    if (times.on(task, class_of[worker.index()]) == ClassTimes::never) {
+      PlanCheck const check(start, graph);
+      check.refuse("has " + check.text(task) + " on worker " + std::to_string(worker.value) +
+                   ", which cannot run it");
+    }
+  }
+}
+
 /// A list of tasks, each behind what it depends on, and a class of worker for each. It stands for
 /// the schedule in which each task in turn goes to the worker of its class that can begin it first;
 /// of those that are free by then the one that became so last.
@@ -55,15 +84,14 @@ public:
   ScheduleList(TaskGraph const& graph, ClassTimes const& times, StaticPlan const& start)
       : graph_(graph), times_(times), places_(graph.size()), classes_(graph.size()),
         begins_(graph.size()), ends_(graph.size()), workers_(graph.size()), holders_(graph.size()) {
-    std::vector<std::uint32_t> class_of;
-    for (std::uint32_t c = 0; c < times.workers.size(); ++c) {
-      first_.push_back(class_of.size());
-      class_of.insert(class_of.end(), static_cast<std::size_t>(times.workers[c]), c);
+    auto const class_of = classes_of_workers(times);
+    first_.push_back(0);
+    for (auto const workers : times.workers) {
+      first_.push_back(first_.back() + static_cast<std::size_t>(workers));
     }
-    first_.push_back(class_of.size());
     for (auto const& [task, worker] : start.steps) {
       places_[task] = static_cast<std::uint32_t>(list_.size());
-      classes_[task] = class_of[worker.index()];
+      classes_[task] = static_cast<std::uint32_t>(class_of[worker.index()]);
       list_.push_back(task);
     }
     predecessors_.resize(graph.size());
@@ -362,17 +390,14 @@ private:
 /// it finds; bounds.hpp does.
 ///
 /// Cost: the limits; an evaluation is O(tasks W + edges), often less. Thread-safe.
-/// Throws Error(bad_call) without limits, Error(bad_input) if the start does not fit the graph and
-/// the platform.
+/// Throws Error(bad_call) without limits, Error(bad_input) if the start does not fit the graph, the
+/// platform and the times.
 [[nodiscard]] inline StaticPlan search_plan(TaskGraph const& graph,
                                             Platform const& platform,
                                             ClassTimes const& times,
                                             StaticPlan const& start,
                                             SearchLimits const& limits = {}) {
-  if (!(limits.seconds > 0) && limits.evaluations == 0) {
-    throw Error(ErrorCode::bad_call, "SearchLimits", "there are none");
-  }
-  check_plan(start, graph, workers_of(platform));
+  detail::check_search(graph, platform, times, start, limits);
   auto plan = detail::empty_plan(graph, platform);
   if (graph.size() != 0) {
     detail::AnnealedPlan(graph, times, start, limits).run(plan);

@@ -61,15 +61,6 @@ private:
   std::uint64_t slice_ = 0;
 };
 
-/// In the order of their numbers.
-[[nodiscard]] inline std::vector<std::size_t> classes_of_workers(ClassTimes const& times) {
-  std::vector<std::size_t> class_of;
-  for (std::size_t c = 0; c < times.workers.size(); ++c) {
-    class_of.insert(class_of.end(), static_cast<std::size_t>(times.workers[c]), c);
-  }
-  return class_of;
-}
-
 /// Branch and bound through all schedules. In turn with that, a makespan between bound and best is
 /// asked for: if a search of a few nodes, of more each time, shows that there is none, that is the
 /// bound.
@@ -258,18 +249,7 @@ private:
                                            ClassTimes const& times,
                                            StaticPlan const& start,
                                            SearchLimits const& limits = {}) {
-  if (!(limits.seconds > 0) && limits.evaluations == 0) {
-    throw Error(ErrorCode::bad_call, "SearchLimits", "there are none");
-  }
-  check_plan(start, graph, workers_of(platform));
-  auto const class_of = detail::classes_of_workers(times);
-  for (auto const& [task, worker] : start.steps) {
-    if (times.on(task, class_of[worker.index()]) == ClassTimes::never) {
-      detail::PlanCheck const check(start, graph);
-      check.refuse("has " + check.text(task) + " on worker " + std::to_string(worker.value) +
-                   ", which cannot run it");
-    }
-  }
+  detail::check_search(graph, platform, times, start, limits);
   if (graph.size() == 0) {
     return {detail::empty_plan(graph, platform), {}};
   }
