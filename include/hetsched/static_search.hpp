@@ -27,8 +27,8 @@ namespace hetsched {
 /// What search_plan or solve_plan may spend. At least one limit is not 0.
 struct SearchLimits {
   double seconds = 10; // of real time; 0: no limit
-  std::uint64_t evaluations =
-      0;           // of schedules, nodes; 0: none. The only limit: the same plan always
+  /// Of schedules, nodes; 0: no limit. If it is the only one, the plan is always the same.
+  std::uint64_t evaluations = 0;
   Duration enough; // ends when the makespan is no longer, such as a lower bound
   std::uint64_t seed = 1;
 };
@@ -43,6 +43,13 @@ struct SolvedPlan {
 };
 
 namespace detail {
+
+/// Of a clock that only goes forward.
+[[nodiscard]] inline double clock_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 /// In the order of their numbers.
 [[nodiscard]] inline std::vector<std::size_t> classes_of_workers(ClassTimes const& times) {
@@ -249,11 +256,11 @@ public:
     };
     keep();
     list_.critical_path(path_);
-    auto const began = seconds();
+    auto const began = clock_seconds();
     double part = 0; // of what may be spent
     for (std::uint64_t k = 1; part < 1 && best > limits_.enough.ns; ++k) {
       if (k % 64 == 0 && limits_.seconds > 0) {
-        part = std::max(part, (seconds() - began) / limits_.seconds);
+        part = std::max(part, (clock_seconds() - began) / limits_.seconds);
       }
       if (limits_.evaluations > 0) {
         part = std::max(part, static_cast<double>(k) / static_cast<double>(limits_.evaluations));
@@ -358,12 +365,6 @@ private:
 
   /// From 0 to below 1.
   double unit() { return static_cast<double>(random_.next() >> 11U) * 0x1p-53; }
-
-  static double seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-  }
 
   TaskGraph const& graph_;
   std::uint32_t const classes_;

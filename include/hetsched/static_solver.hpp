@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,7 +29,7 @@ namespace detail {
 /// Ends a search when its slice of nodes or all that may be spent is.
 class SolverStop : public Gecode::Search::Stop {
 public:
-  explicit SolverStop(SearchLimits const& limits) : limits_(limits), began_(seconds()) {}
+  explicit SolverStop(SearchLimits const& limits) : limits_(limits), began_(clock_seconds()) {}
 
   /// At each node.
   bool stop(Gecode::Search::Statistics const&, Gecode::Search::Options const&) override {
@@ -45,16 +44,10 @@ public:
 
   [[nodiscard]] bool is_over() const {
     return (limits_.evaluations != 0 && nodes_ >= limits_.evaluations) ||
-           (limits_.seconds > 0 && seconds() - began_ >= limits_.seconds);
+           (limits_.seconds > 0 && clock_seconds() - began_ >= limits_.seconds);
   }
 
 private:
-  static double seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-  }
-
   SearchLimits const& limits_;
   double const began_;
   std::uint64_t nodes_ = 0;
