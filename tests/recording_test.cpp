@@ -9,6 +9,7 @@
 #include <hetsched/recording.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
+#include "recorded.hpp"
 #include "simulated_machine.hpp"
 #include "support.hpp"
 
@@ -36,41 +37,10 @@ using hs::policies::Eager;
 using hs::policies::WorkStealing;
 using Outcome = hs::Trace::Outcome;
 
-hs::Config recorded(int cpus) {
+hs::Config recording(int cpus) {
   auto config = support::on_cpus(cpus);
   config.record = true;
   return config;
-}
-
-/// What holds for every trace of a run that is over.
-void check_whole(hs::Trace const& trace) {
-  REQUIRE(!trace.workers.empty());
-  for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
-    auto const& task = trace.tasks[v];
-    CAPTURE(v);
-    REQUIRE(task.type < trace.types.size());
-    REQUIRE(task.label < trace.labels.size());
-    CHECK((task.parent == hs::Trace::none || task.parent < v));
-    REQUIRE(task.outcome != Outcome::unfinished);
-    REQUIRE(task.worker.value >= 0);
-    REQUIRE(task.worker.index() < trace.workers.size());
-    CHECK(task.archs.has(trace.workers[task.worker.index()].arch));
-    CHECK(task.spawned >= hs::Instant{});
-    CHECK(task.spawned <= task.ready);
-    CHECK(task.asked <= task.taken);
-    CHECK(task.taken <= task.admitted);
-    CHECK(task.admitted <= task.begin);
-    CHECK(task.ready <= task.begin);
-    CHECK(task.begin <= task.end);
-    for (auto const& access : trace.accesses_of(v)) {
-      CHECK(access.datum < trace.data.size());
-    }
-  }
-  for (auto const& [from, to] : trace.edges) {
-    REQUIRE(from < to);
-    REQUIRE(to < trace.tasks.size());
-    CHECK(trace.tasks[from].end <= trace.tasks[to].ready);
-  }
 }
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs(hs::Trace const& trace) {
@@ -84,7 +54,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs(hs::Trace const& trac
 TEST_SUITE_BEGIN("recording");
 
 TEST_CASE_TEMPLATE("recording: tasks, data, edges and labels", S, WorkStealing<>, Eager<>) {
-  hs::Runtime<S> rt(recorded(2));
+  hs::Runtime<S> rt(recording(2));
   int x = 0;
   std::vector<double> y(10);
   auto const hx = rt.data(x);
@@ -98,7 +68,7 @@ TEST_CASE_TEMPLATE("recording: tasks, data, edges and labels", S, WorkStealing<>
   rt.spawn()([] {});
   rt.sync();
   auto const trace = rt.trace();
-  check_whole(trace);
+  recorded::check_whole(trace);
   REQUIRE(trace.tasks.size() == 5);
   CHECK(!trace.simulated);
   CHECK(trace.dropped == 0);
@@ -124,7 +94,7 @@ TEST_CASE_TEMPLATE("recording: tasks, data, edges and labels", S, WorkStealing<>
 
 TEST_CASE("recording: nested tasks have parents, and edges among siblings only") {
   using Rt = hs::Runtime<>;
-  Rt rt(recorded(2));
+  Rt rt(recording(2));
   std::vector<int> x(2);
   auto const h = rt.data(x);
   for (int k = 0; k < 3; ++k) {
@@ -140,7 +110,7 @@ TEST_CASE("recording: nested tasks have parents, and edges among siblings only")
   }
   rt.sync();
   auto const trace = rt.trace();
-  check_whole(trace);
+  recorded::check_whole(trace);
   REQUIRE(trace.tasks.size() == 3 + 3 * 5);
   std::map<std::uint32_t, int> children;
   for (auto const& task : trace.tasks) {
@@ -161,8 +131,8 @@ TEST_CASE("recording: nested tasks have parents, and edges among siblings only")
 }
 
 TEST_CASE("recording: failed and cancelled tasks, reductions and what another runtime does") {
-  hs::Runtime<> rt(recorded(2));
-  hs::Runtime<> other(recorded(1));
+  hs::Runtime<> rt(recording(2));
+  hs::Runtime<> other(recording(1));
   int x = 0;
   int sum = 0;
   auto const h = rt.data(x);
@@ -175,7 +145,7 @@ TEST_CASE("recording: failed and cancelled tasks, reductions and what another ru
   rt.spawn()([](int const& its) { CHECK(its == 4); }, hs::read(hsum));
   CHECK_THROWS(rt.sync());
   auto const trace = rt.trace();
-  check_whole(trace);
+  recorded::check_whole(trace);
   CHECK(trace.tasks[0].outcome == Outcome::failed);
   CHECK(trace.tasks[1].outcome == Outcome::cancelled);
   auto const merges = std::count_if(trace.tasks.begin(), trace.tasks.end(), [&](auto const& task) {
@@ -187,7 +157,7 @@ TEST_CASE("recording: failed and cancelled tasks, reductions and what another ru
 }
 
 TEST_CASE("recording: ids that recur, from several threads at once") {
-  hs::Runtime<> rt(recorded(2));
+  hs::Runtime<> rt(recording(2));
   constexpr int each = 70'000; // more than a record has generations
   auto const spawn_all = [&] {
     for (int k = 0; k < each; ++k) {
@@ -199,7 +169,7 @@ TEST_CASE("recording: ids that recur, from several threads at once") {
   outside.join();
   rt.sync();
   auto const trace = rt.trace();
-  check_whole(trace);
+  recorded::check_whole(trace);
   CHECK(trace.tasks.size() == 2 * each);
   CHECK(trace.dropped == 0);
   std::map<std::int32_t, std::vector<std::pair<hs::Instant, hs::Instant>>> on;
@@ -215,7 +185,7 @@ TEST_CASE("recording: ids that recur, from several threads at once") {
 }
 
 TEST_CASE("recording: what there is no memory for is counted, and the rest is whole") {
-  auto config = recorded(1);
+  auto config = recording(1);
   config.trace_memory = 600 << 10; // two chunks
   hs::Runtime<> rt(config);
   for (int k = 0; k < 20'000; ++k) {
@@ -229,7 +199,7 @@ TEST_CASE("recording: what there is no memory for is counted, and the rest is wh
 }
 
 TEST_CASE("recording: a reset forgets; without recording there is no trace") {
-  hs::Runtime<> rt(recorded(1));
+  hs::Runtime<> rt(recording(1));
   rt.spawn()([] {});
   rt.sync();
   rt.reset_stats();
@@ -264,8 +234,9 @@ TEST_CASE("recording: HETSCHED_TRACE writes a file for each runtime") {
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("recording: in virtual time, with transfers, evictions and aborts") {
-  auto config = simulated::joined(2, 2, hs::Simulation::Transfers::shared, 3);
+TEST_CASE("recording: in virtual time, with transfers and evictions") {
+  auto config = simulated::with_memory(
+      simulated::joined(2, 2, hs::Simulation::Transfers::shared, 3), 3 * 256);
   config.record = true;
   hs::SimulatedRuntime<hs::policies::Dmda<>> rt(config);
   std::vector<int> memory(8);
@@ -275,27 +246,38 @@ TEST_CASE("recording: in virtual time, with transfers, evictions and aborts") {
   }
   rt.sync();
   auto const trace = rt.trace();
-  check_whole(trace);
+  recorded::check_whole(trace);
   CHECK(trace.simulated);
   REQUIRE(trace.tasks.size() == 40);
   CHECK(trace.edges.size() == 32);
   auto const stats = rt.stats();
-  std::uint64_t bytes = 0;
-  std::uint64_t evictions = 0;
-  for (auto const& device : stats.devices) {
-    bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
-    evictions += device.evictions_clean + device.evictions_dirty;
-  }
-  std::uint64_t moved = 0;
-  for (auto const& its : trace.transfers) {
-    moved += its.bytes;
-    CHECK(its.begin < its.end);
-    CHECK(its.from != its.to);
-  }
-  CHECK(moved == bytes);
-  CHECK(bytes > 0);
-  CHECK(trace.evictions.size() == evictions);
+  recorded::check_counts(trace, stats);
+  CHECK(!trace.transfers.empty());
+  CHECK(!trace.evictions.empty());
   CHECK(hs::span_of(trace).second.ns <= stats.elapsed.ns);
+}
+
+TEST_CASE("recording: aborted tasks in virtual time") {
+  auto config = simulated::on(1, 1);
+  config.record = true;
+  config.serve = hs::Simulation::Serve::cpu;
+  using HeteroPrio = hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::sp>;
+  hs::SimulatedRuntime<HeteroPrio> rt(config);
+  std::vector<int> memory(2);
+  auto const cells = simulated::cells(rt, memory);
+  for (auto const& cell : cells) {
+    rt.spawn<simulated::Fast>()(cell); // 40 on the core, 10 on the GPU, which takes over
+  }
+  rt.sync();
+  auto const trace = rt.trace();
+  recorded::check_whole(trace);
+  recorded::check_counts(trace, rt.stats());
+  REQUIRE(trace.attempts.size() == 1);
+  CHECK(trace.attempts[0].worker == hs::WorkerId{0});
+  CHECK(trace.attempts[0].end == hs::Instant{10});
+  auto const& again = trace.tasks[trace.attempts[0].task];
+  CHECK(again.worker == hs::WorkerId{1});
+  CHECK(again.begin == hs::Instant{10});
 }
 
 TEST_SUITE_END();
