@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/graph_json.hpp>
+#include <hetsched/random_graphs.hpp>
 #include <hetsched/trace.hpp>
+#include <hetsched/trace_export.hpp>
 #include <hetsched/trace_graph.hpp>
 #include <hetsched/trace_json.hpp>
 #include <hetsched/trace_text.hpp>
@@ -12,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -256,6 +261,10 @@ TEST_CASE("trace file: one that is cut off or spoilt is refused in a line, or ma
     REQUIRE(graph.graph.size() == trace.tasks.size());
     REQUIRE(hs::span_of(trace).first <= hs::span_of(trace).second);
     REQUIRE(traces::same(hs::parse_trace(hs::trace_text(trace), "FILE"), trace));
+    hs::write_chrome(trace, "/dev/null");
+    hs::write_paje(trace, "/dev/null");
+    hs::write_csv(trace, "/dev/null");
+    hs::write_trace_dot(trace, "/dev/null");
   });
   CHECK(accepted > 10);
 }
@@ -274,6 +283,31 @@ TEST_CASE("graph of a trace: what was spawned") {
   CHECK(graph.graph.data_bytes()[1] == 16);
   CHECK(graph.graph.successors(0).size() == 1); // then the one that contributes
   CHECK(graph.graph.successors(1).size() == 1);
+}
+
+TEST_CASE("graph of a trace: a graph that was run comes back") {
+  std::vector<std::string_view> const types{"potrf", "gemm"};
+  auto const graph = hs::layered_graph({types, 3, 4096}, 6, 7, 0.3);
+  Trace trace;
+  trace.types = {{"gemm", {}}, {"potrf", {}}};
+  for (auto const bytes : graph.data_bytes()) {
+    trace.data.push_back({bytes});
+  }
+  for (auto const& node : graph.nodes()) {
+    Trace::Task task;
+    task.type = node.type == "potrf" ? 1 : 0;
+    task.priority = node.priority;
+    task.label = static_cast<std::uint32_t>(trace.labels.size());
+    trace.labels.push_back(node.label);
+    task.accesses = trace.accesses.size();
+    for (auto const& access : node.accesses) {
+      trace.accesses.push_back({access.data, access.mode});
+    }
+    trace.tasks.push_back(task);
+  }
+  auto const again = hs::task_graph_of(hs::parse_trace(hs::trace_text(trace), "FILE"));
+  CHECK(again.graph.size() == 42);
+  CHECK(hs::graph_text(again.graph) == hs::graph_text(graph));
 }
 
 TEST_CASE("graph of a trace: contributions to a datum go together") {
