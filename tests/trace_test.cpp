@@ -258,7 +258,7 @@ TEST_CASE("trace file: one that is cut off or spoilt is refused in a line, or ma
       }
     }
     auto const graph = hs::task_graph_of(trace);
-    REQUIRE(graph.graph.size() == trace.tasks.size());
+    REQUIRE(graph.graph.size() == trace.tasks.size()); // no type is called as merges are
     REQUIRE(hs::span_of(trace).first <= hs::span_of(trace).second);
     REQUIRE(traces::same(hs::parse_trace(hs::trace_text(trace), "FILE"), trace));
     hs::write_chrome(trace, "/dev/null");
@@ -332,6 +332,11 @@ TEST_CASE("graph of a trace: nested tasks come behind their parent") {
     task.label = static_cast<std::uint32_t>(trace.tasks.size() + 1);
     trace.tasks.push_back(task);
   }
+  CHECK(hs::nesting_order(trace) == std::vector<std::uint32_t>{0, 3, 5, 4, 1, 6, 2});
+  trace.types.push_back({std::string(hs::merge_type), {}});
+  trace.tasks.push_back(trace.tasks.back());
+  trace.tasks.back().type = 1;
+  trace.tasks.back().accesses = trace.accesses.size();
   CHECK(hs::nesting_order(trace) == std::vector<std::uint32_t>{0, 3, 5, 4, 1, 6, 2});
   auto const graph = hs::task_graph_of(trace);
   CHECK(graph.graph.nodes()[2].label == "5");
