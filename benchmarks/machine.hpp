@@ -8,6 +8,8 @@
 #include <hetsched/platform_json.hpp>
 #include <hetsched/random_graphs.hpp>
 #include <hetsched/task_graph.hpp>
+#include <hetsched/trace_graph.hpp>
+#include <hetsched/trace_json.hpp>
 
 #include "run_program.hpp"
 
@@ -48,7 +50,7 @@ struct Machine {
     app.add_option("--dag",
                    dag,
                    "cholesky (default), qr, lu (without pivoting), gemm, jacobi, a file that has "
-                   "the graph (.dot, .gv: Graphviz), or by lot "
+                   "the graph (.dot, .gv: Graphviz; else JSON, also the trace of a run), or by lot "
                    "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
     app.add_option("--graph-seed", graph_seed, "of a graph by lot (default 1)");
     app.add_option(
@@ -169,8 +171,7 @@ struct Machine {
       visit(random_graph(dag.substr(0, colon), dag.substr(colon + 1), types),
             std::optional<std::size_t>());
     } else {
-      bool const dot = dag.ends_with(".dot") || dag.ends_with(".gv");
-      visit((dot ? hs::read_dot(dag) : hs::read_graph(dag)).graph, std::optional<std::size_t>());
+      visit(read_graph().graph, std::optional<std::size_t>());
     }
   }
 
@@ -237,6 +238,16 @@ struct Machine {
   }
 
 private:
+  /// A file's: Graphviz's by its name; of JSON a graph, or what a recorded run spawned.
+  [[nodiscard]] hs::NamedGraph read_graph() const {
+    if (dag.ends_with(".dot") || dag.ends_with(".gv")) {
+      return hs::read_dot(dag);
+    }
+    auto const text = hs::detail::read_text_file(dag, hs::largest_trace_file);
+    return hs::says_trace(text) ? hs::task_graph_of(hs::parse_trace(text, dag))
+                                : hs::parse_graph(text, dag);
+  }
+
   [[nodiscard]] hs::TaskGraph jacobi_graph(std::size_t in_a_row) const;
   [[nodiscard]] hs::TaskGraph lu_graph(hs::Platform const& platform, std::size_t in_a_row) const;
 

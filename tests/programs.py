@@ -462,6 +462,28 @@ def best_bound(row):
     return max(*bounds, row["critical_path_s"])
 
 
+def trace_of_a_run():
+    """A potrf and two gemm that read what it wrote, on one core (docs/traces.md)."""
+    never = [-1] * 3
+    return {
+        "format": "trace-1",
+        "nodes": [{"name": "host", "bytes": 0}],
+        "workers": [{"name": "core 0", "arch": 0, "node": 0, "cores": 1}],
+        "types": [{"name": "potrf"}, {"name": "gemm"}],
+        "labels": [""],
+        "data_bytes": [8],
+        "tasks": {
+            "type": [0, 1, 1], "label": [0, 0, 0], "priority": [0, 0, 0], "parent": never,
+            "archs": [255] * 3, "outcome": [0, 0, 0], "worker": [0, 0, 0],
+            "spawned": [0, 1, 2], "ready": [0, 100, 100], "asked": never, "taken": never,
+            "admitted": never, "begin": [10, 100, 150], "end": [100, 150, 190],
+            "accesses": [1, 1, 1],
+        },
+        "accesses": {"datum": [0, 0, 0], "mode": ["RW", "R", "R"]},
+        "edges": {"from": [0, 0], "to": [1, 2]},
+    }  # fmt: skip
+
+
 def test_simulate(program):
     platforms = Path(__file__).parent.parent / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
@@ -582,6 +604,16 @@ def test_simulate(program):
         (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
         check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
         check(row["tiles"] is None and row["gflops"] is None, f"simulate: {row}")
+        trace = trace_of_a_run()
+        graph.write_text(json.dumps(trace))
+        (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
+        check(row["tasks"] == 3, f"simulate: {row}")
+        check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
+        trace["tasks"]["type"][2] = 2
+        graph.write_text(json.dumps(trace))
+        refuses(program, "/tasks/type/2: is 2, and there are 2", *haswell, "--dag", str(graph))
+        graph.write_text(json.dumps(trace)[:-9])
+        refuses(program, "is no JSON, or not all of it", *haswell, "--dag", str(graph))
     # LU without pivoting, by a library with two kernels for its solves: on one core, one by one.
     mirage = ["--platform", str(platforms / "mirage.json"), "--tile", "960", "--bounds", "area"]
     one_core = ["--cpus", "1", "--gpus", "0", "--tiles", "3", "--scheduler", "eager"]

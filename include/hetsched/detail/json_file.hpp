@@ -107,6 +107,14 @@ public:
     return string;
   }
 
+  /// Of any length.
+  [[nodiscard]] std::string any_text() const {
+    if (!value_->is_string()) {
+      refuse("is no string");
+    }
+    return value_->get<std::string>();
+  }
+
   [[nodiscard]] bool truth() const {
     if (!value_->is_boolean()) {
       refuse("is neither true nor false");
@@ -157,21 +165,21 @@ public:
     return {static_cast<std::int64_t>(std::llround(number(low, year) * 1e9))};
   }
 
+  /// As a message of one line can show it.
+  [[nodiscard]] static std::string printable(std::string const& key, std::size_t most = 60) {
+    std::string shown;
+    for (auto const c : key.substr(0, most)) {
+      shown += c >= ' ' && c <= '~' ? c : '?';
+    }
+    return shown;
+  }
+
 private:
   [[nodiscard]] Json const& object() const {
     if (!value_->is_object()) {
       refuse("is no object");
     }
     return *value_;
-  }
-
-  /// As a message of one line can show it.
-  [[nodiscard]] static std::string printable(std::string const& key) {
-    std::string shown;
-    for (auto const c : key.substr(0, 60)) {
-      shown += c >= ' ' && c <= '~' ? c : '?';
-    }
-    return shown;
   }
 
   [[nodiscard]] static std::string shown(double number) {
@@ -214,11 +222,7 @@ private:
   try {
     return nlohmann::json::parse(text, UniqueKeys(file));
   } catch (nlohmann::json::exception const& error) {
-    std::string why = error.what();
-    for (auto& c : why) {
-      c = c >= ' ' && c <= '~' ? c : '?';
-    }
-    throw Error(ErrorCode::bad_input, file, why.substr(0, 300));
+    throw Error(ErrorCode::bad_input, file, JsonValue::printable(error.what(), 300));
   }
 }
 
