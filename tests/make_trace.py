@@ -162,19 +162,22 @@ class Run:
         return sum(arch for _, arch, _ in self.workers)
 
     def stop_some(self):
-        """Turns a task of each hundred into one that was first attempted on another core."""
-        last = {}
+        """Attempts at some tasks, while these waited, on cores that were idle then."""
         columns = self.columns
-        busy = {}
-        for v in range(len(self.tasks)):
-            busy.setdefault(columns["worker"][v], []).append((columns["begin"][v], columns["end"][v]))
-        for v in range(50, len(self.tasks), 100):
-            for w in range(len(self.workers)):
-                begin, end = columns["ready"][v], columns["taken"][v]
-                clear = all(e <= begin or b >= end for b, e in busy.get(w, []))
-                if self.workers[w][1] == 0 and clear and begin + 1000 < end and last.get(w, 0) <= begin:
+        busy = [[] for _ in self.workers]
+        for v, w in enumerate(columns["worker"]):
+            busy[w].append((columns["begin"][v], columns["end"][v]))
+        gaps = []
+        for w, pieces in enumerate(busy):
+            pieces.sort()
+            gaps += [(end, begin, w) for (_, end), (begin, _) in zip(pieces, pieces[1:])
+                     if self.workers[w][1] == 0 and begin - end > 10000]
+        for v in range(len(self.tasks) - 1, -1, -1):
+            for k, (begin, end, w) in enumerate(gaps):
+                begin, end = max(begin, columns["ready"][v]), min(end, columns["taken"][v])
+                if end - begin > 1000 and len(self.attempts) < 20:
                     self.attempts.append((v, w, begin, end))
-                    last[w] = end
+                    del gaps[k]
                     break
 
 

@@ -39,7 +39,7 @@ function compareRuns(choose) {
     const box = element("div");
     place.append(element("h4", {}, `${trace.name} – ${timeText(trace.makespan)}`), box);
     return new Gantt(box, trace,
-      {end, most: Math.max(50, Math.min(150, 900 / traces.length)), fixed: true,
+      {end, most: Math.max(60, Math.min(150, 1000 / traces.length)), fixed: true,
         axis: k === traces.length - 1});
   });
   window.addEventListener("resize", () => gantts.forEach(gantt => gantt.resize()));

@@ -3,11 +3,12 @@
 const ganttLeft = 118;
 
 class Gantt {
-  /// `options`: end (of the time axis), most (height of all rows), fixed (no zoom, no hover).
+  /// `options`: end (of the time axis), most (height of all rows), fixed (no zoom, no hover, workers
+  /// only).
   constructor(place, trace, options) {
     this.trace = trace;
     this.options = options;
-    this.rows = rowsOf(trace);
+    this.rows = rowsOf(trace).filter(row => row.kind === "worker" || !options.fixed);
     this.end = Math.max(options.end, trace.bestBound || 0, 1);
     this.showPath = false;
     this.showIdle = false;

@@ -250,7 +250,8 @@ private:
       places[kept_[k]] = k;
     }
     std::array<std::int64_t, 4> sums{}; // executions; until tasks were taken, admitted, begun
-    for (auto const& step : path_) {
+    for (std::size_t k = 0; k < path_.size(); ++k) {
+      auto const& step = path_[k];
       auto const& task = trace_.tasks[step.task];
       hs::detail::KnownMoments const known(task, span_.second);
       auto const taken = std::max(step.since, std::min(known.taken, task.begin));
@@ -260,7 +261,7 @@ private:
       sums[2] += (admitted - taken).ns;
       sums[3] += (task.begin - admitted).ns;
       if (step.waited == hs::WaitedFor::spawn) { // it began within the task before it
-        sums[0] -= (trace_.tasks[(&step)[-1].task].end - step.since).ns;
+        sums[0] -= (trace_.tasks[path_[k - 1].task].end - step.since).ns;
       }
       if (auto const place = places.find(step.task); place != places.end()) {
         path["task"].push_back(place->second);
