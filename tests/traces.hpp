@@ -138,7 +138,7 @@ private:
   std::uint32_t draw(std::size_t below) { return static_cast<std::uint32_t>(random_() % below); }
 
   hs::Instant later(hs::Instant at, std::size_t most) {
-    return at + hs::Duration{static_cast<std::int64_t>(draw(most))};
+    return at + hs::Duration{static_cast<std::int64_t>(draw(most)) * 1000};
   }
 
   void begin() {

@@ -82,71 +82,73 @@ place(TraceGroup const& group, TraceColumn const& column, std::size_t row) {
   using N = std::int64_t;
   constexpr N most = INT32_MAX; // a place
   constexpr N most_bytes = N{1} << 50U;
-  using Data = TraceRows<&T::data>;
+  using OfData = TraceRows<&T::data>;
   static constexpr std::array data{
-      Data::column<[](T::Datum& r) -> auto& { return r.bytes; }>("", 0, most_bytes)};
-  using Tasks = TraceRows<&T::tasks>;
+      OfData::column<[](T::Datum& r) -> auto& { return r.bytes; }>("", 0, most_bytes)};
+  using OfTasks = TraceRows<&T::tasks>;
   static constexpr std::array tasks{
-      Tasks::column<[](T::Task& r) -> auto& { return r.type; }>("type", 0, most),
-      Tasks::column<[](T::Task& r) -> auto& { return r.label; }>("label", 0, most),
-      Tasks::column<[](T::Task& r) -> auto& { return r.priority; }>("priority", INT32_MIN, most),
-      Tasks::column<[](T::Task& r) -> auto& { return r.parent; }>("parent", -1, most),
-      Tasks::column<[](T::Task& r) -> auto& { return r.archs.bits; }>("archs", 0, 255),
-      Tasks::column<[](T::Task& r) -> auto& { return r.outcome; }>("outcome", 0, 3),
-      Tasks::column<[](T::Task& r) -> auto& { return r.worker.value; }>("worker", -1, most),
-      Tasks::column<[](T::Task& r) -> auto& { return r.spawned.ns; }>("spawned", -1, trace_year),
-      Tasks::column<[](T::Task& r) -> auto& { return r.ready.ns; }>("ready", -1, trace_year),
-      Tasks::column<[](T::Task& r) -> auto& { return r.asked.ns; }>("asked", -1, trace_year),
-      Tasks::column<[](T::Task& r) -> auto& { return r.taken.ns; }>("taken", -1, trace_year),
-      Tasks::column<[](T::Task& r) -> auto& { return r.admitted.ns; }>("admitted", -1, trace_year),
-      Tasks::column<[](T::Task& r) -> auto& { return r.begin.ns; }>("begin", -1, trace_year),
-      Tasks::column<[](T::Task& r) -> auto& { return r.end.ns; }>("end", -1, trace_year),
-      Tasks::column<[](T::Task& r) -> auto& { return r.accesses; }>(
+      OfTasks::column<[](T::Task& r) -> auto& { return r.type; }>("type", 0, most),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.label; }>("label", 0, most),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.priority; }>("priority", INT32_MIN, most),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.parent; }>("parent", -1, most),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.archs.bits; }>("archs", 0, 255),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.outcome; }>("outcome", 0, 3),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.worker.value; }>("worker", -1, most),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.spawned.ns; }>("spawned", -1, trace_year),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.ready.ns; }>("ready", -1, trace_year),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.asked.ns; }>("asked", -1, trace_year),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.taken.ns; }>("taken", -1, trace_year),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.admitted.ns; }>(
+          "admitted", -1, trace_year),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.begin.ns; }>("begin", -1, trace_year),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.end.ns; }>("end", -1, trace_year),
+      OfTasks::column<[](T::Task& r) -> auto& { return r.accesses; }>(
           "accesses", 0, most)}; // how many, at first
-  using Accesses = TraceRows<&T::accesses>;
+  using OfAccesses = TraceRows<&T::accesses>;
   static constexpr std::array accesses{
-      Accesses::column<[](T::Access& r) -> auto& { return r.datum; }>("datum", 0, most),
-      Accesses::column<[](T::Access& r) -> auto& { return r.mode; }>(
+      OfAccesses::column<[](T::Access& r) -> auto& { return r.datum; }>("datum", 0, most),
+      OfAccesses::column<[](T::Access& r) -> auto& { return r.mode; }>(
           "mode", 0, 5, TraceColumn::Holds::mode)};
-  using Edges = TraceRows<&T::edges>;
+  using OfEdges = TraceRows<&T::edges>;
   static constexpr std::array edges{
-      Edges::column<[](T::Edge& r) -> auto& { return r.from; }>("from", 0, most),
-      Edges::column<[](T::Edge& r) -> auto& { return r.to; }>("to", 0, most)};
-  using Attempts = TraceRows<&T::attempts>;
+      OfEdges::column<[](T::Edge& r) -> auto& { return r.from; }>("from", 0, most),
+      OfEdges::column<[](T::Edge& r) -> auto& { return r.to; }>("to", 0, most)};
+  using OfAttempts = TraceRows<&T::attempts>;
   static constexpr std::array attempts{
-      Attempts::column<[](T::Attempt& r) -> auto& { return r.task; }>("task", 0, most),
-      Attempts::column<[](T::Attempt& r) -> auto& { return r.worker.value; }>("worker", 0, most),
-      Attempts::column<[](T::Attempt& r) -> auto& { return r.begin.ns; }>("begin", 0, trace_year),
-      Attempts::column<[](T::Attempt& r) -> auto& { return r.end.ns; }>("end", 0, trace_year)};
-  using Transfers = TraceRows<&T::transfers>;
+      OfAttempts::column<[](T::Attempt& r) -> auto& { return r.task; }>("task", 0, most),
+      OfAttempts::column<[](T::Attempt& r) -> auto& { return r.worker.value; }>("worker", 0, most),
+      OfAttempts::column<[](T::Attempt& r) -> auto& { return r.begin.ns; }>("begin", 0, trace_year),
+      OfAttempts::column<[](T::Attempt& r) -> auto& { return r.end.ns; }>("end", 0, trace_year)};
+  using OfTransfers = TraceRows<&T::transfers>;
   static constexpr std::array transfers{
-      Transfers::column<[](T::Transfer& r) -> auto& { return r.datum; }>("datum", 0, most),
-      Transfers::column<[](T::Transfer& r) -> auto& { return r.bytes; }>("bytes", 0, most_bytes),
-      Transfers::column<[](T::Transfer& r) -> auto& { return r.from.value; }>("from", 0, most),
-      Transfers::column<[](T::Transfer& r) -> auto& { return r.to.value; }>("to", 0, most),
-      Transfers::column<[](T::Transfer& r) -> auto& { return r.begin.ns; }>("begin", 0, trace_year),
-      Transfers::column<[](T::Transfer& r) -> auto& { return r.end.ns; }>("end", 0, trace_year)};
-  using Evictions = TraceRows<&T::evictions>;
+      OfTransfers::column<[](T::Transfer& r) -> auto& { return r.datum; }>("datum", 0, most),
+      OfTransfers::column<[](T::Transfer& r) -> auto& { return r.bytes; }>("bytes", 0, most_bytes),
+      OfTransfers::column<[](T::Transfer& r) -> auto& { return r.from.value; }>("from", 0, most),
+      OfTransfers::column<[](T::Transfer& r) -> auto& { return r.to.value; }>("to", 0, most),
+      OfTransfers::column<[](T::Transfer& r) -> auto& { return r.begin.ns; }>(
+          "begin", 0, trace_year),
+      OfTransfers::column<[](T::Transfer& r) -> auto& { return r.end.ns; }>("end", 0, trace_year)};
+  using OfEvictions = TraceRows<&T::evictions>;
   static constexpr std::array evictions{
-      Evictions::column<[](T::Eviction& r) -> auto& { return r.datum; }>("datum", 0, most),
-      Evictions::column<[](T::Eviction& r) -> auto& { return r.node.value; }>("node", 0, most),
-      Evictions::column<[](T::Eviction& r) -> auto& { return r.at.ns; }>("at", 0, trace_year),
-      Evictions::column<[](T::Eviction& r) -> auto& { return r.dirty; }>(
+      OfEvictions::column<[](T::Eviction& r) -> auto& { return r.datum; }>("datum", 0, most),
+      OfEvictions::column<[](T::Eviction& r) -> auto& { return r.node.value; }>("node", 0, most),
+      OfEvictions::column<[](T::Eviction& r) -> auto& { return r.at.ns; }>("at", 0, trace_year),
+      OfEvictions::column<[](T::Eviction& r) -> auto& { return r.dirty; }>(
           "dirty", 0, 1, TraceColumn::Holds::truth)};
-  using Steals = TraceRows<&T::steals>;
+  using OfSteals = TraceRows<&T::steals>;
   static constexpr std::array steals{
-      Steals::column<[](T::Steal& r) -> auto& { return r.task; }>("task", 0, most),
-      Steals::column<[](T::Steal& r) -> auto& { return r.thief.value; }>("thief", 0, most),
-      Steals::column<[](T::Steal& r) -> auto& { return r.at.ns; }>("at", 0, trace_year)};
+      OfSteals::column<[](T::Steal& r) -> auto& { return r.task; }>("task", 0, most),
+      OfSteals::column<[](T::Steal& r) -> auto& { return r.thief.value; }>("thief", 0, most),
+      OfSteals::column<[](T::Steal& r) -> auto& { return r.at.ns; }>("at", 0, trace_year)};
   static constexpr std::array groups{
-      TraceGroup{"data_bytes", data, Data::size, Data::grow},
-      TraceGroup{"tasks", tasks, Tasks::size, Tasks::grow},
-      TraceGroup{"accesses", accesses, Accesses::size, Accesses::grow},
-      TraceGroup{"edges", edges, Edges::size, Edges::grow},
-      TraceGroup{"attempts", attempts, Attempts::size, Attempts::grow},
-      TraceGroup{"transfers", transfers, Transfers::size, Transfers::grow},
-      TraceGroup{"evictions", evictions, Evictions::size, Evictions::grow},
-      TraceGroup{"steals", steals, Steals::size, Steals::grow}};
+      TraceGroup{"data_bytes", data, OfData::size, OfData::grow},
+      TraceGroup{"tasks", tasks, OfTasks::size, OfTasks::grow},
+      TraceGroup{"accesses", accesses, OfAccesses::size, OfAccesses::grow},
+      TraceGroup{"edges", edges, OfEdges::size, OfEdges::grow},
+      TraceGroup{"attempts", attempts, OfAttempts::size, OfAttempts::grow},
+      TraceGroup{"transfers", transfers, OfTransfers::size, OfTransfers::grow},
+      TraceGroup{"evictions", evictions, OfEvictions::size, OfEvictions::grow},
+      TraceGroup{"steals", steals, OfSteals::size, OfSteals::grow}};
   return groups;
 }
 
