@@ -2,6 +2,7 @@
 // Makes one page of traces, with all that it needs in it; and other programs' formats of one trace.
 // docs/reports.md says what the page shows.
 
+#include <hetsched/trace_export.hpp>
 #include <hetsched/trace_json.hpp>
 
 #include "gantt.hpp"

@@ -3,7 +3,9 @@
 """Puts the report's page together and writes it as C++: page_before_data and page_after_data, in
 pieces that every compiler takes.
 
-Usage: embed.py OUTPUT D3 PAGE FILE...    FILE: what PAGE names in lines such as {{page.css}}
+Usage: embed.py OUTPUT EMBED D3 PAGE FILE...
+  EMBED  this file
+  FILE   what PAGE names, as in {{page.css}}
 """
 
 import sys
@@ -19,7 +21,7 @@ def literals(text):
 
 
 def main():
-    output, d3, page, *files = map(Path, sys.argv[1:])
+    output, _, d3, page, *files = map(Path, sys.argv[1:])
     text = page.read_text(encoding="utf-8")
     for name, path in [("d3", d3)] + [(file.name, file) for file in files]:
         part = path.read_text(encoding="utf-8").replace("\r", "")
@@ -34,7 +36,7 @@ def main():
         sys.exit(f"{page}: has no one place for data")
     with output.open("w", encoding="utf-8") as out:
         out.write("// SPDX-License-Identifier: MIT\n// Made by embed.py.\n")
-        out.write('#include "page.hpp"\n\nnamespace benchmarks {\n\n')
+        out.write('#include "report/page.hpp"\n\nnamespace benchmarks {\n\n')
         for name, part in [("before", before), ("after", after)]:
             out.write(f"static constexpr std::string_view {name}[] = {{\n")
             out.writelines(literals(part))
