@@ -50,6 +50,9 @@
     page.choose(k);
     const wants = watched[k];
     const run = {name, numbers: readNumbers(), tasks: {}};
+    if (!wants) {
+      return run;
+    }
     for (const number of wants.numbers) {
       const place = page.whereIs(number);
       run.tasks[number] = {place, pixel: pixel(place), tip: hover(place)};

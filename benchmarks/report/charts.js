@@ -21,7 +21,7 @@ function nameAxis(its, text) {
 /// An axis of times along the bottom, with the unit in each label.
 function timeAxis(its, scale, grid = false) {
   const ticks = scale.ticks(8);
-  const unit = unitOf(d3.max(scale.domain()) / 2);
+  const unit = unitOf(d3.max(scale.domain()));
   const step = ticks.length > 1 ? ticks[1] - ticks[0] : unit.size;
   const format = d3.format(`,.${d3.precisionFixed(step / unit.size)}f`);
   const at = its.inner.append("g").attr("transform", `translate(0,${its.height})`);
@@ -87,7 +87,7 @@ function stepPath(bins, y, value) {
       points.push([bins.edges[k], value(k)], [bins.edges[k + 1], value(k)]);
     }
   }
-  return line(points);
+  return line(points) || "M0,0";
 }
 
 function readyChart(place, trace) {
@@ -168,10 +168,9 @@ function bunch(trace, k) {
 }
 
 function bytesChart(place, trace) {
-  const name = node => trace.nodes[node] ? trace.nodes[node].name : `node ${node}`;
   place.append(element("h3", {}, "Moved, bytes per second"));
   linesChart(place, trace, trace.bytes.map(series => ({
-    name: `${name(series.from)} → ${name(series.to)}: ${bytesText(d3.sum(series.bytes))}`,
+    name: `${series.name}: ${bytesText(d3.sum(series.bytes))}`,
     value: k => {
       const [first, last] = bunch(trace, k);
       return d3.sum(series.bytes.slice(first, last)) / ((trace.bins[last] - trace.bins[first]) / 1e9);
@@ -180,7 +179,6 @@ function bytesChart(place, trace) {
 }
 
 function hitsChart(place, trace) {
-  const name = node => trace.nodes[node] ? trace.nodes[node].name : `node ${node}`;
   const of = (series, k) => {
     const [first, last] = bunch(trace, k);
     const hits = d3.sum(series.hits.slice(first, last));
@@ -191,7 +189,7 @@ function hitsChart(place, trace) {
   linesChart(place, trace, trace.hits.map(series => {
     const hits = d3.sum(series.hits);
     const uses = hits + d3.sum(series.misses);
-    return {name: `${name(series.node)}: ${percentText(hits / uses)} of ${countText(uses)}`,
+    return {name: `${series.name}: ${percentText(hits / uses)} of ${countText(uses)}`,
       value: k => of(series, k)};
   }), d3.format(".0%"), 1);
 }

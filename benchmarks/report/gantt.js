@@ -127,7 +127,8 @@ class Gantt {
         if (piece.end > first && piece.begin < last) {
           const at = this.x(piece.begin);
           context.fillStyle = doing[2 + piece.cause].colour;
-          context.fillRect(at, row.y, Math.max(this.x(piece.end) - at, 0.3), row.height);
+          context.fillRect(at, row.y + row.height * 0.68, Math.max(this.x(piece.end) - at, 0.3),
+            row.height * 0.32);
         }
       }
     }
@@ -156,7 +157,7 @@ class Gantt {
         context.fillStyle = row.kind === "transfer"
           ? transferColours[row.into ? "in" : "out"] : this.colourOf(item);
         context.fillRect(at, y, drawn, lane - 2 * gap);
-        if (item.kind === "task" && lane >= 13 && width > 34) {
+        if (item.kind === "task" && lane >= 13 && width > 34 && !this.isDim(item)) {
           this.drawName(item, at, y + lane / 2 - gap, width);
         }
       }
@@ -224,8 +225,10 @@ class Gantt {
     let before = null;
     for (const place of this.trace.path.task) {
       const its = this.placeOf(place);
-      context.rect(its.x, its.y + 0.5, Math.max(its.width - 0.6, 0.4), its.height - 1);
-      if (before && before.x + before.width < its.x + 0.5 + its.width) {
+      if (its.width >= 6) {
+        context.rect(its.x, its.y + 0.5, its.width - 0.6, its.height - 1);
+      }
+      if (before && (before.y !== its.y || its.x - before.x - before.width > 2)) {
         context.moveTo(Math.min(before.x + before.width, its.x), before.y + before.height / 2);
         context.lineTo(its.x, its.y + its.height / 2);
       }
@@ -293,7 +296,7 @@ class Gantt {
   drawAxis() {
     const context = this.context;
     const ticks = this.x.ticks(8);
-    const unit = unitOf(d3.max(this.x.domain()) / 2);
+    const unit = unitOf(d3.max(this.x.domain()));
     const step = ticks.length > 1 ? ticks[1] - ticks[0] : unit.size;
     const format = d3.format(`,.${d3.precisionFixed(step / unit.size)}f`);
     context.strokeStyle = "#b8c1cc";

@@ -173,8 +173,8 @@ private:
       columns["priority"].push_back(task.priority);
       columns["outcome"].push_back(static_cast<std::int64_t>(task.outcome));
       columns["begin"].push_back(since_begin(begin));
-      columns["length"].push_back(
-          ((task.end != hs::Trace::never ? task.end : span_.second) - begin).ns);
+      auto const end = task.end != hs::Trace::never ? task.end : std::max(begin, span_.second);
+      columns["length"].push_back((end - begin).ns);
       columns["spawned"].push_back(before(task.spawned));
       columns["ready"].push_back(before(task.ready));
       columns["asked"].push_back(before(task.asked));
@@ -214,19 +214,29 @@ private:
     }
   }
 
-  /// How long each worker ran each type in each bin: triples of bin, type, time.
+  /// How long each worker ran each type in each bin: triples of bin, type, time; of fewer bins
+  /// where these are too many.
   void add_busy_bins(ordered_json& its) const {
-    hs::TimeBins const bins(trace_, bins_for(trace_.workers.size()));
-    std::vector<std::map<std::pair<std::size_t, std::uint32_t>, std::int64_t>> cells(
-        trace_.workers.size());
-    for (auto const& task : trace_.tasks) {
-      if (task.worker && task.begin != hs::Trace::never && task.end != hs::Trace::never) {
-        bins.cut(task.begin, task.end, [&](std::size_t k, hs::Instant from, hs::Instant to) {
-          cells[task.worker.index()][{k, task.type}] += (to - from).ns;
-        });
+    using Cells = std::map<std::pair<std::size_t, std::uint32_t>, std::int64_t>;
+    std::vector<Cells> cells;
+    std::size_t count = 2 * bins_for(trace_.workers.size());
+    std::size_t filled = 0;
+    do {
+      count = std::max<std::size_t>(count / 2, 1);
+      filled = 0;
+      hs::TimeBins const bins(trace_, count);
+      cells.assign(trace_.workers.size(), {});
+      for (auto const& task : trace_.tasks) {
+        if (task.worker && task.begin != hs::Trace::never && task.end != hs::Trace::never) {
+          bins.cut(task.begin, task.end, [&](std::size_t k, hs::Instant from, hs::Instant to) {
+            auto const [cell, is_new] = cells[task.worker.index()].try_emplace({k, task.type}, 0);
+            cell->second += (to - from).ns;
+            filled += is_new ? 1 : 0;
+          });
+        }
       }
-    }
-    its["busy_bins"] = {{"count", bins.count()}, {"workers", ordered_json::array()}};
+    } while (filled > 2 * share_.cells && count > 1);
+    its["busy_bins"] = {{"count", count}, {"workers", ordered_json::array()}};
     for (auto const& worker : cells) {
       std::vector<std::int64_t> triples;
       for (auto const& [place, time] : worker) {
@@ -353,15 +363,37 @@ private:
     }
     its["bins"] = edges;
     its["ready"] = {{"total", total}, {"most", ready.most}};
-    its["bytes"] = ordered_json::array();
+    // Beside many nodes nobody tells one from the other.
+    bool const few = trace_.nodes.size() <= 5;
+    auto const node = [&](hs::NodeId id) {
+      return few || id == hs::host_node ? trace_.nodes[static_cast<std::size_t>(id.value)].name
+                                        : std::string("devices");
+    };
+    std::map<std::string, std::vector<std::uint64_t>> bytes;
     for (auto const& series : hs::byte_series(trace_, bins)) {
-      its["bytes"].push_back(
-          {{"from", series.from.value}, {"to", series.to.value}, {"bytes", series.bytes}});
+      add_to(bytes[node(series.from) + " \u2192 " + node(series.to)], series.bytes);
+    }
+    its["bytes"] = ordered_json::array();
+    for (auto const& [name, sums] : bytes) {
+      its["bytes"].push_back({{"name", name}, {"bytes", sums}});
+    }
+    std::map<std::string, std::array<std::vector<std::size_t>, 2>> uses;
+    for (auto const& series : hs::hit_series(trace_, bins)) {
+      auto& [hits, misses] = uses[node(series.node)];
+      add_to(hits, series.hits);
+      add_to(misses, series.misses);
     }
     its["hits"] = ordered_json::array();
-    for (auto const& series : hs::hit_series(trace_, bins)) {
-      its["hits"].push_back(
-          {{"node", series.node.value}, {"hits", series.hits}, {"misses", series.misses}});
+    for (auto const& [name, of] : uses) {
+      its["hits"].push_back({{"name", name}, {"hits", of[0]}, {"misses", of[1]}});
+    }
+  }
+
+  template <class Number>
+  static void add_to(std::vector<Number>& sums, std::vector<Number> const& more) {
+    sums.resize(more.size());
+    for (std::size_t k = 0; k < more.size(); ++k) {
+      sums[k] += more[k];
     }
   }
 

@@ -68,7 +68,11 @@ function rowsOf(trace) {
   }
   for (const row of [...workers, ...moving.values()]) {
     row.items.sort((a, b) => a.begin - b.begin);
-    row.lanes = row.kind === "worker" && row.bins ? 1 : assignLanes(row.items);
+    row.lanes = assignLanes(row.items);
+    if (row.bins) { // over which the items are drawn
+      row.lanes = 1;
+      row.items.forEach(item => { item.lane = 0; });
+    }
     row.longest = d3.max(row.items, item => item.end - item.begin) || 0;
   }
   const rows = [];
