@@ -9,6 +9,7 @@
 #include <hetsched/static_plan_json.hpp>
 #include <hetsched/static_search.hpp>
 
+#include "../examples/common/static_name.hpp"
 #include "machine.hpp"
 #include "solve.hpp"
 
@@ -29,28 +30,18 @@ struct ChosenPlan {
   std::optional<hs::Duration> bound; // no schedule is shorter; nothing: not by the solver
 };
 
-/// "static:FILE", "static:heft", "static:search" or "static:solver", with ",g" or ",gs" (an idle
-/// GPU takes GEMMs, and SYRKs),
-/// ",steal" (idle cores steal from cores) and ",merge" (GPUs share a list) behind it.
+/// "static:FILE", "static:heft", "static:search" or "static:solver", with options behind it:
+/// example::StaticName.
 class StaticChoice {
 public:
-  static constexpr std::string_view prefix = "static:";
-
   /// Nothing if it is another scheduler's name.
   [[nodiscard]] static std::optional<StaticChoice> of(std::string_view name) {
-    if (!name.starts_with(prefix)) {
+    auto its = example::StaticName::of(name);
+    if (!its) {
       return std::nullopt;
     }
     StaticChoice choice;
-    auto from = name.substr(prefix.size());
-    for (auto comma = from.rfind(','); comma != from.npos && choice.takes(from.substr(comma + 1));
-         comma = from.rfind(',')) {
-      from = from.substr(0, comma);
-    }
-    choice.from_ = from;
-    if (from.empty()) {
-      throw hs::Error(hs::ErrorCode::bad_input, "--scheduler", "static: names no schedule");
-    }
+    choice.its_ = std::move(*its);
 #ifndef HETSCHED_HAVE_GECODE
     if (choice.solves()) {
       throw hs::Error(hs::ErrorCode::bad_input,
@@ -63,16 +54,19 @@ public:
 
   [[nodiscard]] static CLI::Validator is_one() {
     return {[](std::string const& name) {
-              return name.starts_with(prefix) ? std::string() : "is no static schedule";
+              return name.starts_with(example::static_prefix) ? std::string()
+                                                              : "is no static schedule";
             },
             "static:..."};
   }
 
-  [[nodiscard]] bool searches() const noexcept { return from_ == "search"; }
+  [[nodiscard]] bool searches() const noexcept { return its_.from == "search"; }
 
-  [[nodiscard]] bool solves() const noexcept { return from_ == "solver"; }
+  [[nodiscard]] bool solves() const noexcept { return its_.from == "solver"; }
 
-  [[nodiscard]] bool computes() const noexcept { return from_ == "heft" || searches() || solves(); }
+  [[nodiscard]] bool computes() const noexcept {
+    return its_.from == "heft" || searches() || solves();
+  }
 
   /// For that graph there, whose cores take so much longer when it is computed. A search begins
   /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
@@ -85,9 +79,9 @@ public:
                                       double slower_cores,
                                       hs::SearchLimits const& limits,
                                       Heuristics&& heuristics) const {
-    ChosenPlan chosen{config_, {}};
+    ChosenPlan chosen{its_.config, {}};
     if (!computes()) {
-      auto plan = hs::read_plan(from_);
+      auto plan = hs::read_plan(its_.from);
       hs::check_plan_platform(plan, platform);
       chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
       return chosen;
@@ -123,24 +117,7 @@ private:
     return limits;
   }
 
-  bool takes(std::string_view option) {
-    // tsmqr and ormqr are to QR what gemm and syrk are to Cholesky.
-    if (option == "g") {
-      config_.gpus_take = {"gemm", "tsmqr"};
-    } else if (option == "gs") {
-      config_.gpus_take = {"gemm", "tsmqr", "syrk", "ormqr"};
-    } else if (option == "steal") {
-      config_.cores_steal = true;
-    } else if (option == "merge") {
-      config_.merge_gpus = true;
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  std::string from_;
-  hs::policies::StaticSchedule::Config config_;
+  example::StaticName its_;
 };
 
 /// Options about schedules that are saved, and about classes of worker that tasks are kept to.

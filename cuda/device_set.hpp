@@ -7,6 +7,8 @@
 #include <hetsched/detail/devices.hpp>
 #include <hetsched/detail/known_data.hpp>
 #include <hetsched/detail/memory_trace.hpp>
+#include <hetsched/detail/recorded_memory.hpp>
+#include <hetsched/detail/recorder.hpp>
 
 #include "device_list.hpp"
 #include "overlap.hpp"
@@ -44,11 +46,18 @@ public:
   [[nodiscard]] hs_event* mark(hs_stream* stream) noexcept;
 
   /// Measures a transfer in a stream, between two reached events of which `begin`, which may be
-  /// null, is given back.
-  void measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end);
+  /// null, is given back. Nothing if it is not known.
+  std::optional<Stretch> measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end);
 
-  /// The same for a task's kernels; how long they took, 0 if that is not known.
-  Duration measure_kernel(hs_event* begin, hs_event* end);
+  /// The same for a task's kernels.
+  std::optional<Stretch> measure_kernel(hs_event* begin, hs_event* end);
+
+  /// Finds out what the host's clock shows when the device's own shows 0: some microseconds off.
+  /// Before anything is measured.
+  void anchor();
+
+  /// By CLOCK_MONOTONIC; nothing if that is not known.
+  [[nodiscard]] std::optional<Stretch> on_host(std::optional<Stretch> measured) const noexcept;
 
   void give_back(hs_event* event) { events_.push_back(event); }
 
@@ -81,6 +90,7 @@ private:
   std::vector<hs_event*> events_; // not in use
   hs_event* origin_ = nullptr;    // reached, at origin_ns_ of the device's clock
   std::int64_t origin_ns_ = 0;
+  std::optional<std::int64_t> anchor_ns_; // of the host's clock, when the device's shows 0
 };
 
 /// A transfer under way.
@@ -149,7 +159,8 @@ private:
   [[nodiscard]] bool follows_any(Slots::iterator slot);
   void undo_followers(Slots::iterator failed);
   void leave_nodes(WindowSlot const& slot, bool done);
-  void leave(Slots::iterator& slot, bool done, std::exception_ptr error, Duration kernel);
+  void
+  leave(Slots::iterator& slot, bool done, std::exception_ptr error, std::optional<Stretch> kernel);
   [[nodiscard]] std::exception_ptr error_of(WindowSlot const& slot,
                                             std::string const& message) const;
 
@@ -160,6 +171,26 @@ private:
   std::vector<Ended> ended_;
   std::vector<WindowSlot*> ready_;
   std::size_t next_stream_ = 0;
+};
+
+/// CLOCK_MONOTONIC.
+[[nodiscard]] std::int64_t host_ns() noexcept;
+
+/// Whom all is told, by times from `start_ns` of the host's clock on.
+struct Recording {
+  struct Clock {
+    std::int64_t start_ns;
+
+    [[nodiscard]] Instant operator()() const noexcept { return {host_ns() - start_ns}; }
+
+    /// As times there are.
+    [[nodiscard]] std::pair<Instant, Instant>
+    times(std::optional<Stretch> const& on_host) const noexcept;
+  };
+
+  Recorder& recorder;
+  Clock clock;
+  RecordedMemory<Clock> memory;
 };
 
 /// Host memory that tasks on devices use.
@@ -205,6 +236,7 @@ public:
   void unpin(ReplicaSlot& slot, NodeId at) override;
   void take_all_home(Domain const& domain) override;
   [[nodiscard]] std::size_t unused(NodeId at) const override;
+  void record(Recorder& recorder, std::int64_t start_ns) override;
   void add_to(Stats& stats) const override;
 
   void take(std::span<Replicas* const> data, Whither whither, bool taken) override;
@@ -222,6 +254,12 @@ private:
   bool settle_copies();
   void settle(Moving& moving, hs_status status);
   void settle_unmarked(Moving& moving, hs_status status);
+  void record_admitted(WindowSlot const& slot);
+  void record_end(OpenDevice const& device,
+                  WindowSlot const& slot,
+                  std::optional<Stretch> kernel,
+                  bool done,
+                  bool stopped);
   void wait_for_copy(Lock& lock, Replicas const& datum);
   void bring(Lock& lock, std::span<Replicas* const> data, Whither whither, bool taken);
   void give_up(OpenDevice& device);
@@ -240,6 +278,7 @@ private:
   std::vector<std::unique_ptr<TaskWindow>> windows_;
   std::optional<MemoryTrace> trace_;
   std::optional<MemoryNodes> nodes_;
+  std::optional<Recording> recording_;
   std::vector<std::unique_ptr<Moving>> moving_;
   std::map<void*, PinnedRegion> pinned_;                    // by where they begin
   std::map<std::pair<NodeId, void*>, std::size_t> adopted_; // where the program's memory begins

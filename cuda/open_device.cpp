@@ -59,22 +59,39 @@ hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
   return event;
 }
 
-void OpenDevice::measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end) {
-  if (begin != nullptr) {
-    if (auto const measured = stretch(begin, end)) {
-      overlap.add_transfer(stream == in ? OverlapMeter::Lane::in : OverlapMeter::Lane::out,
-                           *measured);
-    }
+std::optional<Stretch>
+OpenDevice::measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end) {
+  auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
+  if (measured) {
+    overlap.add_transfer(stream == in ? OverlapMeter::Lane::in : OverlapMeter::Lane::out,
+                         *measured);
+  }
+  return measured;
+}
+
+std::optional<Stretch> OpenDevice::measure_kernel(hs_event* begin, hs_event* end) {
+  auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
+  if (measured) {
+    overlap.add_kernel(*measured);
+  }
+  return measured;
+}
+
+void OpenDevice::anchor() {
+  auto* const event = mark(in);
+  if (event != nullptr && driver.event_synchronize(event) == hs_ok) {
+    anchor_ns_ = host_ns();
+    origin_ = event;
+    origin_ns_ = 0;
+  } else if (event != nullptr) {
+    give_back(event);
   }
 }
 
-Duration OpenDevice::measure_kernel(hs_event* begin, hs_event* end) {
-  auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
-  if (!measured) {
-    return {};
-  }
-  overlap.add_kernel(*measured);
-  return {measured->length()};
+std::optional<Stretch> OpenDevice::on_host(std::optional<Stretch> measured) const noexcept {
+  return measured && anchor_ns_
+             ? std::optional(Stretch{measured->begin + *anchor_ns_, measured->end + *anchor_ns_})
+             : std::nullopt;
 }
 
 /// When something began and ended, of which `begin` is given back. A driver may count from an event

@@ -87,7 +87,7 @@ void TaskWindow::leave_nodes(WindowSlot const& slot, bool done) {
 void TaskWindow::leave(Slots::iterator& slot,
                        bool done,
                        std::exception_ptr error,
-                       Duration kernel) {
+                       std::optional<Stretch> kernel) {
   if (done && slot->task->type_of().kind == TaskKind::pin) {
     set_.nodes_->pin_user(*slot->needs.front().datum, device_.node);
   }
@@ -98,13 +98,17 @@ void TaskWindow::leave(Slots::iterator& slot,
   if (slot->stage == WindowSlot::Stage::launched && !done && !slot->attempt) {
     undo_followers(slot);
   }
+  if (slot->stage == WindowSlot::Stage::launched) {
+    set_.record_end(device_, *slot, kernel, done, slot->attempt ? !done : slot->undone || refused);
+  }
   leave_nodes(*slot, done);
   for (auto* event : {slot->begin, slot->end}) {
     if (event != nullptr) {
       device_.give_back(event);
     }
   }
-  ended_.push_back({slot->task, std::move(error), kernel, slot->undone, refused});
+  Duration const time{kernel ? kernel->length() : 0};
+  ended_.push_back({slot->task, std::move(error), time, slot->undone, refused});
   slot = slots_.erase(slot);
 }
 
@@ -167,7 +171,7 @@ void TaskWindow::collect_ended() {
       ++slot; // they still read what is overwritten next, from where it is
       continue;
     }
-    Duration kernel;
+    std::optional<Stretch> kernel;
     std::exception_ptr error;
     if (status == hs_ok && !slot->ended) {
       kernel = device_.measure_kernel(std::exchange(slot->begin, nullptr), slot->end);
@@ -216,6 +220,7 @@ void TaskWindow::admit_next() {
       continue;
     }
     slot->stage = WindowSlot::Stage::admitted;
+    set_.record_admitted(*slot);
     if (slot->attempt) {
       set_.nodes_->hold(device_.node, slot->needs);
     }

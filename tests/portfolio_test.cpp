@@ -121,6 +121,19 @@ struct Miser {
   hs::TaskId pop(hs::placement_context auto const&, hs::WorkerId) { return hs::no_task; }
 };
 
+/// Has the portfolio rank a graph from what it is told of it.
+struct Ranks : Eager<> {
+  using Eager::Eager;
+  using Candidates = hs::Portfolio<HeteroPrio, DynamicHeft, Eager<>>;
+  static inline Candidates::Ranking found;
+
+  void prepare(hs::context auto const& ctx,
+               hs::TaskGraph const& graph,
+               std::span<hs::ExpectedTimes const> expected) {
+    found = Candidates::rank(graph, expected, ctx.workers());
+  }
+};
+
 } // namespace portfolio_test
 
 template <>
@@ -131,6 +144,24 @@ struct hetsched::TaskBodyCPU<portfolio_test::Double> {
 namespace portfolio_test {
 
 TEST_SUITE_BEGIN("portfolio");
+
+TEST_CASE("Portfolio: ranks from expected times as from the platform that has them") {
+  auto config = simulated::on(3, 2);
+  config.serve = hs::Simulation::Serve::cpu;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    auto const graph = random_graph(seed);
+    makespan<Ranks>(config, graph);
+    auto const known = Ranks::Candidates::rank(graph, config);
+    REQUIRE(Ranks::found.size() == known.size());
+    for (std::size_t k = 0; k < known.size(); ++k) {
+      CHECK(Ranks::found[k].candidate == known[k].candidate);
+      CHECK(Ranks::found[k].makespan == known[k].makespan);
+      CHECK(known[k].failure.empty());
+    }
+  }
+  hs::ExpectedTimes unknown{hs::ArchMask{1}, {}};
+  CHECK(Ranks::Candidates::rank(independent({"Even"}), std::span(&unknown, 1), {}).empty());
+}
 
 TEST_CASE("HeteroPrioLookahead: leaves a core idle where that is better, and uses it else") {
   // Fast takes 40 on the core and 10 on the GPU, Even 10 on both.

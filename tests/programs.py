@@ -22,7 +22,8 @@ ALL_SCHEDULERS = [
 ]  # fmt: skip
 FORMS = [  # not in "all"
     "heftp:let", "heftp:gb", "heftp:mms",
-    *[f"heteroprio:{form}" for form in "hp sp cgv pp pc pcep pcept area hetindex".split()],
+    *[f"heteroprio:{form}" for form in "hp sp cgv pp pc pcep pcept area hetindex lookahead".split()],
+    "portfolio",
 ]  # fmt: skip
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
@@ -138,6 +139,30 @@ def test_devices(program, kernel, n):
         refuses(program, named, "--n", "10", *arguments)
 
 
+def test_static(program, tasks):
+    """A schedule from a file, of one graph for two cores; and what is refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "schedule.json")
+        size = ["--n", "300", "--tile", "64", "--gpus", "none", "--scheduler"]
+
+        def write(steps):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"format": "schedule-1", "workers": [[0, 2]], "graph": {"tasks": tasks},
+                           "steps": steps}, file)
+
+        write([[task, task % 2] for task in range(tasks)])
+        for options in ["", ",steal", ",gs,merge"]:
+            for row in json_lines(program, *size, f"static:{path}{options}", "--cpus", "2"):
+                check(row["tasks"] == tasks and row["residual"] <= 1e-13, f"{program}: {row}")
+        refuses(program, path, *size, f"static:{path}", "--cpus", "1")
+        refuses(program, path, "--n", "350", *size[2:], f"static:{path}", "--cpus", "2")
+        write([[task, task % 2] for task in range(tasks - 1)])
+        refuses(program, path, *size, f"static:{path}", "--cpus", "2")
+        refuses(program, "missing.json", *size, "static:missing.json", "--cpus", "2")
+        refuses(program, "static:search", *size, "static:search,g", "--cpus", "2")
+        refuses(program, "names no schedule", *size, "static:", "--cpus", "2")
+
+
 def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
     """What holds for every program with a row per scheduler; returns the rows for n."""
     rows = json_lines(program, "--n", str(n), "--tile", "64", "--cpus", "2", "--seed", "7")
@@ -159,7 +184,7 @@ def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
         check(0 <= row["residual"] <= 1e-13, f"{kernel} {in_groups}: {row}")
     check(len(json_lines(program, "--n", "0")) == len(names), f"{kernel} --n 0")
     status, out, _ = run(program, "--help")
-    forms = FORMS if kernel in DEVICE_PROGRAMS else []
+    forms = [*FORMS, "static:FILE[,g|,gs][,steal][,merge]"] if kernel in DEVICE_PROGRAMS else []
     check(status == 0 and ", ".join([*names, *forms, "all"]) in out, f"{kernel} --help: {out}")
     check("residual" in out, f"{kernel} --help")
     for arguments, named in [
@@ -253,6 +278,7 @@ def test_cholesky(program, kernel, tasks):
     test_factorisation(program, kernel, SPD, BAD_MATRICES, tasks, 300 * 301 * 601 / 6)
     if kernel == "cholesky" and os.environ.get("HETSCHED_TEST_JSON") == "true":
         test_kept_times(program)
+        test_static(program, tasks)
 
 
 def test_lu(program):

@@ -26,9 +26,12 @@ public:
   static constexpr std::size_t count = sizeof...(Policies);
   static inline std::size_t chosen = 0; // what those made from now on will be
 
-  explicit ChosenOf(std::span<hs::WorkerInfo const> workers) {
+  explicit ChosenOf(std::span<hs::WorkerInfo const> workers) { become(chosen, workers); }
+
+  /// Another one, or the same anew: it must have no task.
+  void become(std::size_t number, std::span<hs::WorkerInfo const> workers) {
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (void)((K == chosen && (make<K + 1>(workers), true)) || ...);
+      (void)((K == number && (make<K + 1>(workers), true)) || ...);
     }(std::make_index_sequence<count>{});
   }
 

@@ -45,16 +45,25 @@ inline constexpr auto chosen_names = std::to_array<std::string_view>({"eager",
                                                                       "heteroprio:pcep",
                                                                       "heteroprio:pcept",
                                                                       "heteroprio:area",
-                                                                      "heteroprio:hetindex"});
+                                                                      "heteroprio:hetindex",
+                                                                      "heteroprio:lookahead",
+                                                                      "portfolio"});
 inline constexpr std::size_t first_form = 18;
+inline constexpr std::size_t portfolio_number = chosen_names.size() - 1;
+inline constexpr std::size_t static_number = chosen_names.size();
+inline constexpr std::string_view static_prefix = "static:";
 
-/// The one of these whose number was last chosen, see ChosenOf. Its hooks are compiled in
-/// engines.cpp, for example::Runtime alone.
+/// The one of these whose number was last chosen, see ChosenOf; by `static_number`, the schedule
+/// that `follow` was told of. Its hooks are compiled in engines.cpp, for example::Runtime alone.
 class ChosenScheduler {
 public:
   static constexpr auto threading = hs::Threading::serialized;
   static constexpr auto priority_scope = hs::PriorityScope::none;
   static inline std::size_t chosen = 0; // what those made from now on will be
+
+  /// "static:FILE", with options behind it: see static_name.hpp. Reads the file; throws
+  /// Error(bad_input).
+  static void follow(std::string_view name);
 
   explicit ChosenScheduler(std::span<hs::WorkerInfo const> workers);
   ~ChosenScheduler();

@@ -135,6 +135,7 @@ std::string scheduler_names(Program const& program) {
     for (auto k = first_form; k < chosen_names.size(); ++k) {
       names += std::string(chosen_names[k]) + ", ";
     }
+    names += "static:FILE[,g|,gs][,steal][,merge], ";
   } else {
     for_each_scheduler("all", add);
   }
@@ -203,6 +204,9 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
     return std::nullopt;
   } catch (CLI::ParseError const& error) {
     throw CommandLineError(error.what());
+  }
+  if (program.devices && options.scheduler.starts_with(static_prefix)) {
+    ChosenScheduler::follow(options.scheduler);
   }
   auto const nothing = [](auto) {};
   if ((program.devices ? for_all_schedulers(options.scheduler, nothing)

@@ -7,19 +7,19 @@
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/dual_approx.hpp>
-#include <hetsched/policies/schedulers/dual_hp.hpp>
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
-#include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
 
+#include "candidates.hpp"
 #include "chosen_of.hpp"
 #include "program.hpp"
+#include "static_name.hpp"
 
 #ifdef HETSCHED_HAVE_JSON
 #include <hetsched/policies/perf_models/bandwidth.hpp>
+#include <hetsched/static_plan_json.hpp>
 #else
 #include <hetsched/policies/perf_models/history.hpp>
 #endif
@@ -33,7 +33,14 @@ using hs::policies::DynamicHeftp;
 using hs::policies::HeteroPrioTypes;
 using hs::policies::LookAhead;
 
-/// In the order of chosen_names.
+/// What ChosenScheduler::follow was told of.
+struct Planned : hs::policies::StaticSchedule {
+  static inline Config config;
+
+  explicit Planned(std::span<hs::WorkerInfo const> workers) : StaticSchedule(workers, config) {}
+};
+
+/// In the order of chosen_names, and Planned.
 using AllPolicies = ChosenOf<hs::policies::Eager<>,
                              hs::policies::Random<>,
                              hs::policies::Priority<>,
@@ -63,8 +70,11 @@ using AllPolicies = ChosenOf<hs::policies::Eager<>,
                              HeteroPrioTypes<hetero_prio::pcep>,
                              HeteroPrioTypes<hetero_prio::pcept>,
                              HeteroPrioTypes<hetero_prio::area>,
-                             HeteroPrioTypes<hetero_prio::hetindex>>;
-static_assert(AllPolicies::count == chosen_names.size());
+                             HeteroPrioTypes<hetero_prio::hetindex>,
+                             Lookahead,
+                             Planned>;
+constexpr auto planned = portfolio_number; // which is none of them
+static_assert(AllPolicies::count == planned + 1);
 
 using Ctx = hs::detail::EngineContext<hs::detail::ThreadCore<ChosenScheduler, ChosenCache, Times>>;
 
@@ -74,11 +84,31 @@ struct ChosenScheduler::Policies {
   explicit Policies(std::span<hs::WorkerInfo const> workers) : policy(workers) {}
 
   AllPolicies policy;
+  bool ranks = false; // it is to be the best candidate for each graph
 };
 
 ChosenScheduler::ChosenScheduler(std::span<hs::WorkerInfo const> workers) {
-  AllPolicies::chosen = chosen;
+  bool const ranks = chosen == portfolio_number;
+  AllPolicies::chosen = ranks                     ? best_candidate({}, {}, workers).first
+                        : chosen == static_number ? planned
+                                                  : chosen;
   its_ = std::make_unique<Policies>(workers);
+  its_->ranks = ranks;
+}
+
+void ChosenScheduler::follow(std::string_view name) {
+  auto its = StaticName::of(name).value();
+  if (its.from == "heft" || its.from == "search" || its.from == "solver") {
+    bad_input("--scheduler",
+              "'" + std::string(name) +
+                  "' is computed by simulate, whose --save-schedule writes a file for static:FILE");
+  }
+#ifdef HETSCHED_HAVE_JSON
+  its.config.plan = std::make_shared<hs::StaticPlan const>(hs::read_plan(its.from));
+  Planned::config = std::move(its.config);
+#else
+  bad_input("--scheduler", "static: needs nlohmann-json, and this program was built without");
+#endif
 }
 
 ChosenScheduler::~ChosenScheduler() = default;
@@ -87,6 +117,15 @@ template <>
 void ChosenScheduler::prepare(Ctx const& ctx,
                               hs::TaskGraph const& graph,
                               std::span<hs::ExpectedTimes const> expected) {
+  if (its_->ranks) {
+    auto const [best, ranking] = best_candidate(graph, expected, ctx.workers());
+    its_->policy.become(best, ctx.workers());
+    std::fprintf(stderr,
+                 "portfolio: %s\n",
+                 ranking.empty()
+                     ? (std::string(chosen_names[best]) + ", as times are unknown").c_str()
+                     : ranking.c_str());
+  }
   its_->policy.prepare(ctx, graph, expected);
 }
 

@@ -76,7 +76,7 @@ int for_each_scheduler(std::string_view wanted, Use&& use) {
 
 /// The same for all schedulers that ship: WorkStealing<>, and ChosenScheduler for each of the
 /// others, of which the engine keeps the hooks apart by one lock; "all" without `first_form` and
-/// what follows.
+/// what follows. Of a static schedule, ChosenScheduler::follow was told.
 template <class Use>
 int for_all_schedulers(std::string_view wanted, Use&& use) {
   int count = 0;
@@ -87,6 +87,10 @@ int for_all_schedulers(std::string_view wanted, Use&& use) {
     }
   };
   consider(std::get<0>(schedulers));
+  if (wanted.starts_with(static_prefix)) {
+    ChosenScheduler::chosen = static_number;
+    consider(Named<ChosenScheduler>{wanted});
+  }
   for (std::size_t k = 0; k < (wanted == "all" ? first_form : chosen_names.size()); ++k) {
     ChosenScheduler::chosen = k;
     consider(Named<ChosenScheduler>{chosen_names[k]});

@@ -37,6 +37,8 @@ enum class Bind : std::uint8_t {
 /// | window         | HETSCHED_WINDOW         | 4 tasks                                        |
 /// | streams        | HETSCHED_STREAMS        | 2                                              |
 /// | memory_trace   | HETSCHED_MEMORY_TRACE   | none                                           |
+/// | trace          | HETSCHED_TRACE          | none                                           |
+/// | trace_memory   | HETSCHED_TRACE_MEMORY   | 1073741824 (1 GiB)                             |
 /// | model_dir      | HETSCHED_MODEL_DIR      | none: performance models keep no files         |
 /// | machine        | HETSCHED_MACHINE        | the host's name                                |
 /// | explain        | HETSCHED_EXPLAIN        | nothing                                        |
@@ -70,6 +72,14 @@ struct Config {
   /// A file to which every use, transfer and eviction of data in memory nodes is written, see
   /// docs/gpu.md; of the runtime that began last. Without devices nothing is.
   std::string memory_trace = {};
+  /// A file for a trace of all that happens, see docs/traces.md, written when the runtime ends; a
+  /// later runtime of the program with the same one puts its number before the file's ending. Only
+  /// in programs that include recording.hpp.
+  std::string trace = {};
+  /// Bytes that recorded events may take; what comes first is kept, the rest counted.
+  std::optional<std::uint64_t> trace_memory = {};
+  /// Records without a file, for Runtime::trace.
+  bool record = false;
   /// Where performance models keep what they know from run to run, see docs/perf_models.md; made if
   /// it is not there.
   std::string model_dir = {};
@@ -150,6 +160,8 @@ inline void from_env(std::optional<Priorities>& field, char const* variable) {
   from_env(config.streams, "HETSCHED_STREAMS", 1, most_streams);
   from_env(config.devices, "HETSCHED_DEVICES");
   from_env(config.memory_trace, "HETSCHED_MEMORY_TRACE");
+  from_env(config.trace, "HETSCHED_TRACE");
+  from_env(config.trace_memory, "HETSCHED_TRACE_MEMORY", 0, UINT64_MAX);
   from_env(config.model_dir, "HETSCHED_MODEL_DIR");
   from_env(config.machine, "HETSCHED_MACHINE");
   from_env(config.explain, "HETSCHED_EXPLAIN");

@@ -3,6 +3,7 @@
 // Tasks to the class of worker for which a simulation of the whole graph ends first.
 
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/expected_run.hpp>
 #include <hetsched/detail/plan_search.hpp>
 #include <hetsched/policies/caches/lru.hpp>
 #include <hetsched/policies/perf_models/no_model.hpp>
@@ -11,11 +12,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,21 +44,8 @@ struct EngineSimulator {
                                              std::span<WorkerInfo const> workers) {
     SimulatedSchedule schedule{std::vector<std::uint8_t>(graph.size()),
                                std::vector<std::int64_t>(graph.size())};
-    Simulation config;
-    config.platform.name = "as expected";
-    for (auto const& info : workers) {
-      auto& classes = config.platform.classes;
-      auto const known = std::find_if(
-          classes.begin(), classes.end(), [&](auto const& its) { return its.arch == info.arch; });
-      if (known != classes.end()) {
-        ++known->workers;
-      } else {
-        classes.push_back({"", info.arch, 1, ""});
-      }
-    }
-    config.platform.cores = static_cast<int>(workers.size());
-    config.algorithm = "graph";
-    config.serve = Simulation::Serve::cpu;
+    detail::ExpectedRun const run(graph, expected, workers);
+    auto config = run.simulation();
     std::vector<std::size_t> first; // worker of each class
     std::size_t count = 0;
     for (auto const& its : config.platform.classes) {
@@ -67,8 +53,7 @@ struct EngineSimulator {
       count += static_cast<std::size_t>(its.workers);
     }
     config.on_task = [&](SimulatedTask const& task) {
-      std::size_t node = 0;
-      std::from_chars(task.label.data(), task.label.data() + task.label.size(), node);
+      auto const node = static_cast<std::size_t>(task.node);
       auto const its = std::upper_bound(first.begin(), first.end(), task.worker.index());
       auto const number = static_cast<std::size_t>(its - first.begin()) - 1;
       if (!task.aborted) {
@@ -76,45 +61,9 @@ struct EngineSimulator {
         schedule.begin[node] = task.begin.ns;
       }
     };
-    std::deque<std::string> names;
-    auto const timed = with_times(graph, expected, config.platform, names);
     SimulatedRuntime<Scheduler, Cache> rt(config);
-    rt.run(timed);
+    rt.run(run.graph());
     return schedule;
-  }
-
-private:
-  /// The graph with a type for all tasks that take the same, a kernel, and labels by number.
-  static TaskGraph with_times(TaskGraph const& graph,
-                              std::span<ExpectedTimes const> expected,
-                              Platform& platform,
-                              std::deque<std::string>& names) {
-    using Key = std::pair<std::string_view, std::vector<std::int64_t>>;
-    std::map<Key, std::string_view> types;
-    std::vector<TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
-    for (std::size_t v = 0; v < nodes.size(); ++v) {
-      std::vector<std::optional<Platform::KernelTime>> times;
-      Key key{nodes[v].type, {}};
-      for (auto const& its : platform.classes) {
-        auto const time = expected[v].on[its.arch.index];
-        times.push_back(time ? std::optional(Platform::KernelTime{*time, {}, {}}) : std::nullopt);
-        key.second.push_back(time ? time->ns : -1);
-      }
-      auto const [known, fresh] = types.try_emplace(std::move(key));
-      if (fresh) {
-        known->second =
-            names.emplace_back(std::string(nodes[v].type) + "#" + std::to_string(names.size()));
-        Platform::Kernel kernel;
-        kernel.name = known->second;
-        kernel.algorithms = {"graph"};
-        kernel.times = std::move(times);
-        platform.kernels.push_back(std::move(kernel));
-      }
-      nodes[v].type = known->second;
-      nodes[v].label = std::to_string(v);
-    }
-    auto const bytes = graph.data_bytes();
-    return {std::move(nodes), std::vector<std::size_t>(bytes.begin(), bytes.end())};
   }
 };
 
@@ -168,14 +117,14 @@ public:
   void prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
     known_ = false;
     late_ = false;
+    if (!detail::all_expected(expected)) {
+      return;
+    }
     std::vector<detail::TimedGraph::Times> times;
     for (auto const& its : expected) {
       times.emplace_back().fill(detail::TimedGraph::never);
       for (std::size_t a = 0; a < max_archs; ++a) {
         if (its.archs.has(Arch{static_cast<std::uint8_t>(a)})) {
-          if (!its.on[a]) {
-            return;
-          }
           times.back()[a] = its.on[a]->ns;
         }
       }

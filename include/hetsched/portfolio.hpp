@@ -2,6 +2,7 @@
 #pragma once
 // Which of several policies suits a known graph on a described machine: all are simulated.
 
+#include <hetsched/detail/expected_run.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/simulated_runtime.hpp>
 #include <hetsched/task_graph.hpp>
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -61,6 +63,19 @@ public:
                                                     : a.candidate < b.candidate;
     });
     return ranking;
+  }
+
+  /// The same for the times and workers that a scheduler's `prepare` is told of, transfers free,
+  /// cores served first. Empty if a task has no time on a class of worker that can run it.
+  template <class Cache = policies::Lru>
+  [[nodiscard]] static Ranking rank(TaskGraph const& graph,
+                                    std::span<ExpectedTimes const> expected,
+                                    std::span<WorkerInfo const> workers) {
+    if (!detail::all_expected(expected)) {
+      return {};
+    }
+    detail::ExpectedRun const run(graph, expected, workers);
+    return rank<Cache>(run.graph(), run.simulation());
   }
 
   /// Calls `use(std::type_identity<Candidate>{})` with the best and answers what that answers, the

@@ -10,6 +10,7 @@
 #include <hetsched/detail/fork.hpp>
 #include <hetsched/detail/nesting.hpp>
 #include <hetsched/detail/register_data.hpp>
+#include <hetsched/detail/run_trace.hpp>
 #include <hetsched/detail/spawn.hpp>
 #include <hetsched/detail/thread_engine.hpp>
 #include <hetsched/fwd.hpp>
@@ -76,6 +77,7 @@ public:
     if (core_->devices() != nullptr) {
       settle();
     }
+    detail::save_trace<Scheduler>(*core_);
     registry_->detach();
     if (auto const failure = core_->root_domain().failure.take()) {
       std::fprintf(stderr,
@@ -411,7 +413,12 @@ public:
   [[nodiscard]] Stats stats() const { return core_->stats(); }
 
   /// Begins a new count. Meant for moments without live tasks.
-  void reset_stats() { core_->reset_stats(); }
+  void reset_stats() {
+    core_->reset_stats();
+    if (auto* const recorder = core_->recorder()) {
+      recorder->forget(core_->clock());
+    }
+  }
 
   /// The tasks that failed since the runtime began (the first 1000), in the order in which they
   /// did.
@@ -420,6 +427,11 @@ public:
     core_->failure_log().for_each([&](FailureReport const& report) { reports.push_back(report); });
     return reports;
   }
+
+  /// What has happened since the runtime began or the statistics were reset, if Config::trace or
+  /// Config::record asked for that; in the middle of a run, up to some moment. Throws
+  /// Error(bad_call) if nothing is recorded.
+  [[nodiscard]] Trace trace() const { return detail::trace_of<Scheduler>(*core_); }
 
   /// Asks why tasks go where they go: those with this label, else of this type, or, for "#N", at
   /// place N of a captured graph, that become ready from now on; of the first 1000. Costs them some

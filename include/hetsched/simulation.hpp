@@ -61,6 +61,10 @@ struct Simulation {
   std::string explain = {};
   /// A file for what decides which bytes move: docs/gpu.md has the format. Empty: none.
   std::string memory_trace = {};
+  /// As Config::trace, trace_memory and record, in virtual time.
+  std::string trace = {};
+  std::uint64_t trace_memory = std::uint64_t{1} << 30U;
+  bool record = false;
   /// Execution times are off by a factor drawn uniformly from 1 - noise to 1 + noise; below 1.
   double noise = 0;
   Noise noise_is = Noise::per_type;

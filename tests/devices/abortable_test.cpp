@@ -4,7 +4,9 @@
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/recording.hpp>
 
+#include "../recorded.hpp"
 #include "../schedulers.hpp"
 
 #include <doctest/doctest.h>
@@ -149,7 +151,15 @@ hs::Config on(int cpus, char const* devices = "none") {
   config.cpus = cpus;
   config.bind = hs::Bind::none;
   config.devices = devices;
+  config.record = true;
   return config;
+}
+
+template <class Rt>
+void check_recorded(Rt const& rt) {
+  auto const trace = rt.trace();
+  recorded::check_whole(trace);
+  recorded::check_counts(trace, rt.stats());
 }
 
 template <class Condition>
@@ -199,6 +209,7 @@ TEST_CASE("abortable: the attempt that ends first has the result, and what waits
     CHECK(stats.aborted == 1);
     CHECK(stats.wasted.ns > 0);
     CHECK(stats.kept_bytes == 2 * 100 * sizeof(double)); // y, once for each attempt
+    check_recorded(rt);
   }
   CHECK(stage.begun == 2);
   CHECK(x_was_written);
@@ -326,6 +337,7 @@ TEST_CASE("abortable: a task that is stuck on a device is rescued, with its data
       rt.sync();
       CHECK(x == std::vector<double>(100, 6));
       CHECK(rt.stats().aborted == 1);
+      check_recorded(rt);
     }
     CHECK(y == std::vector<double>(100, only_there ? 5 : 3));
     CHECK(stage.begun == 2);

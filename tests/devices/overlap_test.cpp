@@ -4,8 +4,10 @@
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/recording.hpp>
 
 #include "../../cuda/overlap.hpp"
+#include "../recorded.hpp"
 
 #include <doctest/doctest.h>
 
@@ -136,6 +138,7 @@ hs::Config config(int window, int streams) {
   config.cpus = 1;
   config.bind = hs::Bind::none;
   config.timing = true;
+  config.record = true;
   config.window = window;
   config.streams = streams;
   config.devices = "emu@1MB?latency=4ms&kernel=4ms";
@@ -166,6 +169,32 @@ void run(Rt& rt, Data& data, bool alone) {
   rt.sync();
 }
 
+/// Its clocks and ours are the same here: what a kernel reads is there when it begins.
+template <class Rt>
+void check_recorded(Rt const& rt) {
+  auto const trace = rt.trace();
+  recorded::check_whole(trace);
+  recorded::check_counts(trace, rt.stats());
+  int kernels = 0;
+  for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+    auto const& task = trace.tasks[v];
+    if (trace.types[task.type].name != "double") {
+      continue;
+    }
+    ++kernels;
+    CHECK((task.end - task.begin).seconds() >= step);
+    CHECK(trace.workers[task.worker.index()].node == hs::NodeId{1});
+    auto const datum = trace.accesses_of(v)[0].datum;
+    for (auto const& its : trace.transfers) {
+      if (its.datum == datum && its.to == hs::NodeId{1}) {
+        CHECK(its.begin >= task.admitted);
+        CHECK(its.end.ns <= task.begin.ns + 1'000'000);
+      }
+    }
+  }
+  CHECK(kernels == tasks);
+}
+
 TEST_CASE("Stats::devices: transfers and kernels one after the other do not overlap") {
   Data data;
   hs::Runtime<> rt(config(1, 1));
@@ -191,6 +220,7 @@ TEST_CASE("Stats::devices: transfers are hidden under the kernels of other tasks
   CHECK(device.kernels.seconds() >= tasks * step);
   CHECK(device.kernels.seconds() <= stats.elapsed.seconds());
   CHECK(device.hidden <= device.transfers);
+  check_recorded(rt);
   CHECK(device.overlap_ratio() >= 0.5);             // on an idle machine 0.9
   CHECK(device.overlap_ratio() <= 1 - 0.5 / tasks); // the first input and the last result cannot
 

@@ -43,6 +43,7 @@ struct AttemptLink {
   /// which may be gone before the attempt is. `buffer` is the memory on the host, if any.
   DataRecord* steads = nullptr;
   std::int64_t begin_ns = 0;
+  TaskId of_task; // which may be gone before the attempt is
 
   AttemptLink() = default;
   AttemptLink(AttemptLink const&) = delete;

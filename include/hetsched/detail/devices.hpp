@@ -21,6 +21,7 @@ namespace hetsched::detail {
 
 struct CacheKind;
 struct DataRecord;
+class Recorder;
 
 /// How many tasks at most a scheduler is asked to peek at.
 inline constexpr std::size_t most_peeked = 16;
@@ -137,6 +138,10 @@ public:
   virtual void take_all_home(Domain const& domain) = 0;
 
   [[nodiscard]] virtual std::size_t unused(NodeId at) const = 0;
+
+  /// Tells of admissions, kernels, transfers and evictions from now on, before any. `start_ns`:
+  /// when times begin, by CLOCK_MONOTONIC.
+  virtual void record(Recorder& recorder, std::int64_t start_ns) = 0;
 
   /// Adds what was counted since the runtime began.
   virtual void add_to(Stats& stats) const = 0;

@@ -18,7 +18,7 @@
 
 namespace hetsched::detail {
 
-/// Thread-safe. `on` is all that it costs while nothing is asked for.
+/// Thread-safe. `watches` is all that it costs while nothing is asked for.
 class Explainer {
 public:
   /// `what`: as for `ask`; then each explanation is printed on stderr, too.
@@ -34,9 +34,16 @@ public:
     std::lock_guard const guard(mutex_);
     asked_.push_back(std::move(what));
     on_.store(true, std::memory_order_relaxed); // who sees it late explains from then on
+    watch();
   }
 
   [[nodiscard]] bool on() const noexcept { return on_.load(std::memory_order_relaxed); }
+
+  /// Whether an engine is to look at what becomes ready and is taken: to explain it, or since it
+  /// said `watch`, to record it.
+  [[nodiscard]] bool watches() const noexcept { return watches_.load(std::memory_order_relaxed); }
+
+  void watch() noexcept { watches_.store(true, std::memory_order_relaxed); }
 
   [[nodiscard]] std::vector<Explanation> all() const {
     std::lock_guard const guard(mutex_);
@@ -125,6 +132,7 @@ private:
 
   bool const prints_;
   std::atomic<bool> on_{false};
+  std::atomic<bool> watches_{false};
   mutable std::mutex mutex_;
   std::vector<std::string> asked_;
   std::unordered_map<std::uint64_t, Explanation> open_; // ready, not taken

@@ -14,6 +14,7 @@
 #include <hetsched/detail/explainer.hpp>
 #include <hetsched/detail/failures.hpp>
 #include <hetsched/detail/parking.hpp>
+#include <hetsched/detail/recorder.hpp>
 #include <hetsched/detail/thread_worker.hpp>
 #include <hetsched/detail/topology.hpp>
 #include <hetsched/stats.hpp>
@@ -50,6 +51,8 @@ class ThreadCore {
 public:
   using Context = EngineContext<ThreadCore>;
 
+  static constexpr bool in_virtual_time = false;
+
   /// `runtime` is what task bodies get as their runtime; `knobs` the scheduler's Config, or
   /// nothing.
   template <class... Knobs>
@@ -58,16 +61,25 @@ public:
         placement_(place_workers(config, device_count())),
         infos_(static_cast<std::size_t>(placement_.workers + device_count()),
                [this](std::size_t w) { return info_of(static_cast<std::int32_t>(w)); }),
+        recorder_(open_recorder(
+            {config.trace, config.record, config.trace_memory.value_or(default_trace_memory)},
+            infos_.size())),
+        clocks_(config.timing.value_or(false) || recorder_),
         workers_(infos_.size(),
                  [&](std::size_t w) {
                    RandomStream seeds(config.seed.value_or(1) + 1000003U * (w + 1));
-                   return ThreadWorker(
-                       this, infos_[w], depot_, seeds.next(), config.timing.value_or(false));
+                   return ThreadWorker(this, infos_[w], depot_, seeds.next(), clocks_);
                  }),
         scheduler_(make_scheduler<Scheduler>(workers(), knobs...)),
         parking_(static_cast<int>(infos_.size())), max_live_(config.max_live_tasks.value_or(0)),
         timing_(config.timing.value_or(false)), explainer_(config.explain), outside_pool_(depot_),
         outside_random_(config.seed.value_or(1)) {
+    if (recorder_) {
+      explainer_.watch();
+      if (devices_) {
+        devices_->record(*recorder_, start_ns_);
+      }
+    }
     try {
       if constexpr (has_begin<PerfModel>) {
         model_.begin(site_of(config));
@@ -262,6 +274,9 @@ public:
 
   [[nodiscard]] Explainer& explainer() const noexcept { return explainer_; }
 
+  /// Null if nothing is recorded.
+  [[nodiscard]] Recorder* recorder() const noexcept { return recorder_.get(); }
+
   [[nodiscard]] TaskDepot const& depot() const noexcept { return depot_; }
 
   [[nodiscard]] Parking const& parking() const noexcept { return parking_; }
@@ -355,12 +370,27 @@ private:
   }
 
   // Contexts of their own: the hooks' stay in registers.
-  [[gnu::noinline, gnu::cold]] void explain_ready(TaskId task) {
-    explainer_.ready(Context(*this), task);
+  [[gnu::noinline, gnu::cold]] void watch_ready(TaskId task, WorkerId by, bool fresh) {
+    if (recorder_) {
+      auto const now = clock();
+      if (fresh) {
+        recorder_->spawned(by, *TaskRecord::from(task), now);
+      }
+      recorder_->ready(by, task, now);
+    }
+    if (explainer_.on()) {
+      explainer_.ready(Context(*this), task);
+    }
   }
 
-  [[gnu::noinline, gnu::cold]] void explain_taken(TaskId task, WorkerId worker) {
-    explainer_.taken(task, worker, clock());
+  /// Of a task with data, which is about to be registered.
+  [[gnu::noinline]] void note_spawn(TaskRecord& task, WorkerId by) {
+    if (recorder_) {
+      recorder_->spawned(by, task, clock());
+    }
+    if (devices_) {
+      devices_->note_spawn(task);
+    }
   }
 
   /// Runs a scheduler hook, under the engine's lock if the scheduler is serialized.
@@ -401,9 +431,12 @@ private:
 
   // running tasks: thread_engine_run.hpp
   TaskId take(ThreadWorker& worker);
+  TaskId take_watched(ThreadWorker& worker);
+  void note_taken(ThreadWorker& worker);
   TaskId steal(ThreadWorker& worker);
   void execute(ThreadWorker& worker, TaskId id);
   void execute_inline(ThreadWorker& worker, TaskId id);
+  void record_cancelled(ThreadWorker const& worker, TaskRecord const& task);
   bool is_to_be_skipped(TaskRecord& task);
   bool begin_special(ThreadWorker& worker, TaskRecord& task);
   void run_body(ThreadWorker& worker, TaskRecord& task);
@@ -438,6 +471,7 @@ private:
                    bool won,
                    Duration time,
                    std::exception_ptr refusal = nullptr);
+  void record_attempt(ThreadWorker const& worker, TaskRecord& attempt, bool won);
   void overtake_others(ThreadWorker& worker, TaskRecord& attempt);
   void leave_attempts(ThreadWorker& worker,
                       Attempts& all,
@@ -511,6 +545,9 @@ private:
   Owned<Devices> const devices_; // null: none
   Placement const placement_;
   FixedArray<WorkerInfo> const infos_;
+  Owned<Recorder> const recorder_; // null: none
+  bool const clocks_;              // all bodies are timed
+  bool const notes_spawns_ = devices_ || recorder_;
   ArchMask const present_ = archs_of(infos_);
   bool const one_class_ = std::has_single_bit(present_.bits);
   NodeInfo const node_{host_node, 0};

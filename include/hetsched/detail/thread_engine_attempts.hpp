@@ -158,6 +158,7 @@ TaskRecord& ThreadCore<S, C, P>::new_attempt(ThreadWorker& worker, Attempts& all
   auto& link = AttemptLink::of(attempt);
   link.all = &all;
   link.begin_ns = clock().ns;
+  link.of_task = task.id();
   return attempt;
 }
 
@@ -285,6 +286,7 @@ void ThreadCore<S, C, P>::end_attempt(ThreadWorker& worker,
       }
     }
     worker.executed.add();
+    record_attempt(worker, attempt, true);
     locked([&] {
       if constexpr (has_epilogue<S, Context>) {
         Context const ctx(*this);
@@ -305,12 +307,37 @@ void ThreadCore<S, C, P>::end_attempt(ThreadWorker& worker,
       }
     });
     worker.aborted.add();
+    record_attempt(worker, attempt, false);
     worker.wasted_ns.add(
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, clock().ns - link.begin_ns)));
   }
   empty_attempt(attempt); // before anybody can see the task complete
   leave_attempts(worker, all, &attempt, std::move(refusal));
   BareHost(*this, &worker, nullptr).recycle(attempt);
+}
+
+/// Of a core: a device's window records its own.
+template <class S, class C, class P>
+void ThreadCore<S, C, P>::record_attempt(ThreadWorker const& worker,
+                                         TaskRecord& attempt,
+                                         bool won) {
+  if (!recorder_ || worker.drives_device()) [[likely]] {
+    return;
+  }
+  auto const id = worker.info.id;
+  auto const& link = AttemptLink::of(attempt);
+  Instant const begin{link.begin_ns};
+  if (won) {
+    bool const failed = link.all->task->failed;
+    recorder_->ran(id,
+                   id,
+                   link.of_task,
+                   begin,
+                   clock(),
+                   failed ? Trace::Outcome::failed : Trace::Outcome::done);
+  } else {
+    recorder_->aborted(id, id, link.of_task, begin, clock());
+  }
 }
 
 /// The attempt has the result: no policy sees the others any more, those on the host are asked to
@@ -367,7 +394,7 @@ void ThreadCore<S, C, P>::leave_attempts(ThreadWorker& worker,
     }
     task->children.fetch_add(TaskRecord::body_bias, std::memory_order_relaxed); // it begins anew
     if (refusal == nullptr) {
-      BareHost(*this, &worker, nullptr).ready(*task);
+      BareHost(*this, &worker, nullptr).ready(*task, true);
     } else if (!run_elsewhere(worker, *task)) {
       fail(worker, *task, std::move(refusal));
       task->children.fetch_sub(TaskRecord::body_bias, std::memory_order_relaxed);

@@ -245,7 +245,7 @@ bool ThreadCore<S, C, P>::run_elsewhere(ThreadWorker& worker, TaskRecord& task) 
     return_copies(task);
   }
   worker.rerun.add();
-  BareHost(*this, &worker, nullptr).ready(task);
+  BareHost(*this, &worker, nullptr).ready(task, true);
   return true;
 }
 
@@ -295,6 +295,7 @@ void ThreadCore<S, C, P>::commit(ThreadWorker& worker, DeviceWindow& window, Tas
       return;
     }
     worker.cancelled.add();
+    record_cancelled(worker, task);
     finish_body(worker, task);
     return;
   }
@@ -368,7 +369,7 @@ bool ThreadCore<S, C, P>::undo_binding(TaskRecord& task) {
 template <class S, class C, class P>
 void ThreadCore<S, C, P>::undo_early(ThreadWorker& worker, TaskRecord& task) {
   if (!undo_binding(task)) {
-    BareHost(*this, &worker, nullptr).ready(task);
+    BareHost(*this, &worker, nullptr).ready(task, true);
   }
 }
 

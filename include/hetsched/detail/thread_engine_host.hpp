@@ -38,13 +38,14 @@ public:
   /// The task whose children are being made, or null.
   [[nodiscard]] TaskRecord* spawner() const noexcept { return spawner_; }
 
-  [[gnu::always_inline]] void ready(TaskRecord& task) {
+  /// `again`: it was before, and nobody could end it.
+  [[gnu::always_inline]] void ready(TaskRecord& task, bool again = false) {
     task.state.store(TaskState::ready, std::memory_order_relaxed);
     Context const ctx(core_);
     auto const id = task.id();
     auto const worker = from();
-    if (core_.explainer_.on()) [[unlikely]] {
-      core_.explain_ready(id);
+    if (core_.explainer_.watches()) [[unlikely]] {
+      core_.watch_ready(id, worker, task.access_count == 0 && !again);
     }
     core_.apply(core_.locked([&]() __attribute__((always_inline)) {
       return core_.scheduler_.push(ctx, id, worker);
@@ -194,8 +195,8 @@ public:
 
   /// The task is about to be registered; is complete, or has turned out to be in error.
   void note_spawn(TaskRecord& task) {
-    if (core_.devices_) [[unlikely]] {
-      core_.devices_->note_spawn(task);
+    if (core_.notes_spawns_) [[unlikely]] {
+      core_.note_spawn(task, from());
     }
   }
 
@@ -233,6 +234,9 @@ public:
     task.access_count = 1;
     auto* const copies_op = const_cast<ReductionOps*>(&ops); // only carried; see merge_copies
     new (task.accesses()) Access{&queue, nullptr, copies_op, AccessMode::read_write, false, 0};
+    if (core_.recorder_) [[unlikely]] {
+      core_.recorder_->spawned(from(), task, core_.clock());
+    }
     this->count_spawn(task);
     if (worker_ != nullptr) {
       worker_->merges.add();
@@ -253,9 +257,9 @@ private:
   [[gnu::noinline]] void flush() {
     std::span const tasks(reinterpret_cast<TaskId const*>(batch_.data()), count_);
     count_ = 0;
-    if (core_.explainer_.on()) [[unlikely]] {
+    if (core_.explainer_.watches()) [[unlikely]] {
       for (auto const id : tasks) {
-        core_.explain_ready(id);
+        core_.watch_ready(id, from(), false);
       }
     }
     if constexpr (has_push_activated_each<S, Context>) {

@@ -16,6 +16,9 @@ inline TaskId ThreadCore<S, C, P>::take(ThreadWorker& worker) {
       return no_task;
     }
   }
+  if (explainer_.watches()) [[unlikely]] {
+    return take_watched(worker);
+  }
   Context const ctx(*this);
   auto const id = worker.info.id;
   auto task = locked([&] { return scheduler_.pop(ctx, id); });
@@ -25,14 +28,40 @@ inline TaskId ThreadCore<S, C, P>::take(ThreadWorker& worker) {
       return no_task;
     }
   }
-  if (explainer_.on()) [[unlikely]] {
-    explain_taken(task, id);
-  }
+  note_taken(worker);
+  return task;
+}
+
+template <class S, class C, class P>
+[[gnu::always_inline]] inline void ThreadCore<S, C, P>::note_taken(ThreadWorker& worker) {
   worker.owed_wake = no_task;
   if constexpr (!has_steal<S, Context>) {
     if (scopes_lifted_.load(std::memory_order_relaxed)) {
       scopes_lifted_.store(false, std::memory_order_relaxed);
     }
+  }
+}
+
+/// `take`, which somebody wants to know of.
+template <class S, class C, class P>
+[[gnu::noinline, gnu::cold]] TaskId ThreadCore<S, C, P>::take_watched(ThreadWorker& worker) {
+  auto const asked = clock();
+  Context const ctx(*this);
+  auto const id = worker.info.id;
+  auto task = locked([&] { return scheduler_.pop(ctx, id); });
+  bool const stolen = !task;
+  if (stolen) {
+    task = steal(worker);
+  }
+  if (task) {
+    auto const now = clock();
+    if (recorder_) {
+      recorder_->taken(id, id, task, asked, now, stolen);
+    }
+    if (explainer_.on()) {
+      explainer_.taken(task, id, now);
+    }
+    note_taken(worker);
   }
   return task;
 }
@@ -61,7 +90,7 @@ template <class S, class C, class P>
       worker.steals.add();
       worker.last_theft_ns = monotonic_ns();
       worker.theft_ns = stolen.contested ? worker.last_theft_ns - now : 0;
-      worker.clocked = timing_ || stolen.contested;
+      worker.clocked = clocks_ || stolen.contested;
     }
     return stolen.task;
   } else {
@@ -86,6 +115,7 @@ template <class S, class C, class P>
   if ((task.group != nullptr || failed_.load(std::memory_order_relaxed)) && is_to_be_skipped(task))
       [[unlikely]] {
     worker.cancelled.add();
+    record_cancelled(worker, task);
   } else {
     auto* const outer = std::exchange(this_thread.task, &task);
     worker.running.store(&task, std::memory_order_release);
@@ -99,6 +129,16 @@ template <class S, class C, class P>
     worker.executed.add(task.type_of().counted);
   }
   finish_body(worker, task);
+}
+
+template <class S, class C, class P>
+[[gnu::noinline, gnu::cold]] void ThreadCore<S, C, P>::record_cancelled(ThreadWorker const& worker,
+                                                                        TaskRecord const& task) {
+  if (recorder_) {
+    auto const id = worker.info.id;
+    auto const now = clock();
+    recorder_->ran(id, id, task.id(), now, now, Trace::Outcome::cancelled);
+  }
 }
 
 /// Whether the task's group was cancelled, or a task failed that should have written its data.
@@ -172,7 +212,7 @@ template <class S, class C, class P>
 template <class S, class C, class P>
 [[gnu::noinline]] Duration ThreadCore<S, C, P>::call_body_measured(ThreadWorker& worker,
                                                                    TaskRecord& task) {
-  worker.clocked = timing_; // not for the sake of a theft, what may run inside this body
+  worker.clocked = clocks_; // not for the sake of a theft, what may run inside this body
   auto const begin = clock();
   if constexpr (P::measures) {
     auto const expected = model_.predict(view_of(task), worker.info.arch);
@@ -184,6 +224,15 @@ template <class S, class C, class P>
   worker.stolen_body = time;
   if (timing_) {
     worker.times.add(task.type_of(), time);
+  }
+  if (recorder_) {
+    auto const id = worker.info.id;
+    recorder_->ran(id,
+                   id,
+                   task.id(),
+                   begin,
+                   begin + time,
+                   task.failed ? Trace::Outcome::failed : Trace::Outcome::done);
   }
   if constexpr (P::measures) {
     model_.record(view_of(task), worker.info.arch, time);

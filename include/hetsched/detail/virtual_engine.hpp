@@ -41,6 +41,8 @@ class VirtualCore {
 public:
   using Context = EngineContext<VirtualCore>;
 
+  static constexpr bool in_virtual_time = true;
+
   static constexpr bool spoliates = has_reconsider<Scheduler, Context>;
   static constexpr bool preempts = has_preempt<Scheduler, Context>;
 
@@ -49,7 +51,14 @@ public:
       : config_(config), times_(config_), infos_(infos_of(config_.platform)),
         nodes_(nodes_of(config_.platform)), workers_(infos_.size()), idle_(infos_, config_.serve),
         scheduler_(make_scheduler<Scheduler>(infos_, knobs...)), explainer_(config_.explain),
+        recorder_(open_recorder({config_.trace, config_.record, config_.trace_memory}, 0)),
         pool_(depot_), memory_(make_memory(config_, nodes_)) {
+    if (recorder_) {
+      explainer_.watch();
+      if (memory_) {
+        memory_->record(*recorder_);
+      }
+    }
     for (auto const& info : infos_) {
       if (memory_ && info.node != host_node) {
         device_workers_.push_back(info.id);
@@ -69,6 +78,9 @@ public:
   // ---- for contexts ----
 
   [[nodiscard]] Explainer& explainer() const noexcept { return explainer_; }
+
+  /// Null if nothing is recorded.
+  [[nodiscard]] Recorder* recorder() const noexcept { return recorder_.get(); }
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return infos_; }
 
@@ -252,6 +264,8 @@ private:
   void push(TaskId task, WorkerId from);
   void push_activated(std::span<TaskId const> tasks, WorkerId from);
   void note_pushed(std::span<TaskId const> tasks);
+  void watch_pushed(std::span<TaskId const> tasks);
+  void watch_taken(TaskId task, WorkerId worker, bool stolen);
   TaskId take(WorkerId worker);
   TaskId spoliate_or_take(WorkerId worker);
   bool preempt();
@@ -285,6 +299,7 @@ private:
   WorkerOrder idle_;
   Scheduler scheduler_;
   mutable Explainer explainer_;
+  std::unique_ptr<Recorder> const recorder_; // null: none
   PerfModel model_;
   TaskDepot depot_;
   TaskPool pool_;

@@ -13,14 +13,34 @@ namespace hetsched::detail {
 /// The scheduler gets these tasks now.
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::note_pushed(std::span<TaskId const> tasks) {
-  if (explainer_.on()) [[unlikely]] {
-    for (auto const task : tasks) {
-      explainer_.ready(Context(*this), task);
-    }
+  if (explainer_.watches()) [[unlikely]] {
+    watch_pushed(tasks);
   }
   waiting_ += tasks.size();
   if constexpr (preempts) {
     pushed_.insert(pushed_.end(), tasks.begin(), tasks.end());
+  }
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::watch_pushed(std::span<TaskId const> tasks) {
+  for (auto const task : tasks) {
+    if (recorder_) {
+      recorder_->ready(no_worker, task, now_);
+    }
+    if (explainer_.on()) {
+      explainer_.ready(Context(*this), task);
+    }
+  }
+}
+
+template <class S, class C, class P>
+void VirtualCore<S, C, P>::watch_taken(TaskId task, WorkerId worker, bool stolen) {
+  if (recorder_) {
+    recorder_->taken(no_worker, worker, task, now_, now_, stolen);
+  }
+  if (explainer_.on()) {
+    explainer_.taken(task, worker, now_);
   }
 }
 
@@ -36,6 +56,9 @@ TaskId VirtualCore<S, C, P>::spoliate_or_take(WorkerId worker) {
                 ", to run it there again");
       }
       (void)abort(task, "reconsider");
+      if (explainer_.watches()) [[unlikely]] {
+        watch_taken(task, worker, false);
+      }
       return task;
     }
   }
@@ -99,6 +122,9 @@ TaskRecord& VirtualCore<S, C, P>::abort(TaskId id, char const* hook) {
   ++its.aborted;
   if (its.running == &task) {
     its.wasted += now_ - std::max(its.begin, since_);
+    if (recorder_) {
+      recorder_->aborted(no_worker, worker, id, its.begin, now_);
+    }
     if (config_.on_task) {
       config_.on_task({task.type_of().name,
                        task.label_text(),

@@ -72,10 +72,17 @@ public:
 
   void ready(TaskRecord& task) {
     check(task);
+    record_spawn(task);
     hand_over(task, core_.spawner());
   }
 
 protected:
+  void record_spawn(TaskRecord const& task) {
+    if (core_.recorder_) [[unlikely]] {
+      core_.recorder_->spawned(no_worker, task, core_.now_);
+    }
+  }
+
   /// Throws if nobody can run the task: its times, and what its spawn asks for.
   void check(TaskRecord& task) {
     auto const& type = task.type_of();
@@ -149,6 +156,7 @@ public:
 
   void note_spawn(TaskRecord& task) {
     this->check(task);
+    this->record_spawn(task);
     if (core_.memory_) {
       core_.memory_->note_spawn(task);
     }

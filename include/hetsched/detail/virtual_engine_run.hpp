@@ -82,14 +82,15 @@ void VirtualCore<S, C, P>::push_activated(std::span<TaskId const> tasks, WorkerI
 template <class S, class C, class P>
 TaskId VirtualCore<S, C, P>::take(WorkerId worker) {
   auto task = decide([&](Context const& ctx) { return scheduler_.pop(ctx, worker); });
+  bool const stolen = !task;
   if constexpr (has_steal<S, Context>) {
     if (!task) {
       task = decide([&](Context const& ctx) { return Stolen{scheduler_.steal(ctx, worker)}.task; });
       workers_[worker.index()].steals += task ? 1 : 0;
     }
   }
-  if (task && explainer_.on()) [[unlikely]] {
-    explainer_.taken(task, worker, now_);
+  if (task && explainer_.watches()) [[unlikely]] {
+    watch_taken(task, worker, stolen);
   }
   return task;
 }
@@ -175,6 +176,9 @@ void VirtualCore<S, C, P>::begin(TaskId id, WorkerId worker) {
       return;
     }
     ++cancelled_;
+    if (recorder_) {
+      recorder_->ran(no_worker, worker, id, now_, now_, Trace::Outcome::cancelled);
+    }
     complete(task, worker);
     end_own_tasks();
     return;
@@ -309,6 +313,9 @@ void VirtualCore<S, C, P>::end(WorkerId worker) {
                      now_,
                      false,
                      task.graph_node});
+  }
+  if (recorder_) {
+    recorder_->ran(no_worker, worker, task.id(), its.begin, now_, Trace::Outcome::done);
   }
   if constexpr (has_epilogue<S, Context>) {
     decide(

@@ -5,6 +5,7 @@
 #include <hetsched/detail/devices.hpp>
 #include <hetsched/detail/known_data.hpp>
 #include <hetsched/detail/memory_trace.hpp>
+#include <hetsched/detail/recorded_memory.hpp>
 #include <hetsched/detail/virtual_links.hpp>
 #include <hetsched/simulation.hpp>
 #include <hetsched/stats.hpp>
@@ -71,6 +72,12 @@ public:
     while (auto* const datum = nodes_.first()) {
       forget(datum);
     }
+  }
+
+  /// Tells of admissions, transfers and evictions from now on, before any.
+  void record(Recorder& recorder) {
+    recorder_ = &recorder;
+    nodes_.observe(&recorded_.emplace(recorder, Clock{&now_}, trace_ ? &*trace_ : nullptr));
   }
 
   /// As the platform and the model of transfers have it.
@@ -322,6 +329,12 @@ public:
 private:
   enum class Stage : std::uint8_t { committed, admitted, running };
 
+  struct Clock {
+    Instant const* now;
+
+    [[nodiscard]] Instant operator()() const noexcept { return *now; }
+  };
+
   struct Slot {
     TaskRecord* task = nullptr;
     Stage stage = Stage::committed;
@@ -419,6 +432,9 @@ private:
           return;
         }
         slot.stage = Stage::admitted;
+        if (recorder_ != nullptr) {
+          recorder_->admitted(slot.task->id(), now_);
+        }
       }
     }
   }
@@ -457,6 +473,9 @@ private:
     times.transfers += now_ - its.since;
     times.hidden += kernels(lane) - its.kernels;
     --its.transfers;
+    if (recorder_ != nullptr) {
+      recorder_->moved(*copy->datum, copy->from, copy->to, its.since, now_);
+    }
     begin_measure(lane);
     nodes_.finished(copy, true);
   }
@@ -475,6 +494,9 @@ private:
       });
       for (auto* copy : ended) {
         --lanes_[lane_of(*copy)].transfers;
+        if (recorder_ != nullptr) {
+          recorder_->moved(datum, copy->from, copy->to, now_, now_);
+        }
         nodes_.finished(copy, true);
       }
       start_copies();
@@ -487,6 +509,8 @@ private:
   std::vector<Device> devices_;
   std::vector<Lane> lanes_;
   std::optional<MemoryTrace> trace_;
+  std::optional<RecordedMemory<Clock>> recorded_;
+  Recorder* recorder_ = nullptr; // null: none
   MemoryNodes nodes_;
   std::vector<std::string> names_;
   Instant now_;

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Where recorded events are kept while a run goes on.
+
+#include <hetsched/detail/data_record.hpp>
+#include <hetsched/detail/task_record.hpp>
+#include <hetsched/time.hpp>
+#include <hetsched/types.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+enum class EventKind : std::uint8_t {
+  spawned, // task, at, parent (0: none), type and archs, priority and label bytes, accesses; label,
+           // and for each access datum, bytes and mode
+  ready,   // task, at
+  taken,   // task, asked, at
+  stolen,  // the same, by the steal hook
+  admitted, // task, at
+  ran,      // task, begin, end, Trace::Outcome
+  aborted,  // task, begin, end
+  moved,    // datum, begin, end, from and to, bytes
+  evicted   // datum, at, node, dirty, bytes
+};
+
+/// Events in lanes, each written by one thread at a time and read by any. What is kept is what
+/// comes first: once the memory is used up, later events are dropped and counted.
+///
+/// Memory orders: a lane's `used` and `next` are released behind what they cover, and acquired by
+/// readers; whoever writes to a lane after another thread was handed it in an order of its own.
+class RecordedEvents {
+public:
+  using Word = std::uint64_t;
+
+  struct Event {
+    EventKind kind;
+    WorkerId on;
+    std::span<Word const> words; // behind the head
+  };
+
+  RecordedEvents(std::size_t lanes, std::uint64_t memory)
+      : lanes_(lanes),
+        left_(static_cast<std::int64_t>(std::min<std::uint64_t>(memory, INT64_MAX))) {}
+
+  RecordedEvents(RecordedEvents const&) = delete;
+  RecordedEvents& operator=(RecordedEvents const&) = delete;
+
+  ~RecordedEvents() {
+    for (auto& lane : lanes_) {
+      for (auto* chunk = lane.first.load(std::memory_order_relaxed); chunk != nullptr;) {
+        delete std::exchange(chunk, chunk->next.load(std::memory_order_relaxed));
+      }
+    }
+  }
+
+  template <class... Words>
+  void add(std::size_t lane, EventKind kind, WorkerId on, Words... words) {
+    constexpr auto count = sizeof...(Words);
+    if (auto* const place = begin_event(lanes_[lane], kind, on, count)) {
+      std::size_t k = 0;
+      ((place[k++] = static_cast<Word>(words)), ...);
+      end_event(lanes_[lane]);
+    }
+  }
+
+  void spawned(std::size_t lane, TaskRecord const& task, Instant at) {
+    auto const label = task.label_text();
+    auto const label_words = (label.size() + sizeof(Word) - 1) / sizeof(Word);
+    std::span const accesses(task.accesses(), task.access_count);
+    std::size_t count = 0;
+    for (auto const& access : accesses) {
+      count += access.duplicate ? 0 : 1;
+    }
+    auto& its = lanes_[lane];
+    auto* place = begin_event(its, EventKind::spawned, no_worker, 6 + label_words + 2 * count);
+    if (place == nullptr) {
+      return;
+    }
+    auto const* const parent = task.parent.load(std::memory_order_relaxed);
+    *place++ = task.id().value;
+    *place++ = static_cast<Word>(at.ns);
+    *place++ = parent != nullptr ? parent->id().value : 0;
+    *place++ = type_number(its, task.type_of().name) |
+               Word{task.archs.load(std::memory_order_relaxed)} << 32U;
+    *place++ = static_cast<std::uint32_t>(task.priority) | Word{label.size()} << 32U;
+    *place++ = count;
+    if (label_words != 0) {
+      place[label_words - 1] = 0;
+      std::memcpy(place, label.data(), label.size());
+      place += label_words;
+    }
+    for (auto const& access : accesses) {
+      if (!access.duplicate) {
+        *place++ = reinterpret_cast<std::uintptr_t>(access.queue->data);
+        *place++ = Word{access.queue->data->bytes()} << 8U | static_cast<Word>(access.mode);
+      }
+    }
+    end_event(its);
+  }
+
+  [[nodiscard]] std::size_t lanes() const noexcept { return lanes_.size(); }
+
+  /// Of a lane, in the order in which they were added.
+  template <class Visit>
+  void each(std::size_t lane, Visit const& visit) const {
+    for (auto const* chunk = lanes_[lane].first.load(std::memory_order_acquire); chunk != nullptr;
+         chunk = chunk->next.load(std::memory_order_acquire)) {
+      auto const used = chunk->used.load(std::memory_order_acquire);
+      for (std::size_t k = 0; k < used;) {
+        auto const head = chunk->words[k];
+        auto const count = (head >> 8U) & 0xffffffU;
+        visit(Event{static_cast<EventKind>(head & 0xffU),
+                    WorkerId{static_cast<std::int32_t>(head >> 32U)},
+                    std::span(chunk->words).subspan(k + 1, count)});
+        k += 1 + count;
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t dropped() const noexcept {
+    std::uint64_t sum = 0;
+    for (auto const& lane : lanes_) {
+      sum += lane.dropped.load(std::memory_order_relaxed);
+    }
+    return sum;
+  }
+
+  /// Of task types, by number.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::lock_guard const guard(names_lock_);
+    return names_;
+  }
+
+private:
+  struct Chunk {
+    std::atomic<Chunk*> next{nullptr};
+    std::atomic<std::size_t> used{0};
+    std::array<Word, 32 * 1024> words; // not initialised
+  };
+
+  struct alignas(64) Lane {
+    std::atomic<Chunk*> first{nullptr};
+    Chunk* last = nullptr; // that events are added to
+    std::size_t used = 0;
+    std::atomic<std::uint64_t> dropped{0};
+    std::vector<std::pair<std::string, std::uint32_t>> types; // that came here
+  };
+
+  /// Where the event's words go; null: nowhere.
+  [[nodiscard]] Word* begin_event(Lane& lane, EventKind kind, WorkerId on, std::size_t count) {
+    if (lane.last == nullptr || lane.used + 1 + count > lane.last->words.size()) [[unlikely]] {
+      if (!add_chunk(lane, 1 + count)) {
+        lane.dropped.store(lane.dropped.load(std::memory_order_relaxed) + 1,
+                           std::memory_order_relaxed);
+        return nullptr;
+      }
+    }
+    auto* const place = lane.last->words.data() + lane.used;
+    *place = static_cast<Word>(kind) | Word{count} << 8U |
+             Word{static_cast<std::uint32_t>(on.value)} << 32U;
+    lane.used += 1 + count;
+    return place + 1;
+  }
+
+  static void end_event(Lane& lane) noexcept {
+    lane.last->used.store(lane.used, std::memory_order_release);
+  }
+
+  [[nodiscard]] bool add_chunk(Lane& lane, std::size_t words) {
+    constexpr std::int64_t size = sizeof(Chunk);
+    if (words > std::tuple_size_v<decltype(Chunk::words)>) {
+      return false;
+    }
+    if (left_.fetch_sub(size, std::memory_order_relaxed) < size) {
+      left_.fetch_add(size, std::memory_order_relaxed);
+      return false;
+    }
+    auto* const chunk = new Chunk;
+    (lane.last == nullptr ? lane.first : lane.last->next).store(chunk, std::memory_order_release);
+    lane.last = chunk;
+    lane.used = 0;
+    return true;
+  }
+
+  /// By its text: what it is read from may be gone when the trace is made.
+  [[nodiscard]] Word type_number(Lane& lane, std::string_view name) {
+    for (auto const& [text, number] : lane.types) {
+      if (text == name) {
+        return number;
+      }
+    }
+    std::lock_guard const guard(names_lock_);
+    auto const known = std::find(names_.begin(), names_.end(), name);
+    auto const number = static_cast<std::uint32_t>(known - names_.begin());
+    if (known == names_.end()) {
+      names_.emplace_back(name);
+    }
+    lane.types.emplace_back(name, number);
+    return number;
+  }
+
+  std::vector<Lane> lanes_;
+  std::atomic<std::int64_t> left_; // bytes that may still be taken
+  mutable std::mutex names_lock_;
+  std::vector<std::string> names_;
+};
+
+} // namespace hetsched::detail

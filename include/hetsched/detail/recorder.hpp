@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What engines tell of a run while it goes on. The one implementation is in recording.hpp, for
+// programs that include it.
+
+#include <hetsched/detail/replicas.hpp>
+#include <hetsched/detail/task_record.hpp>
+#include <hetsched/error.hpp>
+#include <hetsched/platform.hpp>
+#include <hetsched/time.hpp>
+#include <hetsched/trace.hpp>
+#include <hetsched/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace hetsched::detail {
+
+/// Keeps events; how each shows in a Trace is said there. `by`: the worker whose thread tells, for
+/// one thread at a time; no_worker: any thread, which takes a lock.
+class Recorder {
+public:
+  virtual ~Recorder() = default;
+
+  /// The task is about to be registered: its accesses are as they will be.
+  virtual void spawned(WorkerId by, TaskRecord const& task, Instant at) = 0;
+  virtual void ready(WorkerId by, TaskId task, Instant at) = 0;
+  virtual void
+  taken(WorkerId by, WorkerId on, TaskId task, Instant asked, Instant at, bool stolen) = 0;
+
+  virtual void admitted(TaskId task, Instant at) = 0;
+  virtual void
+  ran(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end, Trace::Outcome how) = 0;
+  virtual void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) = 0;
+  virtual void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) = 0;
+  virtual void evicted(Replicas const& datum, NodeId at, Instant when, bool dirty) = 0;
+
+  /// What was before is not to be shown.
+  virtual void forget(Instant before) = 0;
+
+  /// Of what is kept so far. While tasks run, each worker's events up to some moment.
+  [[nodiscard]] virtual Trace trace() const = 0;
+
+  /// Writes the file that was asked for, if one was. Throws Error(bad_input).
+  virtual void save(Trace const& trace) const = 0;
+};
+
+/// Of Config::trace_memory.
+inline constexpr std::uint64_t default_trace_memory = std::uint64_t{1} << 30U;
+
+struct RecorderSetup {
+  std::string path;         // empty: nothing is written at the end
+  bool record = false;      // all the same
+  std::uint64_t memory = 0; // bytes at most
+};
+
+using RecorderFactory = Recorder* (*)(RecorderSetup const& setup, std::size_t workers);
+
+/// Set by recording.hpp in any of a program's files, before main begins.
+inline constinit RecorderFactory recorder_factory = nullptr;
+
+/// Null unless something is to be recorded. Throws Error(bad_config).
+[[nodiscard]] inline Recorder* open_recorder(RecorderSetup const& setup, std::size_t workers) {
+  if (setup.path.empty() && !setup.record) {
+    return nullptr;
+  }
+  if (recorder_factory == nullptr) {
+    throw Error(ErrorCode::bad_config,
+                "HETSCHED_TRACE",
+                "this program was made without recording: include <hetsched/recording.hpp> in one "
+                "of its files");
+  }
+  return recorder_factory(setup, workers);
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Recording of runs, for a program that has this header in one of its files: Config::trace,
+// HETSCHED_TRACE and Runtime::trace work there (docs/traces.md).
+
+#include <hetsched/detail/recorded_events.hpp>
+#include <hetsched/detail/recorder.hpp>
+#include <hetsched/detail/spin_lock.hpp>
+#include <hetsched/detail/trace_builder.hpp>
+#include <hetsched/trace_text.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace hetsched::detail {
+
+/// The Recorder that there is. Each worker writes to a lane of its own, without locks.
+class EventRecorder final : public Recorder {
+public:
+  EventRecorder(RecorderSetup const& setup, std::size_t workers)
+      : path_(own_path(setup.path)), events_(workers + 1, setup.memory), outside_(workers) {}
+
+  void spawned(WorkerId by, TaskRecord const& task, Instant at) override {
+    write_by(by, [&](std::size_t lane) { events_.spawned(lane, task, at); });
+  }
+
+  void ready(WorkerId by, TaskId task, Instant at) override {
+    write_by(by,
+             [&](std::size_t lane) { events_.add(lane, EventKind::ready, by, task.value, at.ns); });
+  }
+
+  void
+  taken(WorkerId by, WorkerId on, TaskId task, Instant asked, Instant at, bool stolen) override {
+    write_by(by, [&](std::size_t lane) {
+      events_.add(
+          lane, stolen ? EventKind::stolen : EventKind::taken, on, task.value, asked.ns, at.ns);
+    });
+  }
+
+  void admitted(TaskId task, Instant at) override {
+    write_by(no_worker, [&](std::size_t lane) {
+      events_.add(lane, EventKind::admitted, no_worker, task.value, at.ns);
+    });
+  }
+
+  void ran(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end, Trace::Outcome how)
+      override {
+    write_by(by, [&](std::size_t lane) {
+      events_.add(lane, EventKind::ran, on, task.value, begin.ns, end.ns, std::int64_t(how));
+    });
+  }
+
+  void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) override {
+    write_by(by, [&](std::size_t lane) {
+      events_.add(lane, EventKind::aborted, on, task.value, begin.ns, end.ns);
+    });
+  }
+
+  void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) override {
+    write_by(no_worker, [&](std::size_t lane) {
+      events_.add(lane,
+                  EventKind::moved,
+                  no_worker,
+                  key_of(datum),
+                  begin.ns,
+                  end.ns,
+                  std::int64_t{from.value} << 32 | to.value,
+                  static_cast<std::int64_t>(datum.bytes()));
+    });
+  }
+
+  void evicted(Replicas const& datum, NodeId at, Instant when, bool dirty) override {
+    write_by(no_worker, [&](std::size_t lane) {
+      events_.add(lane,
+                  EventKind::evicted,
+                  no_worker,
+                  key_of(datum),
+                  when.ns,
+                  std::int64_t{at.value},
+                  std::int64_t{dirty},
+                  static_cast<std::int64_t>(datum.bytes()));
+    });
+  }
+
+  void forget(Instant before) override { since_.store(before.ns, std::memory_order_relaxed); }
+
+  [[nodiscard]] Trace trace() const override {
+    return TraceBuilder(events_, since_.load(std::memory_order_relaxed)).build();
+  }
+
+  void save(Trace const& trace) const override {
+    if (!path_.empty()) {
+      write_trace(trace, path_);
+    }
+  }
+
+private:
+  /// "run.json", and for later runtimes "run.2.json" and so on. Throws Error(bad_config).
+  static std::string own_path(std::string const& path) {
+    static std::mutex mutex;
+    static std::map<std::string, int> used;
+    if (path.empty()) {
+      return path;
+    }
+    std::lock_guard const guard(mutex);
+    auto its = path;
+    if (auto const number = ++used[path]; number > 1) {
+      auto const name = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
+      auto const dot = path.rfind('.');
+      its.insert(dot == path.npos || dot <= name ? path.size() : dot, '.' + std::to_string(number));
+    }
+    if (auto* const file = std::fopen(its.c_str(), "a"); file == nullptr) {
+      throw Error(ErrorCode::bad_config, "HETSCHED_TRACE", "cannot write '" + its + "'");
+    } else {
+      std::fclose(file);
+    }
+    return its;
+  }
+
+  static std::uint64_t key_of(Replicas const& datum) noexcept {
+    return reinterpret_cast<std::uintptr_t>(datum.identity != nullptr ? datum.identity : &datum);
+  }
+
+  template <class F>
+  void write_by(WorkerId by, F const& write) {
+    if (by) {
+      write(by.index());
+      return;
+    }
+    std::lock_guard const guard(lock_);
+    write(outside_);
+  }
+
+  std::string const path_; // empty: none
+  RecordedEvents events_;
+  std::size_t const outside_; // lane of all threads that are no worker's
+  SpinLock lock_;             // of that lane
+  std::atomic<std::int64_t> since_{0};
+};
+
+inline bool const recording_is_there = [] {
+  recorder_factory = [](RecorderSetup const& setup, std::size_t workers) -> Recorder* {
+    return new EventRecorder(setup, workers);
+  };
+  return true;
+}();
+
+} // namespace hetsched::detail
