@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,9 +39,15 @@ struct Options {
   std::string svg;
 };
 
-/// What a trace is called: its scheduler, else its file.
+/// What a trace is called: its scheduler, without our namespaces, else its file.
 std::string name_of(hs::Trace const& trace, std::string const& path) {
-  return trace.scheduler.empty() ? std::filesystem::path(path).stem().string() : trace.scheduler;
+  auto name = trace.scheduler;
+  for (std::string_view const space : {"hetsched::policies::", "hetsched::"}) {
+    for (auto at = name.find(space); at != std::string::npos; at = name.find(space, at)) {
+      name.erase(at, space.size());
+    }
+  }
+  return name.empty() ? std::filesystem::path(path).stem().string() : name;
 }
 
 std::string drawn(hs::Trace const& trace, std::string const& name) {

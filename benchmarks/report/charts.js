@@ -29,7 +29,7 @@ function timeAxis(its, scale, grid = false) {
     at.clone().attr("class", "grid").call(d3.axisBottom(scale).tickValues(ticks)
       .tickSize(-its.height).tickFormat(""));
   }
-  at.attr("class", "axis").call(d3.axisBottom(scale).tickValues(ticks)
+  at.attr("class", "axis").call(d3.axisBottom(scale).tickValues(ticks).tickSizeOuter(0)
     .tickFormat(t => `${format(t / unit.size)} ${unit.name}`));
 }
 
@@ -47,16 +47,18 @@ function fillLegend(place, entries) {
 
 /// Stacked bars of what workers did: one bar for each of `bars`, {name, times}.
 function stackedBars(place, bars) {
-  const row = bars.length > 60 ? 10 : 20;
-  const its = chart(place, bars.length * row + 54, {bottom: 38, top: 4});
+  const row = bars.length > 40 ? 12 : 20;
+  const left = Math.min(270, Math.max(118, 16 + 7 * d3.max(bars, bar => bar.name.length)));
+  const its = chart(place, bars.length * row + 44, {bottom: 28, top: 4, left});
+  const letters = Math.floor((left - 8) / 7);
   const most = d3.max(bars, bar => d3.sum(bar.times)) || 1;
   const x = d3.scaleLinear().domain([0, most]).range([0, its.width]);
   timeAxis(its, x, true);
   bars.forEach((bar, k) => {
     const line = its.inner.append("g").attr("transform", `translate(0,${k * row})`);
-    if (row > 10 || k % 2 === 0) {
+    if (row > 12 || k % 2 === 0) {
       line.append("text").attr("x", -8).attr("y", row / 2 + 4).attr("text-anchor", "end")
-        .text(bar.name.length > 17 ? bar.name.slice(0, 16) + "…" : bar.name);
+        .text(bar.name.length > letters ? bar.name.slice(0, letters - 1) + "…" : bar.name);
     }
     let from = 0;
     bar.times.forEach((time, what) => {
@@ -91,7 +93,7 @@ function stepPath(bins, y, value) {
 }
 
 function readyChart(place, trace) {
-  const its = chart(place, 190);
+  const its = chart(place, 180, {bottom: 28});
   const bins = binsOf(trace, its);
   const y = d3.scaleLinear().domain([0, d3.max(trace.ready.most) || 1]).nice().range([its.height, 0]);
   const mean = k => trace.ready.total[k] / bins.length(k);
@@ -112,21 +114,25 @@ function timesChart(place, trace) {
   const all = trace.times;
   const row = 22;
   const its = chart(place, all.length * row + 60, {left: 190, bottom: 42});
-  const least = Math.max(1, d3.min(all, t => Math.max(t.min, 1)));
-  const most = Math.max(d3.max(all, t => t.max), least * 1.5);
-  const x = d3.scaleLog().domain([least, most]).range([0, its.width]).nice();
-  const decades = Math.log10(x.domain()[1] / x.domain()[0]);
-  const ticks = x.ticks().filter(t => {
-    const mantissa = Math.round(t / 10 ** Math.floor(Math.log10(t) + 1e-9));
-    return mantissa === 1 || (decades < 4 && (mantissa === 2 || mantissa === 5));
-  });
+  const least = Math.max(1, d3.min(all, t => t.min));
+  const most = Math.max(d3.max(all, t => t.max), least + 1);
+  const decades = Math.log10(most / least);
+  const logarithmic = decades > 0.5;
+  const x = logarithmic ? d3.scaleLog().domain([least / 1.1, most * 1.1])
+    : d3.scaleLinear().domain([0, most * 1.05]);
+  x.range([0, its.width]);
+  const mantissa = t => Math.round(t / 10 ** Math.floor(Math.log10(t) + 1e-9));
+  const ticks = x.ticks(8).filter(t => !logarithmic || mantissa(t) === 1 ||
+    (decades < 4 && (mantissa(t) === 2 || mantissa(t) === 5)));
   const axis = its.inner.append("g").attr("transform", `translate(0,${its.height})`);
   axis.clone().attr("class", "grid").call(d3.axisBottom(x).tickValues(ticks)
     .tickSize(-its.height).tickFormat(""));
-  axis.attr("class", "axis").call(d3.axisBottom(x).tickValues(ticks).tickFormat(t => timeText(t, 3)));
-  nameAxis(its, "logarithmic; box: quartiles and median, line: least and most, dot: mean");
+  axis.attr("class", "axis").call(d3.axisBottom(x).tickValues(ticks).tickSizeOuter(0)
+    .tickFormat(t => timeText(t, 3)));
+  nameAxis(its, (logarithmic ? "logarithmic; " : "") +
+    "box: quartiles and median, line: least and most, dot: mean");
   all.forEach((t, k) => {
-    const at = value => x(Math.max(value, least));
+    const at = value => x(logarithmic ? Math.max(value, least) : value);
     const line = its.inner.append("g").attr("transform", `translate(0,${k * row})`);
     const colour = typeColours.get(trace.types[t.type]);
     line.append("text").attr("x", -8).attr("y", row / 2 + 4).attr("text-anchor", "end")
@@ -149,7 +155,7 @@ const lineColour = k => d3.color(lineColours[k % 6]).darker(0.8 * Math.floor(k /
 function linesChart(place, trace, lines, format, most) {
   fillLegend(place.appendChild(element("div", {class: "legend"})),
     lines.map((line, k) => ({name: line.name, colour: lineColour(k)})));
-  const its = chart(place, 190);
+  const its = chart(place, 180, {bottom: 28});
   const bins = binsOf(trace, its);
   const values = line => d3.range(bins.count).filter(k => bins.length(k) > 0).map(line.value);
   const y = d3.scaleLinear().domain([0, most || d3.max(lines, line => d3.max(values(line))) || 1])

@@ -279,7 +279,7 @@ class Gantt {
     for (const row of this.rows) {
       const y = row.y + row.height / 2;
       const small = row.kind === "transfer";
-      if (y < free + (small ? 5 : 7)) {
+      if (y < free + (small ? 5 : 7) || (small && row.height < 7)) {
         continue;
       }
       context.fillStyle = small ? "#7b8794" : "#1f2933";

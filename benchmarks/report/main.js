@@ -198,7 +198,7 @@ function showPathSums(trace) {
 
 function showIdle(trace) {
   fillLegend(byId("idle-legend"), doing);
-  const bars = trace.workers.length <= 200
+  const bars = trace.workers.length <= 64
     ? trace.workers.map((worker, w) => ({name: worker.name, times: trace.workers_time[w]}))
     : trace.classes.map((its, k) => ({name: `all ${className(its)}`, times: trace.classTimes[k]}));
   byId("idle").replaceChildren();
