@@ -15,6 +15,7 @@
 
 #include "measured_links.hpp"
 #include "model_files.hpp"
+#include "new_file.hpp"
 #include "run_program.hpp"
 
 #include <CLI/CLI.hpp>
@@ -24,7 +25,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
@@ -302,43 +302,11 @@ ordered_json describe(Options const& options) {
   return machine;
 }
 
-/// A file that is there under its name once it is whole, and not before.
-class NewFile {
-public:
-  /// Throws Error(bad_input) if there can be none: before anything is measured.
-  explicit NewFile(std::string path)
-      : path_(std::move(path)), draft_(path_ + ".part"), file_(draft_) {
-    require(file_.is_open());
-  }
-
-  NewFile(NewFile const&) = delete;
-  NewFile& operator=(NewFile const&) = delete;
-
-  ~NewFile() { std::remove(draft_.c_str()); }
-
-  void write(std::string const& text) {
-    file_ << text;
-    file_.close();
-    require(!file_.fail() && std::rename(draft_.c_str(), path_.c_str()) == 0);
-  }
-
-private:
-  void require(bool done) const {
-    if (!done) {
-      throw hs::Error(hs::ErrorCode::bad_input, path_, "cannot be written");
-    }
-  }
-
-  std::string path_;
-  std::string draft_;
-  std::ofstream file_;
-};
-
 void calibrate(Options options) {
   if (options.out.empty()) {
     options.out = benchmarks::calibration_file({.devices = options.devices});
   }
-  NewFile file(options.out);
+  benchmarks::NewFile file(options.out);
   auto machine = describe(options);
   machine["kernels"] = ordered_json::array();
   if (options.precision == "single") {
@@ -348,7 +316,8 @@ void calibrate(Options options) {
   }
   auto const text = machine.dump(1) + "\n";
   (void)hs::parse_platform(text, options.out); // what is written can be read
-  file.write(text);
+  file.add(text);
+  file.finish();
   std::printf("%s: %zu kernels, %d cores, %d GPUs\n",
               options.out.c_str(),
               machine["kernels"].size(),

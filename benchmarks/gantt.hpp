@@ -48,13 +48,21 @@ public:
         names.push_back(its.name + " " + std::to_string(k));
       }
     }
+    return svg(title, names, makespan, marks);
+  }
+
+  /// The same for workers with names.
+  [[nodiscard]] std::string svg(std::string const& title,
+                                std::vector<std::string> const& names,
+                                hs::Duration makespan,
+                                std::vector<std::pair<std::string, hs::Duration>> const& marks) {
     auto last = makespan;
     for (auto const& [name, at] : marks) {
       last = std::max(last, at);
     }
     sort_types();
     scale_ = plot_width / std::max(last.seconds(), 1e-9);
-    row_ = std::clamp(900.0 / static_cast<double>(names.size()), 2.0, 18.0);
+    row_ = std::clamp(900.0 / std::max(static_cast<double>(names.size()), 1.0), 2.0, 18.0);
     bottom_ = top + row_ * static_cast<double>(names.size());
     text_.clear();
     append(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" )",

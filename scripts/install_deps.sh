@@ -2,25 +2,30 @@
 # SPDX-License-Identifier: MIT
 # Installs what building and testing hetsched needs, where it is missing (Debian 12 or later, as
 # root or with sudo). Needs no network when nothing is missing.
-# Usage: scripts/install_deps.sh [FURTHER_PACKAGE...]
+# Usage: scripts/install_deps.sh [FURTHER_PACKAGE...] [-- WELCOME_PACKAGE...]
+#   WELCOME_PACKAGE  installed if that is possible; without it something is left out
 # Exit status: 0 everything is there, 2 something is missing and cannot be installed.
 set -euo pipefail
 
 packages=(
   g++ meson ninja-build pkg-config python3 cmake
   libboost-dev libeigen3-dev doctest-dev libopenblas-dev liblapacke-dev libhwloc-dev libcli11-dev
-  nlohmann-json3-dev coinor-libclp-dev libgecode-dev
-  "$@"
+  nlohmann-json3-dev coinor-libclp-dev libgecode-dev node-d3
 )
+while (($# > 0)) && [[ $1 != -- ]]; do
+  packages+=("$1")
+  shift
+done
+welcome=("${@:2}")
 
 fail() {
   echo "install_deps: $1" >&2
   exit 2
 }
 
-missing_packages() {
+missing_packages() { # PACKAGE...
   local package
-  for package in "${packages[@]}"; do
+  for package in "$@"; do
     # shellcheck disable=SC2016  # dpkg-query's own variable
     if [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]]; then
       echo "$package"
@@ -32,8 +37,9 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   fail "needs Debian's dpkg-query and apt-get; install the equivalents of: ${packages[*]}"
 fi
 
-mapfile -t missing < <(missing_packages)
-if ((${#missing[@]} == 0)); then
+mapfile -t missing < <(missing_packages "${packages[@]}")
+mapfile -t missing_welcome < <(missing_packages "${welcome[@]}")
+if ((${#missing[@]} + ${#missing_welcome[@]} == 0)); then
   echo "install_deps: nothing is missing"
   exit 0
 fi
@@ -41,6 +47,10 @@ fi
 as_root=()
 if ((EUID != 0)); then
   if ! command -v sudo >/dev/null; then
+    if ((${#missing[@]} == 0)); then
+      echo "install_deps: going on without ${missing_welcome[*]}: must be root to install"
+      exit 0
+    fi
     fail "must be root to install: ${missing[*]}"
   fi
   as_root=(sudo)
@@ -54,11 +64,17 @@ apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null >>"$log" 2>&1
 }
 
-echo "install_deps: installing ${missing[*]}"
+all_missing=("${missing[@]}" "${missing_welcome[@]}")
+echo "install_deps: installing ${all_missing[*]}"
 # A failed update does not matter when the lists at hand suffice.
 apt update || true
-if ! apt install --no-install-recommends "${missing[@]}"; then
+if ((${#missing[@]} > 0)) && ! apt install --no-install-recommends "${missing[@]}"; then
   reason=$(grep -m 1 '^E:' "$log" || tail -n 1 "$log")
   fail "could not install ${missing[*]} (${reason#E: })"
 fi
+for package in "${missing_welcome[@]}"; do
+  if ! apt install --no-install-recommends "$package"; then
+    echo "install_deps: going on without $package, which could not be installed"
+  fi
+done
 echo "install_deps: done"

@@ -1,0 +1,54 @@
+// Several runs side by side.
+
+function compareRuns(choose) {
+  const traces = report.traces;
+  document.getElementById("compare").hidden = traces.length < 2;
+  if (traces.length < 2) {
+    return;
+  }
+  const bounds = [...new Set(traces.flatMap(trace => trace.bounds.map(bound => bound[0])))];
+  const head = ["run", "makespan", ...bounds.map(name => `${name} bound`),
+    "makespan / bound", "executing", "idle", ...doing.slice(1).map(its => its.name)];
+  const rows = traces.map(trace => {
+    const times = trace.allTimes;
+    const all = d3.sum(times) || 1;
+    const known = new Map(trace.bounds);
+    const share = k => ({text: percentText(times[k] / all),
+      attributes: {"data-ns": times[k], title: timeText(times[k])}});
+    const idle = d3.sum(times.slice(2));
+    return [trace.name, timeCell(trace.makespan), ...bounds.map(name => timeCell(known.get(name))),
+      trace.efficiency ? (1 / trace.efficiency).toFixed(3) : "–", share(0),
+      {text: percentText(idle / all), attributes: {"data-ns": idle, title: timeText(idle)}},
+      ...doing.slice(1).map((_, k) => share(k + 1))];
+  });
+  const table = numbersTable(head, rows);
+  table.classList.add("choose");
+  [...table.tBodies[0].rows].forEach((row, k) => {
+    row.addEventListener("click", () => choose(k));
+    row.tabIndex = 0;
+    row.addEventListener("keydown", event => {
+      if (event.key === "Enter") {
+        choose(k);
+      }
+    });
+  });
+  document.getElementById("compare-table").replaceChildren(element("div", {class: "scroll"}, table));
+  const end = d3.max(traces, trace => trace.makespan);
+  const place = document.getElementById("compare-gantts");
+  const gantts = traces.map((trace, k) => {
+    const box = element("div");
+    place.append(element("h4", {}, `${trace.name} – ${timeText(trace.makespan)}`), box);
+    return new Gantt(box, trace,
+      {end, most: Math.max(60, Math.min(150, 1000 / traces.length)), fixed: true,
+        axis: k === traces.length - 1});
+  });
+  window.addEventListener("resize", () => gantts.forEach(gantt => gantt.resize()));
+  const idlePlace = document.getElementById("compare-idle");
+  fillLegend(idlePlace.appendChild(element("div", {class: "legend"})), doing);
+  stackedBars(idlePlace, traces.map(trace => ({name: trace.name, times: trace.allTimes})));
+}
+
+function markChosen(k) {
+  document.querySelectorAll("#compare-table tbody tr").forEach((row, r) =>
+    row.classList.toggle("chosen", r === k));
+}

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks hetsched-report: bad input, files, and its page as a browser shows it.
+
+Usage: report_test.py files PROGRAM     what it refuses and what it writes
+       report_test.py page PROGRAM      the page in Chromium; status 77 if that is not there
+"""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from xml.etree import ElementTree
+
+HERE = Path(__file__).resolve().parent
+CAUSES = ["memory", "transfer", "scheduler", "no ready task", "end of graph"]
+COLOURS = {"gemm": (0, 114, 178), "potrf": (230, 159, 0), "syrk": (0, 158, 115), "trsm": (204, 121, 167)}
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print(f"FAILED: {what}")
+
+
+def make_trace(folder, name, *options):
+    path = folder / name
+    subprocess.run([sys.executable, HERE / "make_trace.py", path, *options], check=True)
+    return path
+
+
+def report(program, *arguments, folder):
+    return subprocess.run([program, *map(str, arguments)], cwd=folder, capture_output=True,
+                          text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def check_refused(program, folder, names, *arguments):
+    """One line that names the culprit, status 2, and no file more than before."""
+    before = sorted(os.listdir(folder))
+    done = report(program, *arguments, folder=folder)
+    check(done.returncode == 2, f"{arguments}: status {done.returncode}, not 2")
+    check(done.stdout == "", f"{arguments}: writes {done.stdout!r}")
+    check(done.stderr.count("\n") == 1 and done.stderr.endswith("\n") and names in done.stderr,
+          f"{arguments}: not one line with {names!r}: {done.stderr!r}")
+    check(sorted(os.listdir(folder)) == before, f"{arguments}: left something behind")
+
+
+def check_files(program, folder):
+    trace = make_trace(folder, "run.json", "--attempts")
+    text = trace.read_text()
+    bad = {
+        "empty.json": "",
+        "cut_off.json": text[: len(text) // 2],
+        "foreign.json": '{"name": "a platform"}\n',
+        "not_json.json": "digraph { a -> b }\n",
+        "worker.json": text.replace('"thief": [', '"thief": [99, ', 1),
+        "format.json": text.replace("trace-1", "trace-0"),
+    }
+    for name, content in bad.items():
+        (folder / name).write_text(content)
+        check_refused(program, folder, name, name, "-o", "page.html")
+        check_refused(program, folder, name, "run.json", name, "-o", "page.html")
+    check_refused(program, folder, "absent.json", "absent.json", "-o", "page.html")
+    check_refused(program, folder, "no/page.html", "run.json", "-o", "no/page.html")
+    check_refused(program, folder, "no/x.csv", "run.json", "-o", "page.html", "--csv", "no/x.csv")
+    check_refused(program, folder, "-o", "run.json")
+    check_refused(program, folder, "one trace", "run.json", "run.json", "--svg", "x.svg")
+    check_refused(program, folder, "traces", "-o", "page.html")
+    check_refused(program, folder, "--none", "run.json", "-o", "page.html", "--none")
+
+    forms = ["chrome", "paje", "csv", "dot", "svg"]
+    asked = [its for form in forms for its in (f"--{form}", f"out.{form}")]
+    done = report(program, "run.json", "-o", "page.html", *asked, folder=folder)
+    check((done.returncode, done.stdout, done.stderr) == (0, "", ""), f"all forms: {done}")
+    for form in forms:
+        check((folder / f"out.{form}").stat().st_size > 1000, f"--{form} writes little")
+    drawn = ElementTree.parse(folder / "out.svg").getroot()
+    check(len(drawn.findall(".//{*}rect")) > 200, "--svg draws few tasks")
+    names = {its.text for its in drawn.findall(".//{*}text")}
+    check({"core 0", "GPU 0", "gemm", "aborted", "lower bound"} <= names, f"--svg has names {names}")
+    page = (folder / "page.html").read_text()
+    check(not re.search(r"<(script|link|img)[^>]*(src|href)=", page), "the page loads something")
+    check("Mike Bostock" in page and "WARRANTIES" in page, "the page lacks D3's licence")
+
+    # Text from a trace stays text.
+    evil = json.loads(text)
+    evil["labels"][1] = "</script><script>alert(1)</script>"
+    evil["scheduler"] = "<b>&"
+    (folder / "evil.json").write_text(json.dumps(evil))
+    report(program, "evil.json", "-o", "evil.html", folder=folder)
+    check("<script>alert" not in (folder / "evil.html").read_text(), "a label becomes a script")
+
+    # Nothing ran.
+    nothing = json.loads(text)
+    for group in ["tasks", "accesses", "edges", "attempts", "transfers", "steals"]:
+        nothing[group] = {name: [] for name in nothing[group]}
+    (folder / "nothing.json").write_text(json.dumps(nothing))
+    done = report(program, "nothing.json", "-o", "nothing.html", "--svg", "nothing.svg", folder=folder)
+    check(done.returncode == 0, f"nothing ran: {done.stderr}")
+
+
+class Expected:
+    """What the page must say of a trace, by other means than the library's."""
+
+    def __init__(self, path):
+        self.trace = trace = json.loads(path.read_text())
+        tasks, attempts = trace["tasks"], trace["attempts"]
+        self.first = min(tasks["ready"])
+        self.makespan = max(tasks["end"] + attempts["end"]) - self.first
+        self.busy = defaultdict(set)
+        pieces = defaultdict(list)
+        useful = defaultdict(list)
+        for v, w in enumerate(tasks["worker"]):
+            useful[w].append((tasks["begin"][v], tasks["end"][v]))
+        for k, w in enumerate(attempts["worker"]):
+            pieces[w].append((attempts["begin"][k], attempts["end"][k]))
+        self.executing = {w: self.length(useful[w]) for w in range(len(trace["workers"]))}
+        self.idle = {w: self.makespan - self.length(useful[w] + pieces[w])
+                     for w in range(len(trace["workers"]))}
+        self.times = {}
+        spans = defaultdict(list)
+        for v, w in enumerate(tasks["worker"]):
+            spans[tasks["type"][v], trace["workers"][w]["arch"]].append(
+                tasks["end"][v] - tasks["begin"][v])
+        self.factors = []
+        expected = [its["expected_ns"] for its in trace["types"]]
+        for (kind, arch), times in spans.items():
+            times.sort()
+            place = lambda k: times[k * (len(times) - 1) // 4]
+            name = f"{trace['types'][kind]['name']} {arch}"
+            for k, what in enumerate(["min", "q1", "median", "q3", "max"]):
+                self.times[f"{name} {what}"] = place(k)
+            self.times[f"{name} mean"] = sum(times) // len(times)
+        for arch in sorted({arch for _, arch in spans}):
+            ran = [(kind, len(times)) for (kind, a), times in spans.items() if a == arch]
+            self.factors.append(sum(n * expected[kind][0] for kind, n in ran) /
+                                sum(n * expected[kind][1] for kind, n in ran))
+        self.critical = self.critical_path(expected)
+
+    @staticmethod
+    def length(pieces):
+        total, reached = 0, -1
+        for begin, end in sorted(pieces):
+            total += max(0, end - max(begin, reached))
+            reached = max(reached, end)
+        return total
+
+    def critical_path(self, expected):
+        tasks = self.trace["tasks"]
+        best = []
+        for v, kind in enumerate(tasks["type"]):
+            best.append(min(t for c, t in enumerate(expected[kind]) if tasks["archs"][v] >> c & 1))
+        ends = list(best)
+        edges = self.trace["edges"]
+        for u, v in zip(edges["from"], edges["to"]):
+            ends[v] = max(ends[v], ends[u] + best[v])
+        return max(ends)
+
+    def label(self, number):
+        return self.trace["labels"][self.trace["tasks"]["label"][number]]
+
+    def kind(self, number):
+        return self.trace["types"][self.trace["tasks"]["type"][number]]["name"]
+
+    def worker(self, number):
+        return self.trace["workers"][self.trace["tasks"]["worker"][number]]["name"]
+
+    def wanted(self):
+        """What the probe shall look at: a core's long tasks, early and late, and one of a GPU."""
+        tasks = self.trace["tasks"]
+        length = lambda v: tasks["end"][v] - tasks["begin"][v]
+        if len(tasks["type"]) > 40000:  # of these the page has the longest only
+            longest = sorted(range(len(tasks["type"])), key=lambda v: -length(v))[:3]
+            return {"numbers": longest, "label": self.label(longest[0]), "type": "trsm"}
+        on_cores = [v for v, w in enumerate(tasks["worker"]) if self.trace["workers"][w]["arch"] == 0]
+        on_cores.sort(key=lambda v: tasks["begin"][v])
+        long = [v for v in on_cores if length(v) > self.makespan / 100]
+        on_gpu = next(v for v, w in enumerate(tasks["worker"]) if self.trace["workers"][w]["arch"] == 1)
+        return {"numbers": [long[0], long[-1], on_gpu], "label": self.label(long[0]), "type": "trsm"}
+
+
+def in_chromium(chromium, page, folder):
+    """What the DOM is after scripts have run, and what was written to the console."""
+    command = [chromium, "--headless", "--disable-gpu", "--dump-dom", "--virtual-time-budget=3000",
+               "--window-size=1300,900", "--enable-logging=stderr", "--no-first-run",
+               "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder / 'profile'}"]
+    command += ["--no-sandbox"] if os.geteuid() == 0 else []
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=90,
+                          env={**os.environ, "HOME": str(folder)}, stdin=subprocess.DEVNULL)
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def check_run(run, expected):
+    name, numbers = run["name"], run["numbers"]
+    check(int(numbers["makespan"]) == expected.makespan, f"{name}: makespan {numbers['makespan']}")
+    check(int(numbers["tasks"]) == len(expected.trace["tasks"]["type"]), f"{name}: tasks")
+    bounds = {what: int(ns) for what, ns in numbers["bounds"]}
+    check(sorted(bounds) == ["area", "critical path"], f"{name}: bounds {bounds}")
+    check(bounds.get("critical path") == expected.critical, f"{name}: critical path {bounds}")
+    check(abs(float(numbers["efficiency"]) - max(bounds.values()) / expected.makespan) < 1e-9,
+          f"{name}: efficiency {numbers['efficiency']}")
+    idle = defaultdict(int)
+    executing = {}
+    for worker, what, ns in numbers["idle"]:
+        if what in CAUSES:
+            idle[worker] += int(ns)
+        elif what == "executing":
+            executing[worker] = int(ns)
+    for w, time in expected.idle.items():
+        check(idle[str(w)] == time, f"{name}: worker {w}: idle {idle[str(w)]}, not {time}")
+        check(executing[str(w)] == expected.executing[w], f"{name}: worker {w}: executing")
+    check(idle["all"] == sum(expected.idle.values()), f"{name}: idle in all")
+    times = {what: int(ns) for what, ns in numbers["times"]}
+    check(times == expected.times, f"{name}: task times {times}, not {expected.times}")
+    factors = [float(its) for its in numbers["factors"]]
+    check(len(factors) == len(expected.factors) and
+          all(abs(a / b - 1) < 1e-9 for a, b in zip(factors, expected.factors)),
+          f"{name}: acceleration factors {factors}, not {expected.factors}")
+    moved = sum(expected.trace["transfers"]["bytes"])
+    check(len(numbers["bytes"]) == (2 if moved else 0), f"{name}: directions {numbers['bytes']}")
+    check(numbers["charts"] >= 5, f"{name}: {numbers['charts']} charts")
+    check(0 < int(numbers["path"]) <= expected.makespan, f"{name}: path {numbers['path']}")
+    check_interaction(run, expected)
+
+
+def check_interaction(run, expected):
+    name = run["name"]
+    wants = expected.wanted()
+    large = len(expected.trace["tasks"]["type"]) > 40000
+    for number in [] if large else wants["numbers"]:
+        its = run["tasks"][str(number)]
+        tip = its["tip"] or {}
+        told = [tip.get(what) for what in ["name", "type", "number", "worker"]]
+        meant = [expected.label(number), expected.kind(number), str(number), expected.worker(number)]
+        check(told == meant, f"{name}: hover over task {number} tells {told}, not {meant}")
+        check({"ready", "taken", "begin", "end", "took"} <= set(tip), f"{name}: hover lacks moments: {tip}")
+    for number in [] if large else wants["numbers"][:2]:
+        colour = COLOURS[expected.kind(number)]
+        pixel = run["tasks"][str(number)]["pixel"][:3]
+        near = all(abs(a - b) < 12 for a, b in zip(pixel, colour))
+        white = pixel == [255, 255, 255]  # its name
+        check(near or white, f"{name}: task {number} is drawn as {pixel}, not {colour}")
+    for what in ["pathDrawn", "sameAgain", "wholeAgain"] + ([] if large else ["idleDrawn"]):
+        check(run[what], f"{name}: not {what}")
+    check(run["zoomed"][0] > 1.3 * run["zoomed"][1], f"{name}: the wheel does not zoom: {run['zoomed']}")
+    number = wants["numbers"][0]
+    check(run["found"] == expected.label(number), f"{name}: search finds {run['found']!r}")
+    tip = run["shown"]["tip"] or {}
+    check(tip.get("number") == str(number), f"{name}: what was searched is not shown: {tip}")
+    check(0 < run["shown"]["place"]["x"] < run["shown"]["of"] + 200, f"{name}: {run['shown']}")
+    count = sum(expected.kind(v) == "trsm" for v in range(len(expected.trace["tasks"]["type"])))
+    check(large or run["foundType"] == f"{count} tasks", f"{name}: trsm: {run['foundType']!r}")
+    check(run["foundNothing"].startswith("0 tasks"), f"{name}: nothing: {run['foundNothing']!r}")
+
+
+def show(program, chromium, folder, traces, expected):
+    """What the probe saw in the traces' page; it clicks in those for which something is expected."""
+    done = report(program, *traces, "-o", "page.html", folder=folder)
+    check(done.returncode == 0, f"the page is not made: {done.stderr}")
+    page = (folder / "page.html").read_text()
+    check(len(page) < 10_000_000, f"the page has {len(page)} bytes")
+    errors = """<script>window.probeErrors = [];
+        window.onerror = message => { window.probeErrors.push(String(message)); };
+        console.error = (...text) => { window.probeErrors.push(text.join(" ")); };</script>"""
+    wants = json.dumps([its.wanted() if its else None for its in expected])
+    probe = (HERE / "report_probe.js").read_text()
+    ending = f'<script id="probe-wants" type="application/json">{wants}</script>'
+    page = page.replace("<head>", "<head>" + errors, 1)
+    page = page.replace("</body>", f"{ending}<script>{probe}</script></body>")
+    (folder / "probed.html").write_text(page)
+    dom, console = in_chromium(chromium, folder / "probed.html", folder)
+    check(console == [], f"the console has {console}")
+    found = re.search(r'<pre id="probe">(.*?)</pre>', dom, re.DOTALL)
+    if not found:
+        check(False, f"the probe has not run: {dom[-500:]}")
+        return
+    seen = json.loads(html.unescape(found.group(1)))
+    check(seen["errors"] == [], f"errors in the page: {seen['errors']}")
+    check(seen["loaded"] == [], f"the page loads {seen['loaded']}")
+    check(len(seen["runs"]) == len(traces), f"{len(seen['runs'])} runs")
+    for run, its in zip(seen["runs"], expected):
+        compared = len(traces) if len(traces) > 1 else 0
+        check(run["numbers"]["compared"] == compared, f"{run['numbers']['compared']} side by side")
+        if its:
+            check(run["name"] == its.trace["scheduler"], f"run {run['name']}")
+            check_run(run, its)
+
+
+def check_page(program, chromium, folder):
+    one = make_trace(folder, "one.json", "--attempts")
+    two = make_trace(folder, "two.json", "--tiles", "12", "--seed", "5", "--name", "other")
+    large = make_trace(folder, "large.json", "--tiles", "62", "--cores", "9", "--name", "large")
+    expected = [Expected(trace) for trace in [one, two, large]]
+    show(program, chromium, folder, [one], expected[:1])
+    odd = []
+    for name, change in {"nothing": 0, "a task": 1}.items():
+        trace = json.loads(one.read_text())
+        trace["scheduler"] = name
+        for group in ["tasks", "accesses", "edges", "attempts", "transfers", "steals"]:
+            keep = change if group in ["tasks", "accesses"] else 0
+            trace[group] = {its: values[:keep] for its, values in trace[group].items()}
+        odd.append(folder / f"{name}.json")
+        odd[-1].write_text(json.dumps(trace))
+    show(program, chromium, folder, [one, two, *odd], [*expected[:2], None, None])
+    show(program, chromium, folder, [large], expected[2:])
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ["files", "page"]:
+        sys.exit(__doc__)
+    program = Path(sys.argv[2]).resolve()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if sys.argv[1] == "files":
+            check_files(program, folder)
+        else:
+            chromium = shutil.which("chromium") or shutil.which("google-chrome")
+            if not chromium:
+                print("report_test: skipped: Chromium is not there (Debian: chromium)")
+                return 77
+            check_page(program, chromium, folder)
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
