@@ -85,7 +85,7 @@ public:
     wrong_ = wrong_ || !(row.residual <= limit);
     options_.json ? print_json(row) : print_table(row);
     std::fflush(stdout);
-    if (row.measured.trace) {
+    if (!options_.trace.empty()) {
       write_trace_of(row);
     }
   }
