@@ -4,6 +4,8 @@
 #include "cuda_calls.hpp"
 #include "last_error.hpp"
 
+#include <nvtx3/nvToolsExt.h>
+
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -200,6 +202,14 @@ void unpin(hs_device* device, void* memory) {
 void renew(hs_device*, void*, std::size_t) {
 }
 
+void range_begin(char const* name) {
+  nvtxRangePushA(name);
+}
+
+void range_end() {
+  nvtxRangePop();
+}
+
 hs_driver make_driver() {
   hs_driver driver{};
   driver.version = HETSCHED_DEVICE_INTERFACE;
@@ -209,6 +219,8 @@ hs_driver make_driver() {
   set_stream_calls(driver);
   set_blas_calls(driver);
   set_solver_calls(driver);
+  driver.range_begin = range_begin;
+  driver.range_end = range_end;
   return driver;
 }
 

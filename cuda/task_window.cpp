@@ -280,6 +280,33 @@ hs_stream* TaskWindow::follow(WindowSlot const& slot) {
   return stream != nullptr ? stream : device_.compute[next_stream_++ % device_.compute.size()];
 }
 
+namespace {
+
+/// For tools that show what was launched for which task: by its label, else by its type.
+class NamedRange {
+public:
+  NamedRange(hs_driver const& driver, TaskRecord const& task) : driver_(driver) {
+    if (driver_.range_begin != nullptr) {
+      auto const label = task.label_text();
+      driver_.range_begin(std::string(label.empty() ? task.type_of().name : label).c_str());
+    }
+  }
+
+  NamedRange(NamedRange const&) = delete;
+  NamedRange& operator=(NamedRange const&) = delete;
+
+  ~NamedRange() {
+    if (driver_.range_end != nullptr) {
+      driver_.range_end();
+    }
+  }
+
+private:
+  hs_driver const& driver_;
+};
+
+} // namespace
+
 void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   auto* const stream = follow(slot);
   slot.stream = stream;
@@ -292,6 +319,7 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
     slot.end = device_.take_event();
   }
   GpuStream gpu(device_.driver, stream, slot.places);
+  NamedRange const range(device_.driver, *slot.task);
   try {
     slot.failed = !events.launch(*slot.task, gpu);
   } catch (Error const& error) { // the device would not take it, or not all of it

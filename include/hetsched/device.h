@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define HETSCHED_DEVICE_INTERFACE 2 /* changes with the layout of what follows */
+#define HETSCHED_DEVICE_INTERFACE 3 /* changes with the layout of what follows */
 
 typedef struct hs_device hs_device;
 typedef struct hs_stream hs_stream; /* operations in it run in the order they were given */
@@ -169,6 +169,13 @@ typedef struct hs_driver {
   /* `pivots`: min(m, n) row numbers from 1, on the device. */
   hs_status (*getrf)(hs_stream* stream, hs_type type, int m, int n, void* a, int lda, void* work,
                      size_t work_elements, int* pivots, int* info);
+
+  /* ---- names ---- */
+
+  /* What the calling thread gives to devices from here to range_end is this task's, for tools that
+     look at the program (CUDA: NVTX, which Nsight shows). Ranges nest. Null: no tool does. */
+  void (*range_begin)(char const* name);
+  void (*range_end)(void);
 } hs_driver;
 
 /* CUDA and cuBLAS. Always there: where it was built without, its count() answers hs_no_driver. */

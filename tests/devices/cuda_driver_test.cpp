@@ -41,6 +41,16 @@ TEST_CASE("CudaDriver: counts its devices or says in one line why it cannot") {
   }
 }
 
+TEST_CASE("CudaDriver: names ranges, with a tool that looks or without, where it is built in") {
+  CHECK((cuda()->range_begin == nullptr) == (cuda()->range_end == nullptr));
+  if (cuda()->range_begin != nullptr) {
+    cuda()->range_begin("a task");
+    cuda()->range_begin("in a task");
+    cuda()->range_end();
+    cuda()->range_end();
+  }
+}
+
 TEST_CASE("CudaDriver: does what every driver does") {
   if (!has_gpu()) {
     return;
