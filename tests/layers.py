@@ -36,7 +36,7 @@ LAYERS = [
     (4, ["handle.hpp", "team.hpp", "partition.hpp", "lambda.hpp", "group.hpp", "captured_graph.hpp"]),
     (5, ["runtime.hpp", "simulated_runtime.hpp"]),
     (6, ["hetsched.hpp", "linalg/", "stencil/", "cholesky_bound.hpp", "linear_bounds.hpp", "random_graphs.hpp", "static_search.hpp", "static_solver.hpp", "graph_json.hpp", "graph_dot.hpp", "hwloc.hpp", "gpu.hpp",
-         "gpu_blas.hpp", "recording.hpp", "portfolio.hpp", "hetero_prio_lookahead.hpp", "cuda/"]),
+         "gpu_blas.hpp", "recording.hpp", "progress.hpp", "portfolio.hpp", "hetero_prio_lookahead.hpp", "cuda/"]),
 ]
 
 BANNED = re.compile(
@@ -45,7 +45,7 @@ BANNED = re.compile(
 
 # Headers with one home: what is included, and the only places that may.
 HOMES = [
-    (re.compile(r"chrono"), ["detail/thread_engine.hpp"]),
+    (re.compile(r"chrono"), ["detail/thread_engine.hpp", "progress.hpp"]),
     (re.compile(r"boost/.*"), ["detail/mailbox.hpp", "policies/queues/mailbox.hpp"]),
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/"]),
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),

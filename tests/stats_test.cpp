@@ -2,6 +2,7 @@
 // Looking at a run: counters, times, dump, labels; attributes that schedulers see.
 
 #include <hetsched/hetsched.hpp>
+#include <hetsched/progress.hpp>
 
 #include "schedulers.hpp"
 #include "support.hpp"
@@ -10,6 +11,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -377,6 +381,68 @@ std::vector<int> order_of(hs::Runtime<OneEnd>& rt) {
   }
   rt.sync();
   return order;
+}
+
+/// What a Progress that looks so often has written of a run of 40 tasks of 2 ms.
+std::string progress_of(hs::ProgressOptions options) {
+  std::FILE* const file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  options.out = file;
+  {
+    hs::Runtime<> rt(on_cpus(2));
+    hs::Progress const progress(rt, options);
+    for (int k = 0; k < 40; ++k) {
+      rt.spawn()([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
+    }
+    rt.sync();
+  }
+  std::string text(static_cast<std::size_t>(std::ftell(file)), ' ');
+  std::rewind(file);
+  CHECK(std::fread(text.data(), 1, text.size(), file) == text.size());
+  std::fclose(file);
+  return text;
+}
+
+TEST_CASE("Progress: tells what is done while a run goes on, and nothing of a short one") {
+  using Style = hs::ProgressOptions::Style;
+  std::chrono::milliseconds const often(3);
+  auto const lines = progress_of({.style = Style::automatic, .every = often}); // no terminal
+  int count = 0;
+  std::uint64_t before = 0;
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line); ++count) {
+    CAPTURE(line);
+    unsigned long long done = 0;
+    unsigned long long known = 0;
+    REQUIRE(std::sscanf(line.c_str(), "%llu of %llu tasks, ", &done, &known) == 2);
+    CHECK(before <= done);
+    CHECK(done <= known);
+    CHECK(known <= 40);
+    CHECK(line.size() > 4);
+    CHECK(line.back() == ']');
+    CHECK(line[line.size() - 4] == '['); // two workers
+    before = done;
+  }
+  CHECK(count > 0);
+  CHECK(lines.find('#') != std::string::npos);
+  CHECK(lines.find('\r') == std::string::npos);
+  auto const line = progress_of({.style = Style::line, .every = often});
+  CHECK(line.find('\n') == std::string::npos);
+  CHECK(line.ends_with("\r\033[K")); // it is taken away
+  CHECK(progress_of({.style = Style::none, .every = often}).empty());
+  CHECK(progress_of({}).empty()); // over before the first look
+}
+
+TEST_CASE("Progress: what is left takes as long as what is done has, at its rate") {
+  hs::Stats stats;
+  stats.workers.resize(3);
+  CHECK(hs::Progress::text(stats) == "0 of 0 tasks, 0/s [...]");
+  stats.workers[1].busy = true;
+  stats.spawned = 300;
+  stats.executed = 90;
+  stats.cancelled = 10;
+  stats.elapsed = {2'000'000'000};
+  CHECK(hs::Progress::text(stats) == "100 of 300 tasks, 50/s, about 4 s left [.#.]");
 }
 
 TEST_CASE("Runtime: hands the scheduler its knobs") {

@@ -5,6 +5,7 @@
 
 #include <hetsched/bounds.hpp>
 #include <hetsched/linalg/kernels.hpp>
+#include <hetsched/progress.hpp>
 
 #include "program.hpp"
 
@@ -59,6 +60,7 @@ Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) 
   for (std::size_t r = 0; r < repeat; ++r) {
     restore();
     rt.reset_stats();
+    hs::Progress const progress(rt);
     auto const begin = now();
     run();
     auto& its = runs.emplace_back();

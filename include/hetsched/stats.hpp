@@ -27,7 +27,8 @@ struct WorkerStats {
   Duration idle;              // looking for work or asleep, while in the runtime
   /// Attempts at tasks that were stopped or overtaken: the tasks ran elsewhere, or again.
   std::uint64_t aborted = 0;
-  Duration wasted; // which those took; in virtual time a part of `idle`
+  Duration wasted;   // which those took; in virtual time a part of `idle`
+  bool busy = false; // on threads: a body runs there when this is asked for
 };
 
 /// What went to, from and through one device's memory, and how much of that went on beside kernels.
