@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Installs what is missing, builds the examples in build/, and factorises a matrix with every
 # scheduler: on CPU cores, and with devices, which are GPUs if there are any and else emulated. With
-# no network the matrix is a generated one.
+# no network the matrix is a generated one. Ends with a page that shows the runs with devices.
 # Usage: ./demo.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 scripts/install_deps.sh
-scripts/build.sh build --buildtype=release -Dexamples=enabled -- examples
+scripts/build.sh build --buildtype=release -Dexamples=enabled -Dbenchmarks=enabled -- \
+  examples benchmarks/hetsched-report
 
 arguments=(--scheduler all)
 matrix=matrices/bcsstk24.rsa
@@ -43,7 +44,11 @@ else
   gpus=emu:2
   devices="two EMULATED devices; no GPU was used, and these times say nothing of one"
 fi
-factorise "${arguments[@]}" --repeat 1 --gpus "$gpus"
+mkdir -p build/demo
+rm -f build/demo/run.*.json
+factorise "${arguments[@]}" --repeat 1 --gpus "$gpus" --trace build/demo/run.json
+report=build/demo/report.html
+build/benchmarks/hetsched-report build/demo/run.*.json -o "$report"
 
 echo
 echo "Demo done. Every scheduler factorised the matrix three times on this machine's CPU cores, and"
@@ -52,3 +57,4 @@ echo "Matrix: $matrix."
 echo "Times on cores alone are medians of three runs: compare them only where the ranges beside them"
 echo "do not meet. Those with devices are of one run, in which schedulers that ask for times only"
 echo "learn them."
+echo "What happened in the runs with devices, side by side: $report (open it in a browser)."

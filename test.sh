@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 
 source scripts/counting.sh
 
-scripts/install_deps.sh graphviz pajeng -- chromium || exit # which read what we write
+scripts/install_deps.sh -- graphviz pajeng chromium || exit # which read what we write
 # No optimisation: the build takes longer than the tests.
 if run_step "build" scripts/build.sh build-test -Doptimization=0 -Ddebug=false \
   -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled "$@"; then

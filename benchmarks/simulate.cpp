@@ -22,6 +22,7 @@
 #include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/portfolio.hpp>
+#include <hetsched/recording.hpp>
 #include <hetsched/simulated_runtime.hpp>
 
 #include "../examples/common/chosen_cache.hpp"
@@ -79,6 +80,7 @@ template <class Scheduler, class... Knobs>
 Result
 simulate(Case const& its, Options const& options, std::uint64_t seed, Knobs const&... knobs) {
   auto config = simulation(its, options, seed);
+  config.record = !options.trace.empty();
   Result result;
   hs::PlanRecorder recorder;
   if (options.comm != "free" || !options.gantt.empty() || options.record) {
@@ -96,6 +98,9 @@ simulate(Case const& its, Options const& options, std::uint64_t seed, Knobs cons
   result.real_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.stats = rt.stats();
+  if (!options.trace.empty()) {
+    result.trace = rt.trace();
+  }
   if (options.record) {
     result.plan = recorder.plan(its.graph, its.platform);
   }
@@ -232,6 +237,7 @@ heuristics(Case const& its, hs::Platform const& platform, Options const& options
   alone.noise = 0;
   alone.gantt.clear();
   alone.explain.clear();
+  alone.trace.clear();
   alone.memory_trace.clear();
   alone.record = true;
   Case const there{platform, its.graph, its.tiles, its.library, its.related, its.times, {}};
@@ -318,6 +324,9 @@ void print(Options const& options) {
         if (!options.gantt.empty()) {
           draw(its, options, policy.name, result);
         }
+        if (!options.trace.empty()) {
+          write_trace(its, options, policy.name, result);
+        }
         progress.clear();
         if (options.json) {
           std::printf("%s\n", row.dump().c_str());
@@ -394,6 +403,7 @@ int main(int argc, char** argv) {
                  options.explain,
                  "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");
   app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
+  app.add_option("--trace", options.trace, "file for what happened in the one run");
   app.add_option("--effort",
                  options.effort,
                  "tasks that heteroprio:lookahead simulates beforehand (default 30000000)");

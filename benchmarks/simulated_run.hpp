@@ -3,6 +3,7 @@
 // What simulate is asked for, and what it says of a run: a row, a picture.
 
 #include <hetsched/simulated_runtime.hpp>
+#include <hetsched/trace_text.hpp>
 
 #include "gantt.hpp"
 #include "graph_bounds.hpp"
@@ -33,6 +34,7 @@ struct Options {
   std::string cache = "lru";
   std::string memory_trace;
   std::string gantt;
+  std::string trace;
   std::string explain;
   std::size_t device_memory = 0; // 0: what the platform says
   int window = 4;
@@ -57,6 +59,7 @@ struct Result {
   Gantt gantt;             // if it is to be drawn
   double real_seconds = 0; // that the simulation took
   hs::StaticPlan plan;     // what was done, if it is to be recorded
+  hs::Trace trace;         // the same
   std::string ranking;     // of a portfolio's candidates
 };
 
@@ -177,6 +180,7 @@ inline ordered_json row_of(Case const& its,
 inline void check_one_run(Options const& options, std::size_t runs) {
   for (auto const& [file, option, does] :
        {std::tuple(&options.gantt, "--gantt", "draws"),
+        std::tuple(&options.trace, "--trace", "is of"),
         std::tuple(&options.plans.save, "--save-schedule", "is of")}) {
     if (!file->empty() && runs != 1) {
       throw hs::Error(hs::ErrorCode::bad_input,
@@ -191,6 +195,44 @@ inline void check_one_run(Options const& options, std::size_t runs) {
                     "is for schedules that are computed or saved: static:heft, static:search, "
                     "static:solver, --save-schedule");
   }
+}
+
+/// With what the platform says of its kernels, and bounds.
+inline void
+write_trace(Case const& its, Options const& options, std::string_view scheduler, Result& result) {
+  auto& trace = result.trace;
+  trace.scheduler = scheduler;
+  trace.about = {{"platform", its.platform.name},
+                 {"graph", options.machine.dag},
+                 {"precision", options.machine.precision},
+                 {"tile", std::to_string(options.machine.tile)},
+                 {"transfers", options.comm},
+                 {"rank", options.rank}};
+  if (its.tiles) {
+    trace.about.emplace_back("tiles", std::to_string(*its.tiles));
+  }
+  auto const& bounds = its.bounds;
+  for (auto const& [name, bound] : {std::pair("area", bounds.area),
+                                    std::pair("mixed", bounds.mixed),
+                                    std::pair("critical path", bounds.path),
+                                    std::pair("iterative", bounds.iterative)}) {
+    if (bound) {
+      trace.bounds.emplace_back(name, *bound);
+    }
+  }
+  for (auto& type : trace.types) {
+    auto const* const kernel = its.platform.find(type.name,
+                                                 options.machine.kernels_of(),
+                                                 options.machine.arithmetic(),
+                                                 options.machine.tile,
+                                                 its.library);
+    for (std::size_t c = 0; kernel != nullptr && c < its.platform.classes.size(); ++c) {
+      if (auto const& time = kernel->on(c)) {
+        type.expected[its.platform.classes[c].arch.index] = time->mean;
+      }
+    }
+  }
+  hs::write_trace(trace, options.trace);
 }
 
 inline void

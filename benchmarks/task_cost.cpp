@@ -14,6 +14,8 @@
 // round, the difference between a process that runs two rounds and one that runs three, so memory
 // is recycled as in a long program.
 
+#include <hetsched/recording.hpp>
+
 #include "../examples/common/program.hpp"
 #include "callgrind.hpp"
 
@@ -145,39 +147,88 @@ struct Rounds {
   std::vector<double> seconds{}; // of each round but the first, ascending
 };
 
+/// A runtime with data for one of the cases.
 template <class S>
-Rounds run(Options const& options, std::string_view name, std::size_t count) {
+class Bench {
+public:
   using Rt = hs::Runtime<S>;
-  auto const& list = cases<Rt>;
-  auto const* const found =
-      std::find_if(list.begin(), list.end(), [&](auto const& entry) { return entry.name == name; });
-  auto config = options.config();
-  config.timing = false;
-  Rt rt(config);
-  std::vector<int> numbers(std::max(options.n, tiles * tiles));
-  std::vector<hs::Handle<int>> data;
-  for (auto& number : numbers) {
-    data.push_back(rt.data(number));
-  }
-  Rounds rounds;
-  for (std::size_t r = 0; r < count; ++r) {
-    auto const begin = std::chrono::steady_clock::now();
-    rounds.tasks = found->round(rt, data, options.n);
-    rt.sync();
-    std::chrono::duration<double> const time = std::chrono::steady_clock::now() - begin;
-    if (r > 0) { // the first round finds no memory to recycle
-      rounds.seconds.push_back(time.count());
+
+  Bench(Options const& options, std::string_view name, bool record)
+      : n_(options.n), rt_(config_of(options, record)), numbers_(std::max(n_, tiles * tiles)) {
+    auto const& list = cases<Rt>;
+    round_ = std::find_if(list.begin(), list.end(), [&](auto const& entry) {
+               return entry.name == name;
+             })->round;
+    for (auto& number : numbers_) {
+      data_.push_back(rt_.data(number));
     }
   }
+
+  /// Seconds of one round.
+  double round() {
+    auto const begin = std::chrono::steady_clock::now();
+    tasks_ = round_(rt_, data_, n_);
+    rt_.sync();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  /// Of a round.
+  [[nodiscard]] std::size_t tasks() const noexcept { return tasks_; }
+
+private:
+  static hs::Config config_of(Options const& options, bool record) {
+    auto config = options.config();
+    config.timing = false;
+    config.record = record;
+    return config;
+  }
+
+  std::size_t const n_;
+  std::size_t tasks_ = 0;
+  Rt rt_;
+  std::vector<int> numbers_;
+  std::vector<hs::Handle<int>> data_;
+  Round<Rt> round_ = nullptr;
+};
+
+template <class S>
+Rounds run(Options const& options, std::string_view name, std::size_t count) {
+  Bench<S> bench(options, name, false);
+  Rounds rounds;
+  for (std::size_t r = 0; r < count; ++r) {
+    auto const time = bench.round();
+    if (r > 0) { // the first round finds no memory to recycle
+      rounds.seconds.push_back(time);
+    }
+  }
+  rounds.tasks = bench.tasks();
   std::sort(rounds.seconds.begin(), rounds.seconds.end());
   return rounds;
+}
+
+/// Nanoseconds more that a task takes while it is recorded: the median of pairs of rounds.
+template <class S>
+double recording_cost(Options const& options, std::string_view name) {
+  Bench<S> plain(options, name, false);
+  Bench<S> recorded(options, name, true);
+  std::vector<double> more;
+  for (std::size_t r = 0; r <= options.repeat; ++r) {
+    auto const without = plain.round();
+    auto const with = recorded.round();
+    if (r > 0) {
+      more.push_back((with - without) / static_cast<double>(plain.tasks()) * 1e9);
+    }
+  }
+  std::sort(more.begin(), more.end());
+  return more[(more.size() - 1) / 2];
 }
 
 void print(Options const& options,
            std::string_view name,
            std::string_view scheduler,
            Rounds const& rounds,
-           std::optional<double> per_task) {
+           std::optional<double> per_task,
+           double recording) {
   auto const tasks = static_cast<double>(rounds.tasks);
   auto const median = rounds.seconds[(rounds.seconds.size() - 1) / 2] / tasks * 1e9;
   if (options.json) {
@@ -189,6 +240,7 @@ void print(Options const& options,
         .add("instructions_per_task", per_task.value_or(std::nan("")))
         .add("ns_per_task", median)
         .add("ns_per_task_min", rounds.seconds.front() / tasks * 1e9)
+        .add("recording_ns_per_task", recording)
         .print();
     return;
   }
@@ -196,13 +248,14 @@ void print(Options const& options,
   if (per_task) {
     std::snprintf(count, sizeof count, "%.0f", *per_task);
   }
-  std::printf("%-12s %-10s %8zu %18s %12.0f %10.0f\n",
+  std::printf("%-12s %-10s %8zu %18s %12.0f %10.0f %12.0f\n",
               std::string(name).c_str(),
               std::string(scheduler).c_str(),
               rounds.tasks,
               count,
               median,
-              rounds.seconds.front() / tasks * 1e9);
+              rounds.seconds.front() / tasks * 1e9,
+              recording);
   std::fflush(stdout);
 }
 
@@ -221,13 +274,14 @@ struct Extra {
 std::string compare(Options options, Extra const& extra) {
   options.cpus = options.cpus.value_or(1);
   if (extra.rounds == 0 && !options.json) {
-    std::printf("%-12s %-10s %8s %18s %12s %10s\n",
+    std::printf("%-12s %-10s %8s %18s %12s %10s %12s\n",
                 "graph",
                 "scheduler",
                 "tasks",
                 "instructions/task",
                 "ns/task",
-                "(min)");
+                "(min)",
+                "recording ns");
   }
   for_each_scheduler(options.scheduler, [&]<class S>(Named<S> scheduler) {
     for (auto const& entry : cases<hs::Runtime<S>>) {
@@ -246,7 +300,8 @@ std::string compare(Options options, Extra const& extra) {
       if (three) {
         per_task = (*three - *two) / static_cast<double>(rounds.tasks);
       }
-      print(options, entry.name, scheduler.name, rounds, per_task);
+      auto const recording = recording_cost<S>(options, entry.name);
+      print(options, entry.name, scheduler.name, rounds, per_task, recording);
     }
   });
   return "";
@@ -256,15 +311,16 @@ std::string compare(Options options, Extra const& extra) {
 
 int main(int argc, char** argv) {
   Extra extra;
-  Program program{"task_cost",
-                  "Measures what an empty task costs, with every scheduler.",
-                  "Instructions need valgrind; without it the column is '-' (JSON: null). ns/task "
-                  "is the median "
-                  "of\n--repeat rounds after a first one, on this machine as it is now. --n: tasks "
-                  "of the first "
-                  "two\ngraphs. JSON keys: kernel, scheduler, cpus, tasks, instructions_per_task, "
-                  "ns_per_task,\n"
-                  "ns_per_task_min."};
+  Program program{
+      "task_cost",
+      "Measures what an empty task costs, with every scheduler.",
+      "Instructions need valgrind; without it the column is '-' (JSON: null). ns/task "
+      "is the median "
+      "of\n--repeat rounds after a first one, on this machine as it is now. recording "
+      "ns: what a task takes\nmore while its four events or so are recorded, the median "
+      "of as many pairs of rounds. --n: tasks of\nthe first two graphs. JSON keys: "
+      "kernel, scheduler, cpus, tasks, instructions_per_task, ns_per_task,\n"
+      "ns_per_task_min, recording_ns_per_task."};
   program.add_options = [&](CLI::App& app) {
     add_choice(app,
                "--case",

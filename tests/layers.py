@@ -24,7 +24,7 @@ LAYERS = [
     (1, ["bounds.hpp", "area_shares.hpp", "independent_tasks.hpp", "dual_approx_2.hpp", "dual_approx_43.hpp", "accel_32.hpp", "detail/allotment_knapsack.hpp"]),
     (1, ["static_plan.hpp", "static_heft.hpp", "allocation.hpp"]),
     (1, ["gpu_stream.hpp"]),
-    (1, ["detail/text_file.hpp", "detail/json_text.hpp", "trace_text.hpp", "trace_graph.hpp", "detail/trace_columns.hpp", "detail/trace_reader.hpp", "trace_json.hpp", "detail/json_file.hpp", "platform_json.hpp", "static_plan_json.hpp"]),
+    (1, ["detail/text_file.hpp", "detail/json_text.hpp", "trace_text.hpp", "trace_graph.hpp", "detail/trace_columns.hpp", "detail/trace_tree.hpp", "detail/trace_reader.hpp", "trace_json.hpp", "detail/json_file.hpp", "platform_json.hpp", "static_plan_json.hpp"]),
     (2, ["concepts/", "detail/block_table.hpp", "detail/ranked_blocks.hpp", "detail/stealing_queues.hpp", "detail/victims.hpp",
          "detail/affinity_plan.hpp", "detail/affinity_types.hpp", "detail/dual_approximation.hpp", "detail/earliest_finish.hpp", "detail/heft_forecast.hpp",
          "detail/plan_search.hpp", "detail/random_stream.hpp",
@@ -51,7 +51,7 @@ HOMES = [
     (re.compile(r"hwloc.*"), ["hwloc.hpp"]),
     (re.compile(r"coin/.*"), ["linear_bounds.hpp"]),
     (re.compile(r"gecode/.*"), ["detail/plan_space.hpp", "static_solver.hpp"]),
-    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp", "static_plan_json.hpp", "detail/trace_reader.hpp", "trace_json.hpp"]),
+    (re.compile(r"nlohmann/.*"), ["detail/json_file.hpp", "detail/model_files.hpp", "graph_json.hpp", "static_plan_json.hpp", "detail/trace_tree.hpp", "detail/trace_reader.hpp", "trace_json.hpp"]),
 ]
 
 # A scheduler has no concurrency of its own and reads no clock: queues and the context have both.

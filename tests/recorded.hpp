@@ -2,6 +2,7 @@
 #pragma once
 // What holds for recorded runs.
 
+#include <hetsched/detail/trace_columns.hpp>
 #include <hetsched/stats.hpp>
 #include <hetsched/trace.hpp>
 
@@ -9,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace recorded {
 
@@ -44,6 +46,12 @@ inline void check_whole(hs::Trace const& trace) {
     REQUIRE(to < trace.tasks.size());
     CHECK(trace.tasks[from].end <= trace.tasks[to].ready);
   }
+  auto from_file = trace; // as readers have it before they check it
+  for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+    from_file.tasks[v].accesses = trace.accesses_of(v).size();
+  }
+  std::string const file = "the run's file";
+  CHECK_NOTHROW(hs::detail::TraceCheck(from_file, file).run());
 }
 
 /// What was counted of devices meanwhile is what was recorded.

@@ -4,6 +4,7 @@
 
 Usage: report_test.py files PROGRAM     what it refuses and what it writes
        report_test.py page PROGRAM      the page in Chromium; status 77 if that is not there
+       report_test.py runs PROGRAM CHOLESKY SIMULATE PLATFORM   real and simulated runs are alike
 """
 
 import html
@@ -312,14 +313,51 @@ def check_page(program, chromium, folder):
     show(program, chromium, folder, [large], expected[2:])
 
 
+def structure(value):
+    """What a value is made of: of lists, what their elements are, whatever their number."""
+    if isinstance(value, dict):
+        return {key: structure(its) for key, its in value.items()}
+    if isinstance(value, list):
+        return [json.loads(its) for its in sorted({json.dumps(structure(v)) for v in value})]
+    return "number" if isinstance(value, (int, float)) else type(value).__name__
+
+
+def check_runs(program, cholesky, simulate, platform, folder):
+    """The same graph on a core and a device, really and in virtual time: two like reports."""
+    real = [cholesky, "--n", "320", "--tile", "64", "--cpus", "1", "--gpus", "emu:1@64MB"]
+    virtual = [simulate, "--platform", platform, "--tiles", "5", "--cpus", "1", "--gpus", "1",
+               "--comm", "model"]
+    pages = []
+    for name, command in [("real", real), ("virtual", virtual)]:
+        trace = folder / f"{name}.json"
+        subprocess.run([*command, "--scheduler", "dmda", "--trace", trace], check=True,
+                       stdout=subprocess.DEVNULL)
+        done = report(program, trace, "-o", f"{name}.html", folder=folder)
+        check(done.returncode == 0, f"{name}: {done.stderr}")
+        found = re.search(r'<script id="data" type="application/json">(.*?)</script>',
+                          (folder / f"{name}.html").read_text(), re.DOTALL)
+        pages.append(json.loads(found.group(1)))
+    shown = [structure(page) for page in pages]
+    check(shown[0] == shown[1], f"reports differ:\n{shown[0]}\n{shown[1]}")
+    traces = [json.loads((folder / f"{name}.json").read_text()) for name in ["real", "virtual"]]
+    for what in ["data_bytes", "accesses", "edges"]:
+        same = [trace[what] if what != "data_bytes" else len(trace[what]) for trace in traces]
+        check(same[0] == same[1], f"{what} differ: {same}")
+    types = [[trace["types"][t]["name"] for t in trace["tasks"]["type"]] for trace in traces]
+    check(types[0] == types[1] and len(types[0]) == 35, f"tasks differ: {types}")
+    check([trace["simulated"] for trace in traces] == [False, True], "which is simulated")
+
+
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ["files", "page"]:
+    if len(sys.argv) < 3 or len(sys.argv) != {"files": 3, "page": 3, "runs": 6}.get(sys.argv[1]):
         sys.exit(__doc__)
     program = Path(sys.argv[2]).resolve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if sys.argv[1] == "files":
             check_files(program, folder)
+        elif sys.argv[1] == "runs":
+            check_runs(program, *[Path(its).resolve() for its in sys.argv[3:]], folder)
         else:
             chromium = shutil.which("chromium") or shutil.which("google-chrome")
             if not chromium:

@@ -137,6 +137,9 @@ def check_chrome(path, trace):
         ),
         f"{path.name}: transfers",
     )
+    for thread, its in chrome_trace.threads(events).items():
+        apart = all(begin >= end for (_, end), (begin, _) in zip(its, its[1:]))
+        check(apart or names[thread].startswith("core"), f"{path.name}: {names[thread]}: {its}")
     instants = [event for event in events if event["ph"] == "i"]
     check(
         Counter((event["name"], ns(event["ts"])) for event in instants)

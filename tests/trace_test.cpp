@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/graph_json.hpp>
+#include <hetsched/random_graphs.hpp>
 #include <hetsched/trace.hpp>
+#include <hetsched/trace_export.hpp>
 #include <hetsched/trace_graph.hpp>
 #include <hetsched/trace_json.hpp>
 #include <hetsched/trace_text.hpp>
@@ -12,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -253,9 +258,13 @@ TEST_CASE("trace file: one that is cut off or spoilt is refused in a line, or ma
       }
     }
     auto const graph = hs::task_graph_of(trace);
-    REQUIRE(graph.graph.size() == trace.tasks.size());
+    REQUIRE(graph.graph.size() == trace.tasks.size()); // no type is called as merges are
     REQUIRE(hs::span_of(trace).first <= hs::span_of(trace).second);
     REQUIRE(traces::same(hs::parse_trace(hs::trace_text(trace), "FILE"), trace));
+    hs::write_chrome(trace, "/dev/null");
+    hs::write_paje(trace, "/dev/null");
+    hs::write_csv(trace, "/dev/null");
+    hs::write_trace_dot(trace, "/dev/null");
   });
   CHECK(accepted > 10);
 }
@@ -274,6 +283,31 @@ TEST_CASE("graph of a trace: what was spawned") {
   CHECK(graph.graph.data_bytes()[1] == 16);
   CHECK(graph.graph.successors(0).size() == 1); // then the one that contributes
   CHECK(graph.graph.successors(1).size() == 1);
+}
+
+TEST_CASE("graph of a trace: a graph that was run comes back") {
+  std::vector<std::string_view> const types{"potrf", "gemm"};
+  auto const graph = hs::layered_graph({types, 3, 4096}, 6, 7, 0.3);
+  Trace trace;
+  trace.types = {{"gemm", {}}, {"potrf", {}}};
+  for (auto const bytes : graph.data_bytes()) {
+    trace.data.push_back({bytes});
+  }
+  for (auto const& node : graph.nodes()) {
+    Trace::Task task;
+    task.type = node.type == "potrf" ? 1 : 0;
+    task.priority = node.priority;
+    task.label = static_cast<std::uint32_t>(trace.labels.size());
+    trace.labels.push_back(node.label);
+    task.accesses = trace.accesses.size();
+    for (auto const& access : node.accesses) {
+      trace.accesses.push_back({access.data, access.mode});
+    }
+    trace.tasks.push_back(task);
+  }
+  auto const again = hs::task_graph_of(hs::parse_trace(hs::trace_text(trace), "FILE"));
+  CHECK(again.graph.size() == 42);
+  CHECK(hs::graph_text(again.graph) == hs::graph_text(graph));
 }
 
 TEST_CASE("graph of a trace: contributions to a datum go together") {
@@ -298,6 +332,11 @@ TEST_CASE("graph of a trace: nested tasks come behind their parent") {
     task.label = static_cast<std::uint32_t>(trace.tasks.size() + 1);
     trace.tasks.push_back(task);
   }
+  CHECK(hs::nesting_order(trace) == std::vector<std::uint32_t>{0, 3, 5, 4, 1, 6, 2});
+  trace.types.push_back({std::string(hs::merge_type), {}});
+  trace.tasks.push_back(trace.tasks.back());
+  trace.tasks.back().type = 1;
+  trace.tasks.back().accesses = trace.accesses.size();
   CHECK(hs::nesting_order(trace) == std::vector<std::uint32_t>{0, 3, 5, 4, 1, 6, 2});
   auto const graph = hs::task_graph_of(trace);
   CHECK(graph.graph.nodes()[2].label == "5");

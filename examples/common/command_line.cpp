@@ -190,6 +190,13 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
   add_any_number(app, "--repeat", 1, 1'000'000, options.repeat, "timed runs per scheduler");
   add_any_number(app, "--seed", 0, UINT64_MAX, options.seed, "of generated data and of schedulers");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
+  if (program.devices) {
+    app.add_option("--trace",
+                   options.trace,
+                   "file for what happened in each row's run, with the scheduler's name before the "
+                   "ending if there are several rows; hetsched-report shows it")
+        ->type_name("FILE");
+  }
   std::optional<DeviceOptions> devices;
   if (program.devices) {
     devices.emplace(app);

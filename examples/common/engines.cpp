@@ -11,6 +11,7 @@
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
+#include <hetsched/recording.hpp>
 
 #include "candidates.hpp"
 #include "chosen_of.hpp"

@@ -48,25 +48,35 @@ struct Measured {
   double longest = 0;
   hs::Stats stats;
   std::optional<hs::Duration> bound; // on that run's length, whatever the schedule
+  std::optional<hs::Trace> trace;    // of that run, if runs are recorded
 };
 
 /// Times `run()`, which waits, `repeat` times, each after `restore()`, which is not timed. Leaves
 /// the bound open.
 template <class Rt, class Restore, class Run>
 Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) {
-  std::vector<std::pair<double, hs::Stats>> runs;
+  std::vector<Measured> runs;
   for (std::size_t r = 0; r < repeat; ++r) {
     restore();
     rt.reset_stats();
     auto const begin = now();
     run();
-    runs.emplace_back(now() - begin, hs::Stats{});
-    runs.back().second = rt.stats();
+    auto& its = runs.emplace_back();
+    its.seconds = now() - begin;
+    its.stats = rt.stats();
+    if (rt.records()) {
+      its.trace = rt.trace();
+    }
   }
-  std::sort(
-      runs.begin(), runs.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
-  auto const& [seconds, stats] = runs[(repeat - 1) / 2];
-  return {seconds, runs.front().first, runs.back().first, stats, std::nullopt};
+  std::sort(runs.begin(), runs.end(), [](Measured const& a, Measured const& b) {
+    return a.seconds < b.seconds;
+  });
+  auto const shortest = runs.front().seconds;
+  auto const longest = runs.back().seconds;
+  auto result = std::move(runs[(repeat - 1) / 2]);
+  result.shortest = shortest;
+  result.longest = longest;
+  return result;
 }
 
 /// The same for a graph. The bound is the larger of area bound and critical path, from that run's
@@ -106,6 +116,7 @@ template <class Rt = Runtime<hs::policies::WorkStealing<>>>
   hs::linalg::use_one_blas_thread();
   auto config = options.config();
   config.devices = "none";
+  config.record = false;
   Rt rt(config);
   auto const size = static_cast<Eigen::Index>(tile);
   auto const flops =

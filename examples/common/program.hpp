@@ -119,6 +119,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::string devices = "none"; // as hs::Config::devices
   bool json = false;
+  std::string trace; // a file; empty: none
 
   [[nodiscard]] hs::Config config() const {
     hs::Config config;
@@ -127,6 +128,7 @@ struct Options {
     config.seed = seed;
     config.timing = true;
     config.devices = devices;
+    config.record = !trace.empty();
     return config;
   }
 };

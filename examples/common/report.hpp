@@ -2,6 +2,8 @@
 #pragma once
 // What the programs print: a table, or JSON lines.
 
+#include <hetsched/trace_text.hpp>
+
 #include "measure.hpp"
 
 #include <algorithm>
@@ -83,6 +85,9 @@ public:
     wrong_ = wrong_ || !(row.residual <= limit);
     options_.json ? print_json(row) : print_table(row);
     std::fflush(stdout);
+    if (!options_.trace.empty()) {
+      write_trace_of(row);
+    }
   }
 
   /// What is wrong with the results, if anything.
@@ -94,6 +99,32 @@ private:
     std::string text;
     int width;
   };
+
+  /// "run.json" of one row, else "run.dmda.json".
+  [[nodiscard]] std::string trace_path(std::string_view scheduler) const {
+    auto path = options_.trace;
+    if (options_.scheduler == "all") {
+      std::string name(scheduler);
+      std::replace(name.begin(), name.end(), ':', '-');
+      auto const file = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
+      auto const dot = path.rfind('.');
+      path.insert(dot == path.npos || dot <= file ? path.size() : dot, '.' + name);
+    }
+    return path;
+  }
+
+  void write_trace_of(Row const& row) const {
+    auto trace = *row.measured.trace;
+    trace.scheduler = row.scheduler;
+    trace.about = {{"program", program_.kernel},
+                   {"matrix", row.matrix},
+                   {"n", std::to_string(row.n)},
+                   {"tile", std::to_string(options_.tile)}};
+    if (row.measured.bound) {
+      trace.bounds.emplace_back("area or critical path", *row.measured.bound);
+    }
+    hs::write_trace(trace, trace_path(row.scheduler));
+  }
 
   static double idle(Row const& row) {
     auto const& stats = row.measured.stats;

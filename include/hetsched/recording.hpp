@@ -92,11 +92,9 @@ public:
     return TraceBuilder(events_, since_.load(std::memory_order_relaxed)).build();
   }
 
-  void save(Trace const& trace) const override {
-    if (!path_.empty()) {
-      write_trace(trace, path_);
-    }
-  }
+  [[nodiscard]] bool saves() const noexcept override { return !path_.empty(); }
+
+  void save(Trace const& trace) const override { write_trace(trace, path_); }
 
 private:
   /// "run.json", and for later runtimes "run.2.json" and so on. Throws Error(bad_config).

@@ -433,6 +433,9 @@ public:
   /// Error(bad_call) if nothing is recorded.
   [[nodiscard]] Trace trace() const { return detail::trace_of<Scheduler>(*core_); }
 
+  /// Whether there is one.
+  [[nodiscard]] bool records() const noexcept { return core_->recorder() != nullptr; }
+
   /// Asks why tasks go where they go: those with this label, else of this type, or, for "#N", at
   /// place N of a captured graph, that become ready from now on; of the first 1000. Costs them some
   /// microseconds, others a comparison of names.

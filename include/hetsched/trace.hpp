@@ -73,7 +73,7 @@ struct Trace {
     WorkerId worker;          // that ran it
     Instant spawned = never;  //
     Instant ready = never;    // nothing that it depends on is left
-    Instant asked = never;    // the worker began to ask the scheduler for what became this task
+    Instant asked = never;    // the worker had ended what it did before and began to look for work
     Instant taken = never;    // the scheduler gave it to the worker
     Instant admitted = never; // memory for all its data is reserved where it runs
     Instant begin = never;    // of the body, or of the kernels; its data are there

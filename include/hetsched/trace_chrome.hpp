@@ -24,8 +24,8 @@ class ChromeText {
 public:
   ChromeText(Trace const& trace, TextWriter& out)
       : trace_(trace), out_(out), boxes_(boxes_of_workers(trace)), moves_(boxes_of_nodes(trace)),
-        worker_lanes_(set_lanes(boxes_, trace.workers.size())),
-        node_lanes_(set_lanes(moves_, trace.nodes.size())) {}
+        worker_lanes_(set_worker_lanes(trace, boxes_)), node_lanes_(set_node_lanes(trace, moves_)) {
+  }
 
   void write() {
     out_ << "{\"displayTimeUnit\": \"ns\",\n\"otherData\": {\"scheduler\": ";

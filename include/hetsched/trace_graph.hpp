@@ -8,13 +8,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace hetsched {
 
+/// The type of the tasks that engines spawn to merge the contributions to a reduction.
+inline constexpr std::string_view merge_type = "hetsched merge";
+
 /// The numbers of a trace's tasks in the order in which a program without nested tasks would spawn
-/// them: by their numbers, but a task's children, and theirs, right behind it. O(tasks).
+/// them: by their numbers, but a task's children, and theirs, right behind it. Merges, which no
+/// program spawns, are left out. O(tasks).
 [[nodiscard]] inline std::vector<std::uint32_t> nesting_order(Trace const& trace) {
   auto const count = static_cast<std::uint32_t>(trace.tasks.size());
   std::vector<std::uint32_t> first(count + std::size_t{1}, Trace::none); // child; last: of nobody
@@ -32,7 +37,9 @@ namespace hetsched {
       left.pop_back();
       continue;
     }
-    order.push_back(task);
+    if (trace.types[trace.tasks[task].type].name != merge_type) {
+      order.push_back(task);
+    }
     left.push_back(next[task]);
     task = first[task];
   }

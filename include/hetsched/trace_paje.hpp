@@ -26,8 +26,8 @@ class PajeText {
 public:
   PajeText(Trace const& trace, TextWriter& out)
       : trace_(trace), out_(out), boxes_(boxes_of_workers(trace)), moves_(boxes_of_nodes(trace)),
-        worker_lanes_(set_lanes(boxes_, trace.workers.size())),
-        node_lanes_(set_lanes(moves_, trace.nodes.size())), ready_(ready_counts(trace)) {}
+        worker_lanes_(set_worker_lanes(trace, boxes_)), node_lanes_(set_node_lanes(trace, moves_)),
+        ready_(ready_counts(trace)) {}
 
   void write() {
     write_definitions();

@@ -30,7 +30,7 @@ namespace hetsched::detail {
 
 /// The view of a live task. `Everywhere`: every node has everything.
 template <bool Everywhere = false>
-[[nodiscard]] TaskView view_of(TaskRecord const& task) {
+[[nodiscard, gnu::always_inline]] inline TaskView view_of(TaskRecord const& task) {
   TaskView view;
   auto const& type = task.type_of();
   view.type = type.name;

@@ -7,14 +7,15 @@
 #include <hetsched/time.hpp>
 #include <hetsched/types.hpp>
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,7 +63,7 @@ public:
   ~RecordedEvents() {
     for (auto& lane : lanes_) {
       for (auto* chunk = lane.first.load(std::memory_order_relaxed); chunk != nullptr;) {
-        delete std::exchange(chunk, chunk->next.load(std::memory_order_relaxed));
+        ::munmap(std::exchange(chunk, chunk->next.load(std::memory_order_relaxed)), chunk_bytes);
       }
     }
   }
@@ -121,11 +122,11 @@ public:
          chunk = chunk->next.load(std::memory_order_acquire)) {
       auto const used = chunk->used.load(std::memory_order_acquire);
       for (std::size_t k = 0; k < used;) {
-        auto const head = chunk->words[k];
+        auto const head = chunk->words()[k];
         auto const count = (head >> 8U) & 0xffffffU;
         visit(Event{static_cast<EventKind>(head & 0xffU),
                     WorkerId{static_cast<std::int32_t>(head >> 32U)},
-                    std::span(chunk->words).subspan(k + 1, count)});
+                    std::span(chunk->words() + k + 1, count)});
         k += 1 + count;
       }
     }
@@ -146,11 +147,22 @@ public:
   }
 
 private:
+  /// The head of a block of memory; behind it are words.
   struct Chunk {
+    [[nodiscard]] Word* words() noexcept { return reinterpret_cast<Word*>(this + 1); }
+
+    [[nodiscard]] Word const* words() const noexcept {
+      return reinterpret_cast<Word const*>(this + 1);
+    }
+
     std::atomic<Chunk*> next{nullptr};
     std::atomic<std::size_t> used{0};
-    std::array<Word, 32 * 1024> words; // not initialised
   };
+
+  /// Of a chunk. Its pages are asked for at once: a page fault takes as long as some ten events.
+  static constexpr std::size_t chunk_bytes = std::size_t{256} << 10U;
+
+  static constexpr std::size_t capacity = (chunk_bytes - sizeof(Chunk)) / sizeof(Word);
 
   struct alignas(64) Lane {
     std::atomic<Chunk*> first{nullptr};
@@ -162,14 +174,14 @@ private:
 
   /// Where the event's words go; null: nowhere.
   [[nodiscard]] Word* begin_event(Lane& lane, EventKind kind, WorkerId on, std::size_t count) {
-    if (lane.last == nullptr || lane.used + 1 + count > lane.last->words.size()) [[unlikely]] {
+    if (lane.last == nullptr || lane.used + 1 + count > capacity) [[unlikely]] {
       if (!add_chunk(lane, 1 + count)) {
         lane.dropped.store(lane.dropped.load(std::memory_order_relaxed) + 1,
                            std::memory_order_relaxed);
         return nullptr;
       }
     }
-    auto* const place = lane.last->words.data() + lane.used;
+    auto* const place = lane.last->words() + lane.used;
     *place = static_cast<Word>(kind) | Word{count} << 8U |
              Word{static_cast<std::uint32_t>(on.value)} << 32U;
     lane.used += 1 + count;
@@ -181,15 +193,24 @@ private:
   }
 
   [[nodiscard]] bool add_chunk(Lane& lane, std::size_t words) {
-    constexpr std::int64_t size = sizeof(Chunk);
-    if (words > std::tuple_size_v<decltype(Chunk::words)>) {
+    constexpr auto bytes = static_cast<std::int64_t>(chunk_bytes);
+    if (words > capacity) {
       return false;
     }
-    if (left_.fetch_sub(size, std::memory_order_relaxed) < size) {
-      left_.fetch_add(size, std::memory_order_relaxed);
+    if (left_.fetch_sub(bytes, std::memory_order_relaxed) < bytes) {
+      left_.fetch_add(bytes, std::memory_order_relaxed);
       return false;
     }
-    auto* const chunk = new Chunk;
+    void* const memory = ::mmap(nullptr,
+                                chunk_bytes,
+                                PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                                -1,
+                                0);
+    if (memory == MAP_FAILED) {
+      return false;
+    }
+    auto* const chunk = new (memory) Chunk;
     (lane.last == nullptr ? lane.first : lane.last->next).store(chunk, std::memory_order_release);
     lane.last = chunk;
     lane.used = 0;

@@ -42,7 +42,10 @@ public:
   /// Of what is kept so far. While tasks run, each worker's events up to some moment.
   [[nodiscard]] virtual Trace trace() const = 0;
 
-  /// Writes the file that was asked for, if one was. Throws Error(bad_input).
+  /// Whether a file was asked for.
+  [[nodiscard]] virtual bool saves() const noexcept = 0;
+
+  /// Writes it. Throws Error(bad_input).
   virtual void save(Trace const& trace) const = 0;
 };
 

@@ -43,7 +43,7 @@ template <class Scheduler, class Core>
 /// Where a file was asked for. Says so on stderr if that cannot be written.
 template <class Scheduler, class Core>
 void save_trace(Core const& core) noexcept {
-  if (auto const* const recorder = core.recorder()) {
+  if (auto const* const recorder = core.recorder(); recorder != nullptr && recorder->saves()) {
     try {
       recorder->save(trace_of<Scheduler>(core));
     } catch (std::exception const& error) {

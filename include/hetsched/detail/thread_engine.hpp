@@ -370,13 +370,12 @@ private:
   }
 
   // Contexts of their own: the hooks' stay in registers.
-  [[gnu::noinline, gnu::cold]] void watch_ready(TaskId task, WorkerId by, bool fresh) {
-    if (recorder_) {
-      auto const now = clock();
-      if (fresh) {
-        recorder_->spawned(by, *TaskRecord::from(task), now);
-      }
-      recorder_->ready(by, task, now);
+  // A task that is ready when it is spawned needs no other event to say so.
+  [[gnu::noinline, gnu::cold]] void watch_ready(TaskId task, WorkerId by, bool spawned) {
+    if (recorder_ && !spawned) {
+      recorder_->ready(by, task, clock());
+    } else if (recorder_ && TaskRecord::from(task)->access_count == 0) { // else it was noted
+      recorder_->spawned(by, *TaskRecord::from(task), clock());
     }
     if (explainer_.on()) {
       explainer_.ready(Context(*this), task);

@@ -45,7 +45,7 @@ public:
     auto const id = task.id();
     auto const worker = from();
     if (core_.explainer_.watches()) [[unlikely]] {
-      core_.watch_ready(id, worker, task.access_count == 0 && !again);
+      core_.watch_ready(id, worker, !again);
     }
     core_.apply(core_.locked([&]() __attribute__((always_inline)) {
       return core_.scheduler_.push(ctx, id, worker);

@@ -45,7 +45,7 @@ template <class S, class C, class P>
 /// `take`, which somebody wants to know of.
 template <class S, class C, class P>
 [[gnu::noinline, gnu::cold]] TaskId ThreadCore<S, C, P>::take_watched(ThreadWorker& worker) {
-  auto const asked = clock();
+  auto const asked = worker.ended.ns != 0 ? std::exchange(worker.ended, {}) : clock();
   Context const ctx(*this);
   auto const id = worker.info.id;
   auto task = locked([&] { return scheduler_.pop(ctx, id); });
@@ -57,6 +57,7 @@ template <class S, class C, class P>
     auto const now = clock();
     if (recorder_) {
       recorder_->taken(id, id, task, asked, now, stolen);
+      worker.taken = devices_ ? Instant{} : now; // data may have to be waited for
     }
     if (explainer_.on()) {
       explainer_.taken(task, id, now);
@@ -213,7 +214,7 @@ template <class S, class C, class P>
 [[gnu::noinline]] Duration ThreadCore<S, C, P>::call_body_measured(ThreadWorker& worker,
                                                                    TaskRecord& task) {
   worker.clocked = clocks_; // not for the sake of a theft, what may run inside this body
-  auto const begin = clock();
+  auto const begin = worker.taken.ns != 0 ? std::exchange(worker.taken, {}) : clock();
   if constexpr (P::measures) {
     auto const expected = model_.predict(view_of(task), worker.info.arch);
     worker.busy_until_ns.store((begin + (expected ? expected->mean : Duration{})).ns,
@@ -233,6 +234,7 @@ template <class S, class C, class P>
                    begin,
                    begin + time,
                    task.failed ? Trace::Outcome::failed : Trace::Outcome::done);
+    worker.ended = begin + time;
   }
   if constexpr (P::measures) {
     model_.record(view_of(task), worker.info.arch, time);

@@ -123,6 +123,9 @@ struct alignas(64) ThreadWorker {
   std::int64_t theft_ns = 0;            // what that took, if the victim was at work; else 0
   Duration stolen_body;                 // and what the body took
   bool clocked = false;                 // the next body is measured
+  // While all is recorded, so that the clock is read less; 0: it is to be.
+  Instant ended;              // the last body, and the worker has not looked for work since
+  Instant taken;              // the task that is to begin
   TaskId owed_wake = no_task; // pushed without waking anybody, for this worker to take next
   // hints for the device that this worker drives
   SpinLock inbox_lock;

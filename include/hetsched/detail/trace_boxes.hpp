@@ -7,11 +7,14 @@
 #include <hetsched/time.hpp>
 #include <hetsched/trace.hpp>
 #include <hetsched/trace_idle.hpp>
+#include <hetsched/types.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <queue>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -20,8 +23,7 @@
 
 namespace hetsched::detail {
 
-/// An execution of a task on a worker, or a transfer to a node. Boxes of one row and lane are apart
-/// from each other, or one inside the other.
+/// An execution of a task on a worker, or a transfer to a node.
 struct TraceBox {
   Instant begin;
   Instant end;
@@ -31,40 +33,84 @@ struct TraceBox {
   bool attempt = false; // index is one of the attempts, else of the tasks, or of the transfers
 };
 
-/// Gives each box the first lane of its row that has room for it, and sorts boxes by row, lane and
-/// begin, outer ones first. Returns how many lanes each row has, at least 1. O(n log n) where few
-/// boxes of a row overlap.
-[[nodiscard]] inline std::vector<std::uint32_t> set_lanes(std::vector<TraceBox>& boxes,
-                                                          std::size_t rows) {
+/// The lanes of one row. Boxes come by begin, outer ones first, and get the first lane in which
+/// they are apart from all others; or the first of all within another box, if boxes nest.
+class TraceLanes {
+public:
+  explicit TraceLanes(bool nest) : nest_(nest), count_(nest ? 1 : 0) {}
+
+  [[nodiscard]] std::uint32_t lane_for(TraceBox const& box) {
+    while (!busy_.empty() && busy_.top().first <= box.begin) {
+      free_.push(busy_.top().second);
+      busy_.pop();
+    }
+    while (!open_.empty() && open_.back() <= box.begin) {
+      open_.pop_back();
+    }
+    if (nest_ && (open_.empty() || box.end <= open_.back())) {
+      open_.push_back(box.end);
+      return 0;
+    }
+    auto lane = count_;
+    if (free_.empty()) {
+      ++count_;
+    } else {
+      lane = free_.top();
+      free_.pop();
+    }
+    busy_.emplace(box.end, lane);
+    return lane;
+  }
+
+  /// At least 1.
+  [[nodiscard]] std::uint32_t count() const noexcept { return std::max(count_, 1U); }
+
+private:
+  template <class T>
+  using Least = std::priority_queue<T, std::vector<T>, std::greater<>>;
+
+  bool nest_;
+  std::uint32_t count_;
+  std::vector<Instant> open_; // in the first lane, if boxes nest: their ends, inmost last
+  Least<std::pair<Instant, std::uint32_t>> busy_;
+  Least<std::uint32_t> free_;
+};
+
+/// Sets boxes' lanes and sorts them by row, lane and begin, outer ones first. Those of row r may be
+/// within each other if `nests(r)`. Returns how many lanes each row has. O(n log n).
+template <class Nests>
+[[nodiscard]] std::vector<std::uint32_t>
+set_lanes(std::vector<TraceBox>& boxes, std::size_t rows, Nests const& nests) {
   auto const in_order = [](TraceBox const& a, TraceBox const& b) {
     return std::tuple(a.row, a.lane, a.begin, b.end, a.attempt, a.index) <
            std::tuple(b.row, b.lane, b.begin, a.end, b.attempt, b.index);
   };
   std::sort(boxes.begin(), boxes.end(), in_order);
   std::vector<std::uint32_t> counts(rows, 1);
-  std::vector<std::vector<Instant>> open; // of each lane of the row: ends of boxes, inmost last
-  for (std::size_t k = 0; k < boxes.size(); ++k) {
-    auto& box = boxes[k];
-    if (k == 0 || boxes[k - 1].row != box.row) {
-      open.assign(1, {});
+  for (std::size_t k = 0; k < boxes.size();) {
+    auto const row = boxes[k].row;
+    TraceLanes lanes(nests(row));
+    for (; k < boxes.size() && boxes[k].row == row; ++k) {
+      boxes[k].lane = lanes.lane_for(boxes[k]);
     }
-    for (box.lane = 0;; ++box.lane) {
-      if (box.lane == open.size()) {
-        open.emplace_back();
-      }
-      auto& ends = open[box.lane];
-      while (!ends.empty() && ends.back() <= box.begin) {
-        ends.pop_back();
-      }
-      if (ends.empty() || box.end <= ends.back()) {
-        ends.push_back(box.end);
-        break;
-      }
-    }
-    counts[box.row] = static_cast<std::uint32_t>(open.size());
+    counts[row] = lanes.count();
   }
   std::sort(boxes.begin(), boxes.end(), in_order);
   return counts;
+}
+
+/// For executions: a task on a core may wait in its body for another, which then runs there.
+[[nodiscard]] inline std::vector<std::uint32_t> set_worker_lanes(Trace const& trace,
+                                                                 std::vector<TraceBox>& boxes) {
+  return set_lanes(boxes, trace.workers.size(), [&](std::uint32_t worker) {
+    return trace.workers[worker].arch == ArchHost;
+  });
+}
+
+/// For transfers.
+[[nodiscard]] inline std::vector<std::uint32_t> set_node_lanes(Trace const& trace,
+                                                               std::vector<TraceBox>& boxes) {
+  return set_lanes(boxes, trace.nodes.size(), [](std::uint32_t) { return false; });
 }
 
 /// Executions: what had no end when recording ended lasts until then.

@@ -5,10 +5,10 @@
 #include <hetsched/access.hpp>
 #include <hetsched/detail/json_file.hpp>
 #include <hetsched/detail/trace_columns.hpp>
+#include <hetsched/detail/trace_tree.hpp>
 #include <hetsched/error.hpp>
 #include <hetsched/time.hpp>
 #include <hetsched/trace.hpp>
-#include <hetsched/types.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -23,13 +23,12 @@
 namespace hetsched::detail {
 
 /// Makes a trace of what nlohmann-json's parser calls it with: a tree of all values would be many
-/// times as large as the trace. What is small, workers, nodes and types, is kept as a tree until
-/// all is read.
+/// times as large as the trace.
 class TraceReader {
 public:
   using Json = nlohmann::json;
 
-  explicit TraceReader(std::string const& file) : file_(file) {}
+  explicit TraceReader(std::string const& file) : file_(file), tree_(file) {}
 
   /// After the last call from the parser. Every number in it is the place of something.
   [[nodiscard]] Trace finish() {
@@ -38,17 +37,7 @@ public:
         refuse("/", "'" + std::string(name) + "' is missing");
       }
     }
-    JsonValue const root(tree_, file_, "");
-    for (auto const& its : root["nodes"].elements()) {
-      its.only({"name", "bytes"});
-      trace_.nodes.push_back({its["name"].any_text(), its["bytes"].integer(0, most_bytes)});
-    }
-    for (auto const& its : root["workers"].elements()) {
-      read_worker(its);
-    }
-    for (auto const& its : root["types"].elements()) {
-      read_type(its);
-    }
+    tree_.read(trace_);
     TraceCheck(trace_, file_).run();
     return std::move(trace_);
   }
@@ -57,7 +46,7 @@ public:
 
   bool null() {
     if (in_ == In::tree) {
-      add(nullptr);
+      tree_.add(nullptr);
       return true;
     }
     refuse_kind();
@@ -65,7 +54,7 @@ public:
 
   bool boolean(bool value) {
     if (in_ == In::tree) {
-      add(value);
+      tree_.add(value);
     } else if (in_ == In::column && column_->holds == TraceColumn::Holds::truth) {
       set(value ? 1 : 0);
     } else if (in_ == In::top && key_ == "simulated") {
@@ -78,7 +67,7 @@ public:
 
   bool number_integer(std::int64_t value) {
     if (in_ == In::tree) {
-      add(value);
+      tree_.add(value);
     } else if (in_ == In::column && column_->holds != TraceColumn::Holds::mode) {
       set(value);
     } else if (in_ == In::bounds) {
@@ -93,7 +82,7 @@ public:
 
   bool number_unsigned(std::uint64_t value) {
     if (in_ == In::tree) {
-      add(value);
+      tree_.add(value);
       return true;
     }
     if (value > static_cast<std::uint64_t>(INT64_MAX)) {
@@ -104,7 +93,7 @@ public:
 
   bool number_float(double value, std::string const& /*text*/) {
     if (in_ == In::tree) {
-      add(value);
+      tree_.add(value);
       return true;
     }
     refuse_kind();
@@ -112,7 +101,7 @@ public:
 
   bool string(std::string& value) {
     if (in_ == In::tree) {
-      add(std::move(value));
+      tree_.add(std::move(value));
     } else if (in_ == In::labels) {
       trace_.labels.push_back(value);
     } else if (in_ == In::column && column_->holds == TraceColumn::Holds::mode) {
@@ -139,7 +128,7 @@ public:
       in_ = In::top;
       return true;
     case In::tree:
-      open(Json::object());
+      tree_.open(Json::object());
       return true;
     case In::top:
       group_ = key_ == "data_bytes" ? nullptr : find_trace_group(key_);
@@ -156,7 +145,7 @@ public:
 
   bool end_object() {
     if (in_ == In::tree) {
-      close();
+      in_ = tree_.close() ? In::top : In::tree;
     } else if (in_ == In::group) {
       for (auto const& column : group_->columns) {
         if (!contains(columns_seen_, column.name)) {
@@ -172,7 +161,7 @@ public:
 
   bool start_array(std::size_t /*size*/) {
     if (in_ == In::tree) {
-      open(Json::array());
+      tree_.open(Json::array());
     } else if (in_ == In::group) {
       begin_column(*std::find_if(group_->columns.begin(), group_->columns.end(), [&](auto& its) {
         return its.name == key_;
@@ -186,9 +175,7 @@ public:
       in_ = In::labels;
     } else if (in_ == In::top && is_tree(key_)) {
       in_ = In::tree;
-      key_in_tree_ = key_;
-      tree_[key_] = Json::array();
-      open_.push_back(&tree_[key_]);
+      tree_.begin(key_);
     } else {
       refuse_kind();
     }
@@ -197,7 +184,7 @@ public:
 
   bool end_array() {
     if (in_ == In::tree) {
-      close();
+      in_ = tree_.close() ? In::top : In::tree;
     } else if (in_ == In::column) {
       auto const size = group_->size(trace_);
       if (row_ != size) {
@@ -213,10 +200,12 @@ public:
 
   bool key(std::string& name) {
     if (in_ == In::tree) {
-      if (open_.back()->contains(name)) {
+      if (!tree_.key(name)) {
         refuse_twice(name);
       }
-    } else if (in_ == In::group) {
+      return true;
+    }
+    if (in_ == In::group) {
       auto const known = std::any_of(group_->columns.begin(),
                                      group_->columns.end(),
                                      [&](auto const& its) { return its.name == name; });
@@ -233,7 +222,7 @@ public:
     } else {
       in_ == In::about ? check_fact(trace_.about, name) : check_fact(trace_.bounds, name);
     }
-    (in_ == In::tree ? key_in_tree_ : key_) = std::move(name);
+    key_ = std::move(name);
     return true;
   }
 
@@ -245,9 +234,7 @@ public:
   }
 
 private:
-  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60U;
   static constexpr std::size_t most_facts = 1000;
-  static constexpr std::size_t most_in_tree = 1'000'000;
 
   enum class In : std::uint8_t { nothing, top, about, bounds, labels, group, column, tree };
 
@@ -312,62 +299,6 @@ private:
       }
     }
     refuse_kind();
-  }
-
-  // The tree.
-
-  template <class Value>
-  Json& add(Value&& value) {
-    auto& parent = *open_.back();
-    if (parent.is_object()) {
-      return parent[key_in_tree_] = std::forward<Value>(value);
-    }
-    if (open_.size() == 1 && parent.size() == most_in_tree) {
-      refuse("/" + key_, "has more than 1000000 entries");
-    }
-    parent.push_back(std::forward<Value>(value));
-    return parent.back();
-  }
-
-  void open(Json value) {
-    if (open_.size() == 3) {
-      refuse("/" + key_, "is nested too deep");
-    }
-    open_.push_back(&add(std::move(value)));
-  }
-
-  void close() {
-    open_.pop_back();
-    in_ = open_.empty() ? In::top : In::tree;
-  }
-
-  void read_worker(JsonValue const& its) {
-    its.only({"name", "arch", "node", "cores"});
-    if (trace_.nodes.empty()) {
-      its.refuse("has a node, and there is none");
-    }
-    auto& worker = trace_.workers.emplace_back();
-    worker.name = its["name"].any_text();
-    worker.arch.index = static_cast<std::uint8_t>(its["arch"].integer(0, max_archs - 1));
-    worker.node.value = static_cast<std::int32_t>(its["node"].integer(0, trace_.nodes.size() - 1));
-    worker.cores = static_cast<int>(its["cores"].integer(1, 1'000'000));
-  }
-
-  void read_type(JsonValue const& its) {
-    its.only({"name", "expected_ns"});
-    auto& type = trace_.types.emplace_back();
-    type.name = its["name"].any_text();
-    if (auto const expected = its.find("expected_ns")) {
-      auto const times = expected->elements();
-      if (times.size() > type.expected.size()) {
-        expected->refuse("has more than 8 entries");
-      }
-      for (std::size_t k = 0; k < times.size(); ++k) {
-        if (!times[k].is_null()) {
-          type.expected[k] = Duration{times[k].signed_integer(0, trace_year)};
-        }
-      }
-    }
   }
 
   // What is wrong.
@@ -451,9 +382,7 @@ private:
   std::vector<std::string_view> columns_seen_;
   TraceColumn const* column_ = nullptr;
   std::size_t row_ = 0;
-  Json tree_ = Json::object();
-  std::vector<Json*> open_; // in the tree, from the outermost on
-  std::string key_in_tree_;
+  TraceTree tree_;
 };
 
 } // namespace hetsched::detail
