@@ -36,7 +36,7 @@ struct PageShare {
 
   explicit PageShare(std::size_t its_tasks)
       : tasks(its_tasks), transfers(its_tasks / 2), pieces(its_tasks * 3 / 2),
-        cells(its_tasks * 5 / 2), label_bytes(its_tasks * 75) {}
+        cells(its_tasks * 5 / 2), label_bytes(its_tasks * 30) {}
 };
 
 /// One trace's part of a page. Times are nanoseconds from the run's begin, in columns; those of
