@@ -37,6 +37,7 @@ struct Options {
   std::string csv;
   std::string dot;
   std::string svg;
+  std::size_t tasks = 40'000;
 };
 
 /// What a trace is called: its scheduler, without our namespaces, else its file.
@@ -95,20 +96,21 @@ std::string drawn(hs::Trace const& trace, std::string const& name) {
 
 /// The page's data of all traces, which share its room.
 ordered_json data_of(std::vector<std::pair<std::string, hs::Trace>> const& traces,
-                     std::vector<std::string> const& files) {
-  benchmarks::PageShare share;
+                     std::vector<std::string> const& files,
+                     std::size_t most_tasks) {
   std::size_t tasks = 0;
   std::size_t transfers = 0;
   for (auto const& [name, trace] : traces) {
     tasks += trace.tasks.size();
     transfers += trace.transfers.size();
   }
-  auto const among = std::max<std::size_t>(traces.size(), 1);
-  share.tasks = tasks > share.tasks ? share.tasks / among : share.tasks;
-  share.transfers = transfers > share.transfers ? share.transfers / among : share.transfers;
-  share.pieces /= among;
-  share.cells /= among;
-  share.label_bytes /= among;
+  benchmarks::PageShare share(most_tasks / traces.size());
+  if (tasks <= most_tasks) {
+    share.tasks = most_tasks;
+  }
+  if (transfers <= most_tasks / 2) {
+    share.transfers = most_tasks / 2;
+  }
   ordered_json data;
   data["traces"] = ordered_json::array();
   for (std::size_t k = 0; k < traces.size(); ++k) {
@@ -163,7 +165,7 @@ void report(Options const& options) {
     for (auto const part : benchmarks::page_before_data) {
       file.add(part);
     }
-    file.add(for_page(data_of(traces, options.traces)));
+    file.add(for_page(data_of(traces, options.traces, options.tasks)));
     for (auto const part : benchmarks::page_after_data) {
       file.add(part);
     }
@@ -187,6 +189,10 @@ int main(int argc, char** argv) {
   app.add_option("traces", options.traces, "trace files of runs, side by side in one page")
       ->required();
   app.add_option("-o,--out", options.page, "the page, HTML that needs nothing else");
+  app.add_option("--tasks",
+                 options.tasks,
+                 "how many tasks the page has one by one; of more it has sums (default 40000)")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_option("--chrome", options.chrome, "also for Perfetto and chrome://tracing");
   app.add_option("--paje", options.paje, "also for ViTE and pajeng");
   app.add_option("--csv", options.csv, "also as a table of tasks");

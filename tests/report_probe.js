@@ -41,6 +41,7 @@
     factors: at("#accelerations td[data-value]").map(its => its.dataset.value),
     path: (document.getElementById("path-executing") || {dataset: {}}).dataset.ns,
     bytes: at("#bytes .legend span").map(its => its.textContent),
+    warnings: at("#warnings p").map(its => its.textContent),
     charts: at("svg.chart").length,
     compared: at("#compare-table tbody tr").length
   });

@@ -177,7 +177,7 @@ class Expected:
         """What the probe shall look at: a core's long tasks, early and late, and one of a GPU."""
         tasks = self.trace["tasks"]
         length = lambda v: tasks["end"][v] - tasks["begin"][v]
-        if len(tasks["type"]) > 40000:  # of these the page has the longest only
+        if self.trace["scheduler"] == "large":  # of these the page has the longest only
             longest = sorted(range(len(tasks["type"])), key=lambda v: -length(v))[:3]
             return {"numbers": longest, "label": self.label(longest[0]), "type": "trsm"}
         on_cores = [v for v, w in enumerate(tasks["worker"]) if self.trace["workers"][w]["arch"] == 0]
@@ -234,7 +234,7 @@ def check_run(run, expected):
 def check_interaction(run, expected):
     name = run["name"]
     wants = expected.wanted()
-    large = len(expected.trace["tasks"]["type"]) > 40000
+    large = name == "large"
     for number in [] if large else wants["numbers"]:
         its = run["tasks"][str(number)]
         tip = its["tip"] or {}
@@ -261,9 +261,9 @@ def check_interaction(run, expected):
     check(run["foundNothing"].startswith("0 tasks"), f"{name}: nothing: {run['foundNothing']!r}")
 
 
-def show(program, chromium, folder, traces, expected):
+def show(program, chromium, folder, traces, expected, *options):
     """What the probe saw in the traces' page; it clicks in those for which something is expected."""
-    done = report(program, *traces, "-o", "page.html", folder=folder)
+    done = report(program, *traces, "-o", "page.html", *options, folder=folder)
     check(done.returncode == 0, f"the page is not made: {done.stderr}")
     page = (folder / "page.html").read_text()
     check(len(page) < 10_000_000, f"the page has {len(page)} bytes")
@@ -288,6 +288,9 @@ def show(program, chromium, folder, traces, expected):
     check(len(seen["runs"]) == len(traces), f"{len(seen['runs'])} runs")
     for run, its in zip(seen["runs"], expected):
         compared = len(traces) if len(traces) > 1 else 0
+        dropped = run["name"] == "a task"
+        told = any("1,234 events were not recorded" in its for its in run["numbers"]["warnings"])
+        check(told == dropped, f"{run['name']} warns of {run['numbers']['warnings']}")
         check(run["numbers"]["compared"] == compared, f"{run['numbers']['compared']} side by side")
         if its:
             check(run["name"] == its.trace["scheduler"], f"run {run['name']}")
@@ -297,20 +300,21 @@ def show(program, chromium, folder, traces, expected):
 def check_page(program, chromium, folder):
     one = make_trace(folder, "one.json", "--attempts")
     two = make_trace(folder, "two.json", "--tiles", "12", "--seed", "5", "--name", "other")
-    large = make_trace(folder, "large.json", "--tiles", "62", "--cores", "9", "--name", "large")
+    large = make_trace(folder, "large.json", "--tiles", "20", "--cores", "9", "--name", "large")
     expected = [Expected(trace) for trace in [one, two, large]]
     show(program, chromium, folder, [one], expected[:1])
     odd = []
     for name, change in {"nothing": 0, "a task": 1}.items():
         trace = json.loads(one.read_text())
         trace["scheduler"] = name
+        trace["dropped"] = 1234 * change
         for group in ["tasks", "accesses", "edges", "attempts", "transfers", "steals"]:
             keep = change if group in ["tasks", "accesses"] else 0
             trace[group] = {its: values[:keep] for its, values in trace[group].items()}
         odd.append(folder / f"{name}.json")
         odd[-1].write_text(json.dumps(trace))
     show(program, chromium, folder, [one, two, *odd], [*expected[:2], None, None])
-    show(program, chromium, folder, [large], expected[2:])
+    show(program, chromium, folder, [large], expected[2:], "--tasks", "600")
 
 
 def structure(value):

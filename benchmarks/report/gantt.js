@@ -169,36 +169,25 @@ class Gantt {
   drawBins(row, first, last) {
     const context = this.context;
     const bin = this.trace.makespan / row.bins.count;
+    const {together, cells} = binsFor(row, this.x(bin) - this.x(0));
+    const length = bin * together;
     context.globalAlpha = this.matches || this.showPath ? 0.22 : 1;
-    const bar = (k, from, share, colour) => {
-      const at = this.x(k * bin);
-      context.fillStyle = colour;
-      context.fillRect(at, row.y + row.height * (1 - from - share), this.x((k + 1) * bin) - at + 0.2,
-        row.height * share);
-    };
-    const inside = k => (k + 1) * bin >= first && k * bin <= last;
-    if (row.kind === "transfer") {
-      row.bins.time.forEach((time, k) => {
-        if (time > 0 && inside(k)) {
-          bar(k, 0, Math.min(time / bin, 1), transferColours[row.into ? "in" : "out"]);
-        }
-      });
-    } else {
-      const triples = row.bins.triples;
-      for (let k = 0; k < triples.length;) {
-        let end = k;
-        let all = 0;
-        for (; end < triples.length && triples[end] === triples[k]; end += 3) {
-          all += triples[end + 2];
-        }
-        const scale = Math.max(bin, all); // executions may overlap
-        for (let from = 0; k < end; k += 3) {
-          if (inside(triples[k])) {
-            bar(triples[k], from, triples[k + 2] / scale,
-              typeColours.get(this.trace.types[triples[k + 1]]));
-          }
-          from += triples[k + 2] / scale;
-        }
+    for (let k = d3.bisector(cell => (cell.bin + 1) * length).left(cells, first);
+      k < cells.length && cells[k].bin * length <= last;) {
+      const begin = cells[k].bin * length;
+      let end = k;
+      let all = 0;
+      for (; end < cells.length && cells[end].bin === cells[k].bin; ++end) {
+        all += cells[end].time;
+      }
+      const its = Math.min(length, this.trace.makespan - begin);
+      const scale = row.height / Math.max(its, all); // executions may overlap
+      const width = this.x(begin + its) - this.x(begin) + 0.2;
+      for (let y = row.y + row.height; k < end; ++k) {
+        y -= cells[k].time * scale;
+        context.fillStyle = row.kind === "transfer" ? transferColours[row.into ? "in" : "out"]
+          : typeColours.get(this.trace.types[cells[k].type]);
+        context.fillRect(this.x(begin), y, width, cells[k].time * scale);
       }
     }
     context.globalAlpha = 1;

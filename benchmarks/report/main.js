@@ -143,10 +143,10 @@ function showGantt(trace) {
   byId("show-path").onchange = update;
   byId("show-idle").onchange = update;
   byId("whole").onclick = () => gantt.showWhole();
-  byId("gantt-note").textContent = "Wheel: zoom. Drag: move. Double click: whole run. " +
-    (trace.whole ? "" : `Of ${countText(trace.counts.tasks)} tasks the ${countText(trace.tasks.rows)} ` +
-      "longest, of all and of the critical path, are drawn one by one where there is room; the " +
-      "others as the share of time that they took in each interval.");
+  byId("gantt-note").textContent = trace.whole ? "" :
+    `Of ${countText(trace.counts.tasks)} tasks the ${countText(trace.tasks.rows)} longest, of all and ` +
+    "of the critical path, are drawn one by one where there is room; the others as the share of " +
+    "time that they took in each interval.";
   update();
 }
 

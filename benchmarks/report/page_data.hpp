@@ -26,13 +26,17 @@ namespace benchmarks {
 namespace hs = hetsched;
 using nlohmann::ordered_json;
 
-/// How much of one trace a page holds.
+/// How much of a page one trace may take, by the number of tasks that it may have one by one.
 struct PageShare {
-  std::size_t tasks = 40'000;     // with more, times are summed up in bins; so many are kept
-  std::size_t transfers = 20'000; // with more, the same
-  std::size_t pieces = 60'000;    // of idle time; with more, none is in the page
-  std::size_t cells = 100'000;    // bins, of all workers together
-  std::size_t label_bytes = 3'000'000;
+  std::size_t tasks;       // with more, times are summed up in bins; half as many are kept
+  std::size_t transfers;   // with more, the same
+  std::size_t pieces;      // of idle time; with more, none is in the page
+  std::size_t cells;       // bins, of all workers together
+  std::size_t label_bytes; // of the tasks that are kept
+
+  explicit PageShare(std::size_t its_tasks)
+      : tasks(its_tasks), transfers(its_tasks / 2), pieces(its_tasks * 3 / 2),
+        cells(its_tasks * 5 / 2), label_bytes(its_tasks * 30) {}
 };
 
 /// One trace's part of a page. Times are nanoseconds from the run's begin, in columns; those of

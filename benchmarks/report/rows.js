@@ -98,6 +98,33 @@ function firstReaching(row, moment) {
   return d3.bisector(item => item.begin).left(row.items, moment - row.longest);
 }
 
+/// A row's bins, so many of them together that one is some `least` pixels wide.
+function binsFor(row, pixels, least = 1) {
+  let together = 1;
+  while (together < row.bins.count && pixels * together < least) {
+    together *= 2;
+  }
+  row.coarser = row.coarser || new Map();
+  if (!row.coarser.has(together)) {
+    const sums = new Map();
+    const add = (bin, type, time) => {
+      const key = Math.floor(bin / together) * 65536 + type;
+      sums.set(key, (sums.get(key) || 0) + time);
+    };
+    if (row.bins.time) {
+      row.bins.time.forEach((time, k) => add(k, 0, time));
+    } else {
+      for (let k = 0; k < row.bins.triples.length; k += 3) {
+        add(row.bins.triples[k], row.bins.triples[k + 1], row.bins.triples[k + 2]);
+      }
+    }
+    const keys = [...sums.keys()].sort((a, b) => a - b);
+    row.coarser.set(together, keys.map(key =>
+      ({bin: Math.floor(key / 65536), type: key % 65536, time: sums.get(key)})));
+  }
+  return {together, cells: row.coarser.get(together)};
+}
+
 /// Where rows lie: heights by how many there are.
 function layOut(rows, top, most) {
   const weight = row => (row.kind === "worker" ? 1 : 0.5);
