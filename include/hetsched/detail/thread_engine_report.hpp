@@ -77,13 +77,12 @@ Stats ThreadCore<S, C, P>::raw_stats() const {
   for (auto const& worker : workers_) {
     Duration const idle{static_cast<std::int64_t>(worker.idle_ns.get())};
     Duration const wasted{static_cast<std::int64_t>(worker.wasted_ns.get())};
-    stats.workers.push_back(
-        {worker.executed.get(),
-         worker.steals.get(),
-         idle,
-         worker.aborted.get(),
-         wasted,
-         worker.running.load(std::memory_order_relaxed) != nullptr});
+    stats.workers.push_back({worker.executed.get(),
+                             worker.steals.get(),
+                             idle,
+                             worker.aborted.get(),
+                             wasted,
+                             worker.running.load(std::memory_order_relaxed) != nullptr});
     stats.aborted += worker.aborted.get();
     stats.wasted += wasted;
     stats.kept_bytes += worker.kept_bytes.get();
