@@ -350,6 +350,8 @@ def check_runs(program, cholesky, simulate, platform, folder):
     types = [[trace["types"][t]["name"] for t in trace["tasks"]["type"]] for trace in traces]
     check(types[0] == types[1] and len(types[0]) == 35, f"tasks differ: {types}")
     check([trace["simulated"] for trace in traces] == [False, True], "which is simulated")
+    names = [[worker["name"] for worker in trace["workers"]] for trace in traces]
+    check(names == [["core 0", "emulated GPU 0"], ["core 0", "GPU 0"]], f"workers {names}")
 
 
 def main():

@@ -136,7 +136,7 @@ function timesChart(place, trace) {
     const line = its.inner.append("g").attr("transform", `translate(0,${k * row})`);
     const colour = typeColours.get(trace.types[t.type]);
     line.append("text").attr("x", -8).attr("y", row / 2 + 4).attr("text-anchor", "end")
-      .text(`${trace.types[t.type]} on ${className(t.class)}`);
+      .text(`${trace.types[t.type]} on ${className(trace, t.class)}`);
     line.append("line").attr("x1", at(t.min)).attr("x2", at(t.max)).attr("y1", row / 2)
       .attr("y2", row / 2).attr("stroke", "#5f6b7a");
     line.append("rect").attr("x", at(t.q1) - 1).attr("width", Math.max(at(t.q3) - at(t.q1), 0) + 2)

@@ -55,7 +55,12 @@ const countText = d3.format(",");
 const percentText = share => `${(100 * share).toFixed(1)} %`;
 
 const classNames = ["CPU", "GPU"];
-const className = its => classNames[its] || `class ${its}`;
+
+/// Of a class of worker; what was emulated says so.
+function className(trace, its) {
+  const emulated = trace.workers.some(worker => worker.class === its && worker.name.startsWith("emulated"));
+  return (emulated ? "emulated " : "") + (classNames[its] || `class ${its}`);
+}
 
 /// The columns of `table` as arrays of numbers, and how many rows there are.
 function columnsOf(table) {

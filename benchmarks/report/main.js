@@ -104,7 +104,8 @@ function showSummary(trace) {
   const facts = [["trace", trace.file], ["scheduler", trace.scheduler || "–"],
     ...trace.about,
     ["workers", trace.classes.map(its => `${trace.workers.filter(w => w.class === its).length} ` +
-      className(its)).join(", ")]];
+      className(trace, its)).join(", ")],
+    ["memories", trace.nodes.map(node => node.name).join(", ")]];
   const counted = ["edges", "transfers", "evictions", "steals", "attempts"]
     .filter(what => trace.counts[what] > 0).map(what => `${countText(trace.counts[what])} ${what}`);
   if (counted.length > 0) {
@@ -200,7 +201,7 @@ function showIdle(trace) {
   fillLegend(byId("idle-legend"), doing);
   const bars = trace.workers.length <= 64
     ? trace.workers.map((worker, w) => ({name: worker.name, times: trace.workers_time[w]}))
-    : trace.classes.map((its, k) => ({name: `all ${className(its)}`, times: trace.classTimes[k]}));
+    : trace.classes.map((its, k) => ({name: `all ${className(trace, its)}`, times: trace.classTimes[k]}));
   byId("idle").replaceChildren();
   stackedBars(byId("idle"), bars);
   const row = (name, times, worker) => [name, ...times.map((ns, k) =>
@@ -209,7 +210,7 @@ function showIdle(trace) {
   byId("idle-table").replaceChildren(element("div", {class: "scroll"}, numbersTable(
     ["worker", ...doing.map(its => its.name), "idle"],
     [...trace.workers.slice(0, 1000).map((worker, w) => row(worker.name, trace.workers_time[w], w)),
-      ...trace.classes.map((its, k) => row(`all ${className(its)}`, trace.classTimes[k],
+      ...trace.classes.map((its, k) => row(`all ${className(trace, its)}`, trace.classTimes[k],
         `class ${its}`)),
       row("all", trace.allTimes, "all")])));
 }
@@ -223,14 +224,14 @@ function showTimes(trace) {
   const cells = ["min", "q1", "median", "q3", "max", "mean"];
   byId("times-table").replaceChildren(element("div", {class: "scroll"}, numbersTable(
     ["type", "on", "tasks", "least", "quartile", "median", "quartile", "most", "mean"],
-    trace.times.map(t => [trace.types[t.type], className(t.class), countText(t.count),
+    trace.times.map(t => [trace.types[t.type], className(trace, t.class), countText(t.count),
       ...cells.map(name => timeCell(t[name], {"data-what":
         `${trace.types[t.type]} ${t.class} ${name}`}))]), 2)));
   const factors = trace.accelerations.filter(its => its.factor !== null);
   byId("accelerations").replaceChildren(...(factors.length === 0 ? [] : [
     element("h3", {}, "Equivalent acceleration factor of what each class ran"),
     numbersTable(["class", "factor", "tasks compared", "of"], factors.map(its =>
-      [className(its.class), {text: its.factor.toFixed(2), attributes: {"data-value": its.factor}},
+      [className(trace, its.class), {text: its.factor.toFixed(2), attributes: {"data-value": its.factor}},
         countText(its.compared), countText(its.tasks)]))]));
 }
 

@@ -193,6 +193,8 @@ void check_recorded(Rt const& rt) {
     }
   }
   CHECK(kernels == tasks);
+  CHECK(trace.workers.back().name == "emulated GPU 0");
+  CHECK(trace.nodes.back().name.starts_with("emulated device 0"));
 }
 
 TEST_CASE("Stats::devices: transfers and kernels one after the other do not overlap") {

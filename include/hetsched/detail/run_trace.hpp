@@ -34,7 +34,14 @@ template <class Scheduler, class Core>
   for (auto const& info : core.workers()) {
     bool const host = info.arch == ArchHost;
     auto const number = host ? info.id.value : info.node.value - 1;
-    char const* const kind = !host ? "GPU " : info.cores > 1 ? "group " : "core ";
+    // No picture of a run is to pass what was emulated off as a GPU's.
+    bool const emulated =
+        !host &&
+        trace.nodes[static_cast<std::size_t>(info.node.value)].name.starts_with("emulated");
+    char const* const kind = emulated         ? "emulated GPU "
+                             : !host          ? "GPU "
+                             : info.cores > 1 ? "group "
+                                              : "core ";
     trace.workers.push_back({kind + std::to_string(number), info.arch, info.node, info.cores});
   }
   return trace;
