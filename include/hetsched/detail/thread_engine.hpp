@@ -371,9 +371,10 @@ private:
 
   // Contexts of their own: the hooks' stay in registers.
   // A task that is ready when it is spawned needs no other event to say so.
-  [[gnu::noinline, gnu::cold]] void watch_ready(TaskId task, WorkerId by, bool spawned) {
+  [[gnu::noinline]] void watch_ready(TaskId task, WorkerId by, bool spawned) {
     if (recorder_ && !spawned) {
-      recorder_->ready(by, task, clock());
+      auto const ended = by ? workers_[by.index()].ended : Instant{}; // what it waited for
+      recorder_->ready(by, task, ended.ns != 0 ? ended : clock());
     } else if (recorder_ && TaskRecord::from(task)->access_count == 0) { // else it was noted
       recorder_->spawned(by, *TaskRecord::from(task), clock());
     }

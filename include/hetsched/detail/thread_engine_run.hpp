@@ -44,7 +44,7 @@ template <class S, class C, class P>
 
 /// `take`, which somebody wants to know of.
 template <class S, class C, class P>
-[[gnu::noinline, gnu::cold]] TaskId ThreadCore<S, C, P>::take_watched(ThreadWorker& worker) {
+[[gnu::noinline]] TaskId ThreadCore<S, C, P>::take_watched(ThreadWorker& worker) {
   auto const asked = worker.ended.ns != 0 ? std::exchange(worker.ended, {}) : clock();
   Context const ctx(*this);
   auto const id = worker.info.id;
