@@ -103,6 +103,7 @@ TEST_CASE("config: the environment fills what the program leaves open") {
   Variable const live("HETSCHED_MAX_LIVE_TASKS", "1000000");
   Variable const seed("HETSCHED_SEED", "18446744073709551615");
   Variable const timing("HETSCHED_TIMING", "1");
+  Variable const memory("HETSCHED_TRACE_MEMORY", "4096");
   Variable const priorities("HETSCHED_PRIORITIES", "avg");
 
   auto const config = resolved();
@@ -113,6 +114,10 @@ TEST_CASE("config: the environment fills what the program leaves open") {
   CHECK(config.timing == true);
   CHECK(config.priorities == hs::Priorities::bottom_avg);
   CHECK(hs::Runtime<>().workers().size() == 3);
+  CHECK(config.trace_memory == 4096);
+  Variable const trace("HETSCHED_TRACE", "run.json");
+  CHECK(resolved().trace == "run.json");
+  CHECK(resolved({.trace = "other.json"}).trace == "other.json");
 }
 
 TEST_CASE("config: what the program sets wins, even over a bad variable") {
@@ -173,7 +178,8 @@ TEST_CASE("config: a bad variable is an error that names it and its value") {
                                         Bad{"HETSCHED_PRIORITIES", "max"},
                                         Bad{"HETSCHED_PRIORITIES", ""},
                                         Bad{"HETSCHED_TIMING", "on"},
-                                        Bad{"HETSCHED_TIMING", "2"}}) {
+                                        Bad{"HETSCHED_TIMING", "2"},
+                                        Bad{"HETSCHED_TRACE_MEMORY", "1GB"}}) {
     CAPTURE(variable);
     CAPTURE(value);
     Variable const bad(variable, value);
