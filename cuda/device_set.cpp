@@ -73,6 +73,8 @@ DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
 /// All tasks are complete and host memory holds all data.
 DeviceSet::~DeviceSet() {
   std::lock_guard const guard(mutex_);
+  nodes_->observe(trace_ ? &*trace_ : nullptr);
+  recording_.reset(); // the recorder may be gone; what ends from here on is in no trace
   for (auto const& moving : moving_) { // that nobody waited for
     if (!moving->over && moving->done != nullptr) {
       moving->by->driver.event_synchronize(moving->done);

@@ -139,8 +139,9 @@ public:
 
   [[nodiscard]] virtual std::size_t unused(NodeId at) const = 0;
 
-  /// Tells of admissions, kernels, transfers and evictions from now on, before any. `start_ns`:
-  /// when times begin, by CLOCK_MONOTONIC.
+  /// Tells of admissions, kernels, transfers and evictions from now on, before any, until this is
+  /// destroyed, which the recorder need not live to see. `start_ns`: when times begin, by
+  /// CLOCK_MONOTONIC.
   virtual void record(Recorder& recorder, std::int64_t start_ns) = 0;
 
   /// Adds what was counted since the runtime began.
