@@ -6,9 +6,6 @@
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/portfolio.hpp>
 
-#include "chosen_scheduler.hpp"
-
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -28,21 +25,21 @@ template Run Simulator::run<hs::policies::HeteroPrio>;
 template Run Simulator::run<hs::policies::DynamicHeftp<>>;
 template Run Simulator::run<hs::policies::DualHP>;
 
-std::pair<std::size_t, std::string> best_candidate(hs::TaskGraph const& graph,
-                                                   std::span<hs::ExpectedTimes const> expected,
-                                                   std::span<hs::WorkerInfo const> workers) {
-  using Candidates = hs::Portfolio<hs::policies::Dmdas, // first: it tries what is unknown
+std::pair<std::string_view, std::string> best_candidate(hs::TaskGraph const& graph,
+                                                        std::span<hs::ExpectedTimes const> expected,
+                                                        std::span<hs::WorkerInfo const> workers) {
+  using Candidates = hs::Portfolio<hs::policies::Dmdas,
                                    hs::policies::HeteroPrio,
                                    hs::policies::DynamicHeft,
                                    hs::policies::DynamicHeftp<>,
                                    hs::policies::DualHP>;
   constexpr std::array<std::string_view, Candidates::count> names{
-      "dmdas", "heteroprio", "heft", "heftp", "dualhp"};
+      first_candidate, "heteroprio", "heft", "heftp", "dualhp"};
   auto const ranking = Candidates::rank(graph, expected, workers);
-  auto const& best = names[ranking.empty() ? 0 : ranking.front().candidate];
-  auto const its = std::find(chosen_names.begin(), chosen_names.end(), best);
-  return {static_cast<std::size_t>(its - chosen_names.begin()),
-          ranking.empty() ? std::string() : Candidates::text(ranking, names)};
+  if (ranking.empty()) {
+    return {first_candidate, std::string()};
+  }
+  return {names[ranking.front().candidate], Candidates::text(ranking, names)};
 }
 
 } // namespace example

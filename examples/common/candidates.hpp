@@ -12,16 +12,19 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace example {
 
 namespace hs = hetsched;
 
+/// What a portfolio is as long as times are unknown: it tries what is.
+inline constexpr std::string_view first_candidate = "dmdas";
+
 /// Which of the candidates ends the graph first if all takes what is expected, transfers free: its
-/// number among chosen_names, and the ranking as text. Without text if times are unknown: the
-/// first.
-[[nodiscard]] std::pair<std::size_t, std::string>
+/// name, and the ranking as text. Without text if times are unknown: the first.
+[[nodiscard]] std::pair<std::string_view, std::string>
 best_candidate(hs::TaskGraph const& graph,
                std::span<hs::ExpectedTimes const> expected,
                std::span<hs::WorkerInfo const> workers);

@@ -77,6 +77,11 @@ using AllPolicies = ChosenOf<hs::policies::Eager<>,
 constexpr auto planned = portfolio_number; // which is none of them
 static_assert(AllPolicies::count == planned + 1);
 
+[[nodiscard]] std::size_t number_of(std::string_view name) {
+  auto const its = std::find(chosen_names.begin(), chosen_names.end(), name);
+  return static_cast<std::size_t>(its - chosen_names.begin());
+}
+
 using Ctx = hs::detail::EngineContext<hs::detail::ThreadCore<ChosenScheduler, ChosenCache, Times>>;
 
 } // namespace
@@ -90,7 +95,7 @@ struct ChosenScheduler::Policies {
 
 ChosenScheduler::ChosenScheduler(std::span<hs::WorkerInfo const> workers) {
   bool const ranks = chosen == portfolio_number;
-  AllPolicies::chosen = ranks                     ? best_candidate({}, {}, workers).first
+  AllPolicies::chosen = ranks                     ? number_of(first_candidate)
                         : chosen == static_number ? planned
                                                   : chosen;
   its_ = std::make_unique<Policies>(workers);
@@ -120,12 +125,11 @@ void ChosenScheduler::prepare(Ctx const& ctx,
                               std::span<hs::ExpectedTimes const> expected) {
   if (its_->ranks) {
     auto const [best, ranking] = best_candidate(graph, expected, ctx.workers());
-    its_->policy.become(best, ctx.workers());
+    its_->policy.become(number_of(best), ctx.workers());
     std::fprintf(stderr,
                  "portfolio: %s\n",
-                 ranking.empty()
-                     ? (std::string(chosen_names[best]) + ", as times are unknown").c_str()
-                     : ranking.c_str());
+                 ranking.empty() ? (std::string(best) + ", as times are unknown").c_str()
+                                 : ranking.c_str());
   }
   its_->policy.prepare(ctx, graph, expected);
 }

@@ -102,15 +102,12 @@ private:
 
   /// "run.json" of one row, else "run.dmda.json".
   [[nodiscard]] std::string trace_path(std::string_view scheduler) const {
-    auto path = options_.trace;
-    if (options_.scheduler == "all") {
-      std::string name(scheduler);
-      std::replace(name.begin(), name.end(), ':', '-');
-      auto const file = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
-      auto const dot = path.rfind('.');
-      path.insert(dot == path.npos || dot <= file ? path.size() : dot, '.' + name);
+    if (options_.scheduler != "all") {
+      return options_.trace;
     }
-    return path;
+    std::string name(scheduler);
+    std::replace(name.begin(), name.end(), ':', '-');
+    return hs::path_with_part(options_.trace, name);
   }
 
   void write_trace_of(Row const& row) const {

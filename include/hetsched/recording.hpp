@@ -105,12 +105,8 @@ private:
       return path;
     }
     std::lock_guard const guard(mutex);
-    auto its = path;
-    if (auto const number = ++used[path]; number > 1) {
-      auto const name = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
-      auto const dot = path.rfind('.');
-      its.insert(dot == path.npos || dot <= name ? path.size() : dot, '.' + std::to_string(number));
-    }
+    auto const number = ++used[path];
+    auto const its = number == 1 ? path : path_with_part(path, std::to_string(number));
     if (auto* const file = std::fopen(its.c_str(), "a"); file == nullptr) {
       throw Error(ErrorCode::bad_config, "HETSCHED_TRACE", "cannot write '" + its + "'");
     } else {

@@ -190,6 +190,13 @@ private:
 
 } // namespace detail
 
+/// The path with a part before the file's ending: "run.json" and "heft" give "run.heft.json".
+[[nodiscard]] inline std::string path_with_part(std::string path, std::string const& part) {
+  auto const name = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
+  auto const dot = path.rfind('.');
+  return path.insert(dot == path.npos || dot <= name ? path.size() : dot, '.' + part);
+}
+
 /// In format "trace-1", which trace_json.hpp reads. O(size of the trace); one caller at a time for
 /// a trace that changes. What is not UTF-8 in a name becomes U+FFFD.
 template <class Its = Trace>
