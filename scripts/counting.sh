@@ -4,6 +4,7 @@
 
 passed=0
 failed=0
+failures=() # what failed, each with the end of what it printed
 
 # Runs a command whose last line is `N passed, N failed` and adds those up. A command that ends
 # otherwise, or fails without saying what, counts as one failed.
@@ -15,33 +16,37 @@ run_counted() { # COMMAND...
   if [[ $(tail -n 1 "$log") =~ $pattern ]] && ((status == 0 || BASH_REMATCH[2] > 0)); then
     passed=$((passed + BASH_REMATCH[1]))
     failed=$((failed + BASH_REMATCH[2]))
-    ((BASH_REMATCH[2] == 0)) || failures+=("$*: ${BASH_REMATCH[2]} failed, shown above")
+    ((BASH_REMATCH[2] == 0)) || note_failure "$*: ${BASH_REMATCH[2]} failed" "$log"
   else
-    count_failure "$* (status $status)"
+    failed=$((failed + 1))
+    note_failure "$* (status $status)" "$log"
   fi
   rm -f "$log"
 }
 
 # Runs a command that is one step: it passed if it ends with status 0. Returns that status.
 run_step() { # NAME COMMAND...
-  local name=$1 status
+  local name=$1 log status
   shift
-  "$@"
-  status=$?
+  log=$(mktemp)
+  "$@" 2>&1 | tee "$log"
+  status=${PIPESTATUS[0]}
   if ((status == 0)); then
     passed=$((passed + 1))
   else
-    count_failure "$name (status $status)"
+    failed=$((failed + 1))
+    note_failure "$name (status $status)" "$log"
   fi
+  rm -f "$log"
   return "$status"
 }
 
-count_failure() { # WHAT
-  failed=$((failed + 1))
-  failures+=("$1")
+# Keeps the end of what it printed, without what passed: a long output may be cut before one reads it.
+note_failure() { # WHAT LOG
+  local passing='^ *[0-9]+/[0-9]+ .* OK |^ok |^ *$|^\[[0-9]+/[0-9]+\] '
   echo "FAILED: $1"
+  failures+=("$1"$'\n'"$(grep -vE "$passing" "$2" | tail -n 150 | sed 's/^/    /')")
 }
-failures=()
 
 # Prints the line `N passed, N failed` and ends the script.
 finish() {

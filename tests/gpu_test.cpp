@@ -138,7 +138,7 @@ std::string message_of(auto&& call) {
 
 TEST_SUITE_BEGIN("gpu");
 
-TEST_CASE("gpu: sync brings data home and takes them, wait leaves them" * doctest::timeout(30)) {
+TEST_CASE("gpu: sync brings data home and takes them, wait leaves them") {
   std::vector<double> x(n, 1);
   hs::Runtime<> rt(with("emu"));
   auto h = rt.data(x);
@@ -158,7 +158,7 @@ TEST_CASE("gpu: sync brings data home and takes them, wait leaves them" * doctes
   CHECK(x[1] == 4);
 }
 
-TEST_CASE("gpu: data that may only be read stay on the device" * doctest::timeout(30)) {
+TEST_CASE("gpu: data that may only be read stay on the device") {
   std::vector<double> const x(n, 1);
   hs::Runtime<> rt(with("emu"));
   auto h = rt.data(x);
@@ -169,7 +169,7 @@ TEST_CASE("gpu: data that may only be read stay on the device" * doctest::timeou
   CHECK(rt.stats().devices[0].bytes_from_host == 1024);
 }
 
-TEST_CASE("gpu: the last handle brings its data home" * doctest::timeout(30)) {
+TEST_CASE("gpu: the last handle brings its data home") {
   std::vector<double> x(n, 1);
   hs::Runtime<> rt(with("emu"));
   {
@@ -180,7 +180,7 @@ TEST_CASE("gpu: the last handle brings its data home" * doctest::timeout(30)) {
   CHECK(x[n - 1] == 2);
 }
 
-TEST_CASE("gpu: so does the end of the runtime" * doctest::timeout(30)) {
+TEST_CASE("gpu: so does the end of the runtime") {
   std::vector<double> x(n, 1);
   hs::Handle<Vector> h;
   {
@@ -191,7 +191,7 @@ TEST_CASE("gpu: so does the end of the runtime" * doctest::timeout(30)) {
   CHECK(x[0] == 2);
 }
 
-TEST_CASE("gpu: hints move data and nothing else" * doctest::timeout(30)) {
+TEST_CASE("gpu: hints move data and nothing else") {
   std::vector<double> x(n, 1), y(n, 1), z(n, 1);
   hs::Runtime<> rt(with("emu:1@2KB"));
   auto hx = rt.data(x), hy = rt.data(y), hz = rt.data(z);
@@ -222,7 +222,7 @@ TEST_CASE("gpu: hints move data and nothing else" * doctest::timeout(30)) {
   CHECK(message_of([&] { rt.pin(hx, hs::NodeId{2}); }).find("memory node 2") != std::string::npos);
 }
 
-TEST_CASE("gpu: what is invalidated is not brought home" * doctest::timeout(30)) {
+TEST_CASE("gpu: what is invalidated is not brought home") {
   std::vector<double> x(n, 1);
   hs::Runtime<> rt(with("emu"));
   auto h = rt.data(x);
@@ -236,7 +236,7 @@ TEST_CASE("gpu: what is invalidated is not brought home" * doctest::timeout(30))
   CHECK(rt.stats().devices[0].bytes_from_host == 1024);
 }
 
-TEST_CASE("gpu: a task that can never fit is refused at once, by name" * doctest::timeout(30)) {
+TEST_CASE("gpu: a task that can never fit is refused at once, by name") {
   std::vector<double> x(3 * n);
   hs::Runtime<> rt(with("emu:1@2KB"));
   auto h = rt.data(x);
@@ -247,7 +247,7 @@ TEST_CASE("gpu: a task that can never fit is refused at once, by name" * doctest
   rt.sync();
 }
 
-TEST_CASE("gpu: pins can leave too little, and that is told" * doctest::timeout(30)) {
+TEST_CASE("gpu: pins can leave too little, and that is told") {
   std::vector<double> x(n), y(2 * n);
   hs::Runtime<> rt(with("emu:1@2KB"));
   auto hx = rt.data(x), hy = rt.data(y);
@@ -259,7 +259,7 @@ TEST_CASE("gpu: pins can leave too little, and that is told" * doctest::timeout(
   CHECK(message.find("1024 bytes are missing") != std::string::npos);
 }
 
-TEST_CASE("gpu: a GPU body spawns nothing" * doctest::timeout(30)) {
+TEST_CASE("gpu: a GPU body spawns nothing") {
   std::vector<double> x(n);
   hs::Runtime<> rt(with("emu"));
   auto h = rt.data(x);
@@ -292,7 +292,7 @@ TEST_CASE("gpu: the devices are workers and memory nodes of their own") {
 
 // Belady 1966: the fewest misses for a known sequence of uses is had by evicting what is used
 // farthest in the future.
-TEST_CASE("gpu: NextUse misses as often as the optimum does" * doctest::timeout(60)) {
+TEST_CASE("gpu: NextUse misses as often as the optimum does") {
   constexpr std::size_t data_count = 9;
   constexpr std::size_t places = 4;
   std::mt19937 random(7);
@@ -349,7 +349,7 @@ TEST_CASE("gpu: NextUse misses as often as the optimum does" * doctest::timeout(
 //   0: Anywhere x --> 1          20 10  40 20    a core (40) and two devices (10)
 //   2: Increment y, on devices   20     20
 //   3: Anywhere z, too large     40     40       for a device: it is for the core
-TEST_CASE("gpu: priorities count the classes that may run a task" * doctest::timeout(30)) {
+TEST_CASE("gpu: priorities count the classes that may run a task") {
   using hs::Priorities;
   std::vector<double> x(n), y(n), z(4 * n);
   for (auto const& [how, expected] :

@@ -86,7 +86,7 @@ TEST_CASE("dot file: what is wrong is said, and in which line") {
   }
 }
 
-TEST_CASE("dot file: mutated files are refused or make sense" * doctest::timeout(120)) {
+TEST_CASE("dot file: mutated files are refused or make sense") {
   auto const accepted = try_mutations(small, [](std::string const& text) {
     auto const named = hs::parse_dot(text, "FILE");
     auto const& graph = named.graph;

@@ -102,7 +102,7 @@ TEST_CASE("graph file: what is wrong is said, and where") {
   }
 }
 
-TEST_CASE("graph file: mutated files are refused or make sense" * doctest::timeout(120)) {
+TEST_CASE("graph file: mutated files are refused or make sense") {
   auto const accepted = try_mutations(small, [](std::string const& text) {
     auto const named = hs::parse_graph(text, "FILE");
     auto const& graph = named.graph;

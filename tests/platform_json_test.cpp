@@ -132,7 +132,7 @@ TEST_CASE("platform: what is wrong is said, and where") {
 }
 
 // Whatever is done to a file, it is refused with a line, or is a machine whose figures make sense.
-TEST_CASE("platform: mutated files are refused or make sense" * doctest::timeout(120)) {
+TEST_CASE("platform: mutated files are refused or make sense") {
   auto const accepted = try_mutations(small, [](std::string const& text) {
     auto const p = hs::parse_platform(text, "FILE");
     REQUIRE(p.classes.size() == 2);

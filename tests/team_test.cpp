@@ -45,8 +45,7 @@ TEST_CASE("team: of one outside of tasks, and where workers are single cores") {
   CHECK(members == std::vector{0, 0});
 }
 
-TEST_CASE("team: its members run at the same time, on threads of their own" *
-          doctest::timeout(60)) {
+TEST_CASE("team: its members run at the same time, on threads of their own") {
   hs::Runtime<> rt(in_groups(2, 3));
   CHECK(rt.workers().size() == 2);
   CHECK(rt.workers()[1].cores == 3);
@@ -73,7 +72,7 @@ TEST_CASE("team: its members run at the same time, on threads of their own" *
   CHECK(hs::team().size() == 1);
 }
 
-TEST_CASE("team: what two workers' teams write, later tasks see" * doctest::timeout(60)) {
+TEST_CASE("team: what two workers' teams write, later tasks see") {
   constexpr int rounds = 200;
   hs::Runtime<> rt(in_groups(2, 2));
   std::vector<std::vector<int>> numbers(6, std::vector<int>(100));

@@ -242,8 +242,7 @@ TEST_CASE("trace file: told from others by its format") {
   CHECK(!hs::says_trace(""));
 }
 
-TEST_CASE("trace file: one that is cut off or spoilt is refused in a line, or makes sense" *
-          doctest::timeout(120)) {
+TEST_CASE("trace file: one that is cut off or spoilt is refused in a line, or makes sense") {
   std::string const text = small;
   for (std::size_t size = 0; size < text.size(); ++size) {
     REQUIRE(error_of(hs::parse_trace, text.substr(0, size)).find("no JSON") != std::string::npos);

@@ -407,7 +407,7 @@ TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginnin
   std::vector<double> one(10, 1);
   std::chrono::duration<double> makespan{};
   {
-    auto config = on(2, "emu:1@1MB?kernel=1500ms");
+    auto config = on(2, "emu:1@1MB?kernel=4s");
     config.window = 2;
     hs::Runtime<hs::policies::HeteroPrio, hs::policies::Lru, Optimist> rt(config);
     auto const h1 = rt.data(one.data(), one.size());
@@ -423,7 +423,7 @@ TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginnin
     CHECK(rt.stats().executed == tasks);
   }
   // A task is begun anew once it has taken as long as a core is expected to.
-  CHECK(makespan.count() < 1);
+  CHECK(makespan.count() < 3);
   for (auto const& its : x) {
     CHECK(its == std::vector<double>(10, 2));
   }

@@ -142,7 +142,7 @@ Outcome run(std::string const& devices, bool only_devices) {
 
 TEST_SUITE_BEGIN("devices");
 
-TEST_CASE("faults: without any, the results are right" * doctest::timeout(60)) {
+TEST_CASE("faults: without any, the results are right") {
   for (bool const only_devices : {false, true}) {
     auto const outcome = run("emu:2@2KB", only_devices);
     CHECK(outcome.right);
@@ -151,7 +151,7 @@ TEST_CASE("faults: without any, the results are right" * doctest::timeout(60)) {
   }
 }
 
-TEST_CASE("faults: one that fails once is made good, or told" * doctest::timeout(120)) {
+TEST_CASE("faults: one that fails once is made good, or told") {
   for (std::string const operation : {"copy", "kernel", "event", "pin"}) {
     for (int const number : {1, 2, 3, 7, 20}) {
       for (bool const only_devices : {false, true}) {
@@ -170,8 +170,7 @@ TEST_CASE("faults: one that fails once is made good, or told" * doctest::timeout
   }
 }
 
-TEST_CASE("faults: when a device is lost the host goes on, or is told what is gone" *
-          doctest::timeout(120)) {
+TEST_CASE("faults: when a device is lost the host goes on, or is told what is gone") {
   for (std::string const operation : {"copy", "kernel", "event"}) {
     for (int const number : {1, 2, 5, 12, 30}) {
       for (bool const only_devices : {false, true}) {
@@ -187,7 +186,7 @@ TEST_CASE("faults: when a device is lost the host goes on, or is told what is go
   }
 }
 
-TEST_CASE("faults: a device that cannot be opened is named" * doctest::timeout(60)) {
+TEST_CASE("faults: a device that cannot be opened is named") {
   for (std::string const fault : {"fail=allocate@1", "fail=stream@2", "lost=stream@1"}) {
     hs::Config config;
     config.devices = "emu:1@2KB?" + fault;

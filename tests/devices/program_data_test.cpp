@@ -72,7 +72,7 @@ hs::Config config(std::string const& devices) {
 
 TEST_SUITE_BEGIN("devices");
 
-TEST_CASE("device_data: tasks anywhere use it, sync brings it home" * doctest::timeout(60)) {
+TEST_CASE("device_data: tasks anywhere use it, sync brings it home") {
   hs::Runtime<> rt(config("emu:2@16KB"));
   std::vector<double> on_one(n, 1);
   std::vector<double> on_two(n, 2);
@@ -96,7 +96,7 @@ TEST_CASE("device_data: tasks anywhere use it, sync brings it home" * doctest::t
   CHECK(on_host[n - 1] == 10);
 }
 
-TEST_CASE("device_data: takes no memory for data, and stays in place" * doctest::timeout(60)) {
+TEST_CASE("device_data: takes no memory for data, and stays in place") {
   hs::Runtime<> rt(config("emu:1@1KB")); // an eighth of one vector
   std::vector<double> a(n, 1);
   std::vector<double> b(n, 2);
@@ -119,7 +119,7 @@ TEST_CASE("device_data: takes no memory for data, and stays in place" * doctest:
   CHECK(stats.evictions_clean + stats.evictions_dirty == 0);
 }
 
-TEST_CASE("device_data: parts, constant data, and the last handle" * doctest::timeout(60)) {
+TEST_CASE("device_data: parts, constant data, and the last handle") {
   std::vector<double> a(n, 1);
   std::vector<double> b(n, 2);
   hs::Runtime<> rt(config("emu:1@64KB"));
@@ -163,7 +163,7 @@ TEST_CASE("device_data: refuses what is no such memory") {
   CHECK(contains(support::message_of([&] { rt.follow(rt.data(a), nullptr); }), "no device_data"));
 }
 
-TEST_CASE("follow: tasks wait for the program's own stream" * doctest::timeout(60)) {
+TEST_CASE("follow: tasks wait for the program's own stream") {
   for (auto const* const devices : {"emu:1@64KB", "emu:2@64KB"}) {
     hs::Runtime<> rt(config(devices));
     TestDevice mine(hetsched_emulated_driver());
@@ -190,8 +190,7 @@ TEST_CASE("follow: tasks wait for the program's own stream" * doctest::timeout(6
   }
 }
 
-TEST_CASE("device_data: a device that is lost takes it along, and nothing hangs" *
-          doctest::timeout(60)) {
+TEST_CASE("device_data: a device that is lost takes it along, and nothing hangs") {
   hs::Runtime<> rt(config("emu:1@64KB?lost=kernel@2"));
   std::vector<double> a(n, 1);
   std::vector<double> b(n, 2);

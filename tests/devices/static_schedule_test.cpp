@@ -126,8 +126,7 @@ namespace static_schedule_test {
 
 TEST_SUITE_BEGIN("static schedules");
 
-TEST_CASE("static schedules: on threads, in the plan's order, with the program's results" *
-          doctest::timeout(60)) {
+TEST_CASE("static schedules: on threads, in the plan's order, with the program's results") {
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
     int const devices = static_cast<int>(seed % 3);
     int const cores = seed % 2 == 0 ? 2 : 1;
@@ -197,8 +196,7 @@ TEST_CASE("static schedules: on threads, in the plan's order, with the program's
   }
 }
 
-TEST_CASE("static schedules: what a device cannot do is run by a core, and the rest goes on" *
-          doctest::timeout(60)) {
+TEST_CASE("static schedules: what a device cannot do is run by a core, and the rest goes on") {
   auto values = first_values();
   hs::Config config;
   config.cpus = 1;

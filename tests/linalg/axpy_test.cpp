@@ -58,9 +58,7 @@ void check_axpy(Rt& rt, std::size_t n, std::size_t block, bool same_bits = true)
   CHECK(worst <= T(3) * std::numeric_limits<T>::epsilon());
 }
 
-TEST_CASE_TEMPLATE("axpy: every size and block, bit for bit" * doctest::timeout(60),
-                   S,
-                   HETSCHED_NUMERICAL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("axpy: every size and block, bit for bit", S, HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const cpus : {1, 2}) {
     hs::Runtime<S> rt(on_cpus(cpus));
     for (std::size_t const n : {0, 1, 2, 63, 64, 65, 1001}) {
@@ -142,7 +140,7 @@ TEST_CASE("axpy: what it refuses") {
   CHECK(rt.stats().spawned == 0);
 }
 
-TEST_CASE("axpy: on devices with little memory" * doctest::timeout(60)) {
+TEST_CASE("axpy: on devices with little memory") {
   using devices_test::Scheduler;
   devices_test::Sizes sizes;
   devices_test::Traffic traffic;

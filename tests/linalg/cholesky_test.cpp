@@ -84,9 +84,7 @@ std::string error_of(Matrix<double> a, std::size_t tile, int workers) {
   return "no error";
 }
 
-TEST_CASE_TEMPLATE("cholesky: every size and tile" * doctest::timeout(60),
-                   S,
-                   HETSCHED_NUMERICAL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("cholesky: every size and tile", S, HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const workers : {1, 3}) {
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
@@ -132,7 +130,7 @@ TEST_CASE("cholesky: a factor known by hand, in memory with a leading dimension"
   }
 }
 
-TEST_CASE_TEMPLATE("cholesky: says where a matrix is not positive definite" * doctest::timeout(60),
+TEST_CASE_TEMPLATE("cholesky: says where a matrix is not positive definite",
                    S,
                    HETSCHED_NUMERICAL_SCHEDULERS) {
   constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
@@ -202,7 +200,7 @@ TEST_CASE("cholesky: priorities are bottom levels, types are named") {
   }
 }
 
-TEST_CASE("cholesky: on devices with little memory" * doctest::timeout(60)) {
+TEST_CASE("cholesky: on devices with little memory") {
   auto const index = [](std::size_t size) { return static_cast<Eigen::Index>(size); };
   using devices_test::Scheduler;
   devices_test::Sizes sizes;

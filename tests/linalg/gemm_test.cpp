@@ -46,9 +46,7 @@ void check_product(
         T(10) * std::numeric_limits<T>::epsilon() * (a.norm() * b.norm() + expected.norm()));
 }
 
-TEST_CASE_TEMPLATE("gemm: every shape and tile" * doctest::timeout(60),
-                   S,
-                   HETSCHED_NUMERICAL_SCHEDULERS) {
+TEST_CASE_TEMPLATE("gemm: every shape and tile", S, HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const workers : {1, 3}) {
     hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
     for (Eigen::Index const n : {0, 1, 5, 64, 65, 130}) {
@@ -100,7 +98,7 @@ TEST_CASE("gemm: what it refuses") {
   CHECK(rt.stats().spawned == 0);
 }
 
-TEST_CASE("gemm: on devices with little memory" * doctest::timeout(60)) {
+TEST_CASE("gemm: on devices with little memory") {
   auto const index = [](std::size_t size) { return static_cast<Eigen::Index>(size); };
   using devices_test::Scheduler;
   devices_test::Sizes sizes;

@@ -82,8 +82,7 @@ std::string error_of(Matrix<double> a, std::size_t leaf, int cpus) {
   return message;
 }
 
-TEST_CASE_TEMPLATE("recursive_cholesky: every size and leaf, the tile algorithm's factor" *
-                       doctest::timeout(120),
+TEST_CASE_TEMPLATE("recursive_cholesky: every size and leaf, the tile algorithm's factor",
                    S,
                    HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const cpus : {1, 2}) {
@@ -157,8 +156,7 @@ TEST_CASE_TEMPLATE("recursive_cholesky: may be captured, as one task, and run ag
         1e-14 * lower(original).norm());
 }
 
-TEST_CASE_TEMPLATE("recursive_cholesky: says where a matrix is not positive definite" *
-                       doctest::timeout(120),
+TEST_CASE_TEMPLATE("recursive_cholesky: says where a matrix is not positive definite",
                    S,
                    HETSCHED_NUMERICAL_SCHEDULERS) {
   constexpr auto nan = std::numeric_limits<double>::quiet_NaN();

@@ -75,7 +75,7 @@ void check_qr(Rt& rt) {
 
 TEST_SUITE_BEGIN("linalg");
 
-TEST_CASE("strategies: factorisations on cores and devices" * doctest::timeout(120)) {
+TEST_CASE("strategies: factorisations on cores and devices") {
   for (ChosenStrategy::chosen = 0; ChosenStrategy::chosen < ChosenStrategy::count;
        ++ChosenStrategy::chosen) {
     for (int const devices : {0, 1, 2, 3}) {

@@ -116,8 +116,7 @@ void check(Rt& rt, Case const& c) {
 
 } // namespace
 
-TEST_CASE_TEMPLATE("jacobi: every size, tile and number of sweeps, bit for bit" *
-                       doctest::timeout(120),
+TEST_CASE_TEMPLATE("jacobi: every size, tile and number of sweeps, bit for bit",
                    S,
                    HETSCHED_NUMERICAL_SCHEDULERS) {
   for (int const cpus : {1, 2}) {
@@ -289,7 +288,7 @@ TEST_CASE("PoissonGrid: what it refuses") {
   CHECK(make(u.view(), b, 2).find("overlap") != std::string::npos);
 }
 
-TEST_CASE("jacobi: on devices with little memory, bit for bit" * doctest::timeout(60)) {
+TEST_CASE("jacobi: on devices with little memory, bit for bit") {
   using devices_test::Scheduler;
   devices_test::Sizes sizes;
   devices_test::Traffic traffic;

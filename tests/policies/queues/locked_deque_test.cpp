@@ -66,12 +66,12 @@ TEST_CASE("LockedDeque: knows no priorities") {
   CHECK(!Lifo::ordered_by_priority);
 }
 
-TEST_CASE("Fifo: each task once, whoever pushes and takes" * doctest::timeout(20)) {
+TEST_CASE("Fifo: each task once, whoever pushes and takes") {
   CHECK(survives_pushers_and_takers<Fifo>(3000));
   CHECK(survives_thieves<Fifo>(3000));
 }
 
-TEST_CASE("Lifo: each task once, whoever pushes and takes" * doctest::timeout(20)) {
+TEST_CASE("Lifo: each task once, whoever pushes and takes") {
   CHECK(survives_pushers_and_takers<Lifo>(3000));
   CHECK(survives_thieves<Lifo>(3000));
 }

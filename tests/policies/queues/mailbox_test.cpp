@@ -46,7 +46,7 @@ TEST_CASE("Mailbox: is made for tasks only, not for priorities") {
   CHECK(!Mailbox::ordered_by_priority);
 }
 
-TEST_CASE("Mailbox: workers that refuse everything all give up" * doctest::timeout(20)) {
+TEST_CASE("Mailbox: workers that refuse everything all give up") {
   Mailbox mailbox;
   for (std::uint64_t i = 1; i <= 50; ++i) {
     mailbox.push(hs::TaskId{i}, 0);
@@ -64,7 +64,7 @@ TEST_CASE("Mailbox: workers that refuse everything all give up" * doctest::timeo
   CHECK(mailbox.pop(any) == hs::TaskId{1});
 }
 
-TEST_CASE("Mailbox: each task once, whoever pushes and takes" * doctest::timeout(20)) {
+TEST_CASE("Mailbox: each task once, whoever pushes and takes") {
   CHECK(survives_pushers_and_takers<Mailbox>(3000));
 }
 

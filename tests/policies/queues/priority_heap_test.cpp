@@ -78,7 +78,7 @@ TEST_CASE("PriorityHeap: stays in order after removals from the middle") {
   CHECK(count == 66);
 }
 
-TEST_CASE("PriorityHeap: each task once, whoever pushes and takes" * doctest::timeout(20)) {
+TEST_CASE("PriorityHeap: each task once, whoever pushes and takes") {
   CHECK(survives_pushers_and_takers<PriorityHeap>(3000));
 }
 

@@ -76,11 +76,11 @@ TEST_CASE("WorkStealingDeque: grows, also when its tasks are spread around the e
   CHECK(deque.pop(any) == hs::no_task);
 }
 
-TEST_CASE("WorkStealingDeque: owner and thieves take each task once" * doctest::timeout(20)) {
+TEST_CASE("WorkStealingDeque: owner and thieves take each task once") {
   CHECK(survives_thieves<WorkStealingDeque>(20000));
 }
 
-TEST_CASE("WorkStealingDeque: owner and thief race for a last task" * doctest::timeout(20)) {
+TEST_CASE("WorkStealingDeque: owner and thief race for a last task") {
   constexpr std::uint64_t rounds = 5000;
   WorkStealingDeque deque;
   Tally tally(rounds);
@@ -104,7 +104,7 @@ TEST_CASE("WorkStealingDeque: owner and thief race for a last task" * doctest::t
   CHECK(tally.each_once());
 }
 
-TEST_CASE("WorkStealingDeque: grows under the eyes of thieves" * doctest::timeout(20)) {
+TEST_CASE("WorkStealingDeque: grows under the eyes of thieves") {
   constexpr std::uint64_t count = 20000;
   WorkStealingDeque deque;
   Tally tally(count);

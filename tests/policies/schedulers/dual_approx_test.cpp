@@ -203,11 +203,7 @@ TEST_CASE("DualApprox: a set for which DualApprox43 has no room goes by Accel32"
   }
 }
 
-TEST_CASE_TEMPLATE("DualApprox: runs on threads" * doctest::timeout(30),
-                   Solver,
-                   DualApprox2,
-                   DualApprox43,
-                   Accel32) {
+TEST_CASE_TEMPLATE("DualApprox: runs on threads", Solver, DualApprox2, DualApprox43, Accel32) {
   hs::Runtime<DualApprox<Solver>, hs::policies::Lru, hs::policies::History> rt(
       {.cpus = 3, .bind = hs::Bind::none, .devices = "none"});
   std::vector<int> values(20);
