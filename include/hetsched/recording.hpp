@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -29,34 +30,54 @@ public:
   }
 
   void ready(WorkerId by, TaskId task, Instant at) override {
-    write_by(by,
-             [&](std::size_t lane) { events_.add(lane, EventKind::ready, by, task.value, at.ns); });
+    write_by(by, [&](std::size_t lane) {
+      events_.add(lane, EventKind::ready, 0, by, task.value, at.ns);
+    });
   }
 
-  void
-  taken(WorkerId by, WorkerId on, TaskId task, Instant asked, Instant at, bool stolen) override {
+  void taken(WorkerId by, WorkerId on, TaskId task, Taking const& how) override {
     write_by(by, [&](std::size_t lane) {
       events_.add(
-          lane, stolen ? EventKind::stolen : EventKind::taken, on, task.value, asked.ns, at.ns);
+          lane, EventKind::taken, how.stolen ? 1 : 0, on, task.value, how.asked.ns, how.at.ns);
     });
   }
 
   void admitted(TaskId task, Instant at) override {
     write_by(no_worker, [&](std::size_t lane) {
-      events_.add(lane, EventKind::admitted, no_worker, task.value, at.ns);
+      events_.add(lane, EventKind::admitted, 0, no_worker, task.value, at.ns);
     });
   }
 
   void ran(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end, Trace::Outcome how)
       override {
     write_by(by, [&](std::size_t lane) {
-      events_.add(lane, EventKind::ran, on, task.value, begin.ns, end.ns, std::int64_t(how));
+      events_.add(
+          lane, EventKind::ran, static_cast<std::uint8_t>(how), on, task.value, begin.ns, end.ns);
     });
+  }
+
+  void executed(WorkerId on,
+                TaskId task,
+                Taking const& taking,
+                Instant begin,
+                Instant end,
+                Trace::Outcome how) override {
+    auto const lane = on.index();
+    auto const detail = static_cast<std::uint8_t>(static_cast<unsigned>(how) |
+                                                  (taking.stolen ? RecordedEvents::stole : 0U));
+    auto const [asked, at] = std::pair(taking.asked.ns, taking.at.ns);
+    if (at == 0) {
+      events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns);
+    } else if (at == begin.ns) {
+      events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns, asked);
+    } else {
+      events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns, asked, at);
+    }
   }
 
   void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) override {
     write_by(by, [&](std::size_t lane) {
-      events_.add(lane, EventKind::aborted, on, task.value, begin.ns, end.ns);
+      events_.add(lane, EventKind::aborted, 0, on, task.value, begin.ns, end.ns);
     });
   }
 
@@ -64,6 +85,7 @@ public:
     write_by(no_worker, [&](std::size_t lane) {
       events_.add(lane,
                   EventKind::moved,
+                  0,
                   no_worker,
                   key_of(datum),
                   begin.ns,
@@ -77,6 +99,7 @@ public:
     write_by(no_worker, [&](std::size_t lane) {
       events_.add(lane,
                   EventKind::evicted,
+                  0,
                   no_worker,
                   key_of(datum),
                   when.ns,

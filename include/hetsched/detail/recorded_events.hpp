@@ -25,14 +25,14 @@
 
 namespace hetsched::detail {
 
+/// With the words of each behind the head. What a task is to be found by comes first, then when.
 enum class EventKind : std::uint8_t {
-  spawned, // task, at, parent (0: none), type and archs, priority and label bytes, accesses; label,
-           // and for each access datum, bytes and mode
-  ready,   // task, at
-  taken,   // task, asked, at
-  stolen,  // the same, by the steal hook
+  spawned,  // see SpawnEvent
+  ready,    // task, at
+  taken,    // task, asked, at; detail: by the steal hook
   admitted, // task, at
-  ran,      // task, begin, end, Trace::Outcome
+  ran,      // task, begin, end, and if that is told here: asked, and taken if not at `begin`;
+            // detail: Trace::Outcome, and `stole`
   aborted,  // task, begin, end
   moved,    // datum, begin, end, from and to, bytes
   evicted   // datum, at, node, dirty, bytes
@@ -49,9 +49,12 @@ public:
 
   struct Event {
     EventKind kind;
+    std::uint8_t detail;
     WorkerId on;
     std::span<Word const> words; // behind the head
   };
+
+  static constexpr std::uint8_t stole = 0x80; // of `ran`: the task came by the steal hook
 
   RecordedEvents(std::size_t lanes, std::uint64_t memory)
       : lanes_(lanes),
@@ -69,9 +72,9 @@ public:
   }
 
   template <class... Words>
-  void add(std::size_t lane, EventKind kind, WorkerId on, Words... words) {
+  void add(std::size_t lane, EventKind kind, std::uint8_t detail, WorkerId on, Words... words) {
     constexpr auto count = sizeof...(Words);
-    if (auto* const place = begin_event(lanes_[lane], kind, on, count)) {
+    if (auto* const place = begin_event(lanes_[lane], kind, detail, on, count)) {
       std::size_t k = 0;
       ((place[k++] = static_cast<Word>(words)), ...);
       end_event(lanes_[lane]);
@@ -87,18 +90,22 @@ public:
       count += access.duplicate ? 0 : 1;
     }
     auto& its = lanes_[lane];
-    auto* place = begin_event(its, EventKind::spawned, no_worker, 6 + label_words + 2 * count);
+    auto const* const parent = task.parent.load(std::memory_order_relaxed);
+    auto* place = begin_event(its,
+                              EventKind::spawned,
+                              task.archs.load(std::memory_order_relaxed),
+                              WorkerId{type_number(its, task.type_of().name)},
+                              3 + (parent != nullptr ? 1 : 0) + label_words + 2 * count);
     if (place == nullptr) {
       return;
     }
-    auto const* const parent = task.parent.load(std::memory_order_relaxed);
     *place++ = task.id().value;
     *place++ = static_cast<Word>(at.ns);
-    *place++ = parent != nullptr ? parent->id().value : 0;
-    *place++ = type_number(its, task.type_of().name) |
-               Word{task.archs.load(std::memory_order_relaxed)} << 32U;
-    *place++ = static_cast<std::uint32_t>(task.priority) | Word{label.size()} << 32U;
-    *place++ = count;
+    *place++ = static_cast<std::uint32_t>(task.priority) | Word{label.size()} << 33U |
+               Word{parent != nullptr} << 32U;
+    if (parent != nullptr) {
+      *place++ = parent->id().value;
+    }
     if (label_words != 0) {
       place[label_words - 1] = 0;
       std::memcpy(place, label.data(), label.size());
@@ -123,8 +130,9 @@ public:
       auto const used = chunk->used.load(std::memory_order_acquire);
       for (std::size_t k = 0; k < used;) {
         auto const head = chunk->words()[k];
-        auto const count = (head >> 8U) & 0xffffffU;
+        auto const count = (head >> 16U) & longest;
         visit(Event{static_cast<EventKind>(head & 0xffU),
+                    static_cast<std::uint8_t>(head >> 8U),
                     WorkerId{static_cast<std::int32_t>(head >> 32U)},
                     std::span(chunk->words() + k + 1, count)});
         k += 1 + count;
@@ -163,17 +171,20 @@ private:
   static constexpr std::size_t chunk_bytes = std::size_t{256} << 10U;
 
   static constexpr std::size_t capacity = (chunk_bytes - sizeof(Chunk)) / sizeof(Word);
+  static constexpr std::size_t longest = 0xffff; // words behind a head
+  static_assert(capacity <= longest);
 
   struct alignas(64) Lane {
     std::atomic<Chunk*> first{nullptr};
     Chunk* last = nullptr; // that events are added to
     std::size_t used = 0;
     std::atomic<std::uint64_t> dropped{0};
-    std::vector<std::pair<std::string, std::uint32_t>> types; // that came here
+    std::vector<std::pair<std::string, std::int32_t>> types; // that came here
   };
 
   /// Where the event's words go; null: nowhere.
-  [[nodiscard]] Word* begin_event(Lane& lane, EventKind kind, WorkerId on, std::size_t count) {
+  [[nodiscard]] Word*
+  begin_event(Lane& lane, EventKind kind, std::uint8_t detail, WorkerId on, std::size_t count) {
     if (lane.last == nullptr || lane.used + 1 + count > capacity) [[unlikely]] {
       if (!add_chunk(lane, 1 + count)) {
         lane.dropped.store(lane.dropped.load(std::memory_order_relaxed) + 1,
@@ -182,7 +193,7 @@ private:
       }
     }
     auto* const place = lane.last->words() + lane.used;
-    *place = static_cast<Word>(kind) | Word{count} << 8U |
+    *place = static_cast<Word>(kind) | Word{detail} << 8U | Word{count} << 16U |
              Word{static_cast<std::uint32_t>(on.value)} << 32U;
     lane.used += 1 + count;
     return place + 1;
@@ -218,7 +229,7 @@ private:
   }
 
   /// By its text: what it is read from may be gone when the trace is made.
-  [[nodiscard]] Word type_number(Lane& lane, std::string_view name) {
+  [[nodiscard]] std::int32_t type_number(Lane& lane, std::string_view name) {
     for (auto const& [text, number] : lane.types) {
       if (text == name) {
         return number;
@@ -226,7 +237,7 @@ private:
     }
     std::lock_guard const guard(names_lock_);
     auto const known = std::find(names_.begin(), names_.end(), name);
-    auto const number = static_cast<std::uint32_t>(known - names_.begin());
+    auto const number = static_cast<std::int32_t>(known - names_.begin());
     if (known == names_.end()) {
       names_.emplace_back(name);
     }
@@ -238,6 +249,59 @@ private:
   std::atomic<std::int64_t> left_; // bytes that may still be taken
   mutable std::mutex names_lock_;
   std::vector<std::string> names_;
+};
+
+/// What the words of a spawn say: task, at, priority with the label's bytes and whether there is a
+/// parent; that, the label; for each access datum, bytes and mode. The type is the head's worker,
+/// the archs are its detail.
+class SpawnEvent {
+public:
+  using Word = RecordedEvents::Word;
+
+  explicit SpawnEvent(RecordedEvents::Event const& event) noexcept : event_(event) {}
+
+  [[nodiscard]] Word task() const noexcept { return event_.words[0]; }
+
+  [[nodiscard]] std::int64_t at() const noexcept { return std::int64_t(event_.words[1]); }
+
+  [[nodiscard]] std::uint32_t type() const noexcept { return std::uint32_t(event_.on.value); }
+
+  [[nodiscard]] ArchMask archs() const noexcept { return {event_.detail}; }
+
+  [[nodiscard]] std::int32_t priority() const noexcept {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(event_.words[2]));
+  }
+
+  /// 0: none.
+  [[nodiscard]] Word parent() const noexcept { return has_parent() ? event_.words[3] : 0; }
+
+  [[nodiscard]] std::string_view label() const noexcept {
+    return {reinterpret_cast<char const*>(event_.words.data() + 3 + (has_parent() ? 1 : 0)),
+            label_bytes()};
+  }
+
+  /// Pairs: a datum's key; its bytes and the mode.
+  [[nodiscard]] std::span<Word const> accesses() const noexcept {
+    auto const label_words = (label_bytes() + sizeof(Word) - 1) / sizeof(Word);
+    return event_.words.subspan(3 + (has_parent() ? 1 : 0) + label_words);
+  }
+
+  [[nodiscard]] bool accesses(Word datum) const noexcept {
+    auto const all = accesses();
+    for (std::size_t k = 0; k < all.size(); k += 2) {
+      if (all[k] == datum) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+private:
+  [[nodiscard]] bool has_parent() const noexcept { return (event_.words[2] >> 32U & 1U) != 0; }
+
+  [[nodiscard]] std::size_t label_bytes() const noexcept { return event_.words[2] >> 33U; }
+
+  RecordedEvents::Event event_;
 };
 
 } // namespace hetsched::detail

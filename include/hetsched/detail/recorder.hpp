@@ -17,6 +17,13 @@
 
 namespace hetsched::detail {
 
+/// How a worker came by a task that it executes; `at` is 0 if nobody took note.
+struct Taking {
+  Instant asked;
+  Instant at;
+  bool stolen = false; // by the steal hook
+};
+
 /// Keeps events; how each shows in a Trace is said there. `by`: the worker whose thread tells, for
 /// one thread at a time; no_worker: any thread, which takes a lock.
 class Recorder {
@@ -26,12 +33,20 @@ public:
   /// The task is about to be registered: its accesses are as they will be.
   virtual void spawned(WorkerId by, TaskRecord const& task, Instant at) = 0;
   virtual void ready(WorkerId by, TaskId task, Instant at) = 0;
-  virtual void
-  taken(WorkerId by, WorkerId on, TaskId task, Instant asked, Instant at, bool stolen) = 0;
+  virtual void taken(WorkerId by, WorkerId on, TaskId task, Taking const& how) = 0;
 
   virtual void admitted(TaskId task, Instant at) = 0;
   virtual void
   ran(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end, Trace::Outcome how) = 0;
+
+  /// `taken` and `ran` in one, by a worker whose thread tells.
+  virtual void executed(WorkerId on,
+                        TaskId task,
+                        Taking const& taking,
+                        Instant begin,
+                        Instant end,
+                        Trace::Outcome how) = 0;
+
   virtual void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) = 0;
   virtual void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) = 0;
   virtual void evicted(Replicas const& datum, NodeId at, Instant when, bool dirty) = 0;

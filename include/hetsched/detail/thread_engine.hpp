@@ -436,7 +436,7 @@ private:
   TaskId steal(ThreadWorker& worker);
   void execute(ThreadWorker& worker, TaskId id);
   void execute_inline(ThreadWorker& worker, TaskId id);
-  void record_cancelled(ThreadWorker const& worker, TaskRecord const& task);
+  void record_not_run(ThreadWorker& worker, TaskRecord const& task);
   bool is_to_be_skipped(TaskRecord& task);
   bool begin_special(ThreadWorker& worker, TaskRecord& task);
   void run_body(ThreadWorker& worker, TaskRecord& task);

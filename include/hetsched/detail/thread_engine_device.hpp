@@ -295,7 +295,7 @@ void ThreadCore<S, C, P>::commit(ThreadWorker& worker, DeviceWindow& window, Tas
       return;
     }
     worker.cancelled.add();
-    record_cancelled(worker, task);
+    record_not_run(worker, task);
     finish_body(worker, task);
     return;
   }

@@ -56,8 +56,10 @@ template <class S, class C, class P>
   if (task) {
     auto const now = clock();
     if (recorder_) {
-      recorder_->taken(id, id, task, asked, now, stolen);
-      worker.taken = devices_ ? Instant{} : now; // data may have to be waited for
+      worker.taking = {asked, now, stolen};
+      if (worker.drives_device() || TaskRecord::from(task)->type_of().special) {
+        recorder_->taken(id, id, task, std::exchange(worker.taking, {}));
+      }
     }
     if (explainer_.on()) {
       explainer_.taken(task, id, now);
@@ -116,7 +118,7 @@ template <class S, class C, class P>
   if ((task.group != nullptr || failed_.load(std::memory_order_relaxed)) && is_to_be_skipped(task))
       [[unlikely]] {
     worker.cancelled.add();
-    record_cancelled(worker, task);
+    record_not_run(worker, task);
   } else {
     auto* const outer = std::exchange(this_thread.task, &task);
     worker.running.store(&task, std::memory_order_release);
@@ -133,12 +135,14 @@ template <class S, class C, class P>
 }
 
 template <class S, class C, class P>
-[[gnu::noinline, gnu::cold]] void ThreadCore<S, C, P>::record_cancelled(ThreadWorker const& worker,
-                                                                        TaskRecord const& task) {
+[[gnu::noinline, gnu::cold]] void ThreadCore<S, C, P>::record_not_run(ThreadWorker& worker,
+                                                                      TaskRecord const& task) {
   if (recorder_) {
     auto const id = worker.info.id;
     auto const now = clock();
-    recorder_->ran(id, id, task.id(), now, now, Trace::Outcome::cancelled);
+    auto const taking = std::exchange(worker.taking, {});
+    auto const how = task.cancelled ? Trace::Outcome::cancelled : Trace::Outcome::failed;
+    recorder_->executed(id, task.id(), taking, now, now, how);
   }
 }
 
@@ -206,6 +210,7 @@ template <class S, class C, class P>
     devices_->acquire_on_host(task, false);
   } catch (...) {
     fail(worker, task, std::current_exception());
+    record_not_run(worker, task);
   }
   return !task.failed;
 }
@@ -214,7 +219,9 @@ template <class S, class C, class P>
 [[gnu::noinline]] Duration ThreadCore<S, C, P>::call_body_measured(ThreadWorker& worker,
                                                                    TaskRecord& task) {
   worker.clocked = clocks_; // not for the sake of a theft, what may run inside this body
-  auto const begin = worker.taken.ns != 0 ? std::exchange(worker.taken, {}) : clock();
+  auto const taking = std::exchange(worker.taking, {}); // the body may execute others
+  // With devices, data may have been waited for since it was taken.
+  auto const begin = taking.at.ns != 0 && !devices_ ? taking.at : clock();
   if constexpr (P::measures) {
     auto const expected = model_.predict(view_of(task), worker.info.arch);
     worker.busy_until_ns.store((begin + (expected ? expected->mean : Duration{})).ns,
@@ -228,12 +235,12 @@ template <class S, class C, class P>
   }
   if (recorder_) {
     auto const id = worker.info.id;
-    recorder_->ran(id,
-                   id,
-                   task.id(),
-                   begin,
-                   begin + time,
-                   task.failed ? Trace::Outcome::failed : Trace::Outcome::done);
+    recorder_->executed(id,
+                        task.id(),
+                        taking,
+                        begin,
+                        begin + time,
+                        task.failed ? Trace::Outcome::failed : Trace::Outcome::done);
     worker.ended = begin + time;
   }
   if constexpr (P::measures) {

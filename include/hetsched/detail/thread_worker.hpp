@@ -5,6 +5,7 @@
 #include <hetsched/detail/array.hpp>
 #include <hetsched/detail/early.hpp>
 #include <hetsched/detail/random_stream.hpp>
+#include <hetsched/detail/recorder.hpp>
 #include <hetsched/detail/spin_lock.hpp>
 #include <hetsched/detail/task_pool.hpp>
 #include <hetsched/detail/task_record.hpp>
@@ -125,7 +126,7 @@ struct alignas(64) ThreadWorker {
   bool clocked = false;                 // the next body is measured
   // While all is recorded, so that the clock is read less; 0: it is to be.
   Instant ended;              // the last body, and the worker has not looked for work since
-  Instant taken;              // the task that is to begin
+  Taking taking;              // of the task that is to begin here
   TaskId owed_wake = no_task; // pushed without waking anybody, for this worker to take next
   // hints for the device that this worker drives
   SpinLock inbox_lock;

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -63,7 +63,7 @@ private:
     std::int64_t at;
     std::size_t lane;
     std::size_t turn; // in the lane
-    Word const* words;
+    SpawnEvent event;
   };
 
   static std::int64_t number(Word word) noexcept { return static_cast<std::int64_t>(word); }
@@ -73,17 +73,16 @@ private:
   void add_tasks() {
     std::vector<Spawn> spawns;
     for (std::size_t lane = 0; lane < events_.lanes(); ++lane) {
-      Spawn latest{-1, lane, 0, nullptr}; // in the lane, of the program's own
+      std::optional<Spawn> latest; // in the lane, of the program's own
       events_.each(lane, [&](Event const& event) {
         if (event.kind != EventKind::spawned || number(event.words[1]) < since_) {
           return;
         }
-        auto const* const words = event.words.data();
-        Spawn const its{number(words[1]), lane, 2 * spawns.size() + 1, words};
-        if (!is_merge(words)) {
-          spawns.push_back(latest = its);
-        } else if (latest.words != nullptr && accesses(latest.words, accesses_in(words)[0])) {
-          spawns.push_back({latest.at, lane, latest.turn - 1, words});
+        Spawn const its{number(event.words[1]), lane, 2 * spawns.size() + 1, SpawnEvent(event)};
+        if (trace_.types[its.event.type()].name != "hetsched merge") {
+          spawns.push_back(latest.emplace(its));
+        } else if (latest && latest->event.accesses(its.event.accesses()[0])) {
+          spawns.push_back({latest->at, lane, latest->turn - 1, its.event});
         } else {
           spawns.push_back(its);
         }
@@ -93,61 +92,34 @@ private:
       return std::tie(a.at, a.lane, a.turn) < std::tie(b.at, b.lane, b.turn);
     });
     for (auto const& spawn : spawns) {
-      add_task(spawn.words);
+      add_task(spawn.event);
     }
     takers_.resize(trace_.tasks.size());
   }
 
-  // ---- the words of a spawn ----
-
-  [[nodiscard]] bool is_merge(Word const* words) const {
-    return trace_.types[static_cast<std::uint32_t>(words[3])].name == "hetsched merge";
-  }
-
-  [[nodiscard]] static std::size_t label_bytes_in(Word const* words) noexcept {
-    return static_cast<std::size_t>(words[4] >> 32U);
-  }
-
-  /// Pairs: a datum's key, its bytes and the mode.
-  [[nodiscard]] static std::span<Word const> accesses_in(Word const* words) noexcept {
-    auto const label_words = (label_bytes_in(words) + sizeof(Word) - 1) / sizeof(Word);
-    return {words + 6 + label_words, 2 * static_cast<std::size_t>(words[5])};
-  }
-
-  [[nodiscard]] static bool accesses(Word const* words, Word datum) noexcept {
-    auto const all = accesses_in(words);
-    for (std::size_t k = 0; k < all.size(); k += 2) {
-      if (all[k] == datum) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  void add_task(Word const* words) {
+  void add_task(SpawnEvent const& spawn) {
     auto const self = static_cast<std::uint32_t>(trace_.tasks.size());
     auto& task = trace_.tasks.emplace_back();
-    task.spawned = {number(words[1])};
-    task.parent = words[2] == 0 ? Trace::none : find(words[2], task.spawned.ns);
-    task.type = static_cast<std::uint32_t>(words[3]);
-    task.archs = {static_cast<std::uint8_t>(words[3] >> 32U)};
-    task.priority = static_cast<std::int32_t>(static_cast<std::uint32_t>(words[4]));
-    if (auto const label_bytes = label_bytes_in(words); label_bytes != 0) {
-      std::string label(reinterpret_cast<char const*>(words + 6), label_bytes);
+    task.spawned = {spawn.at()};
+    task.parent = spawn.parent() == 0 ? Trace::none : find(spawn.parent(), spawn.at());
+    task.type = spawn.type();
+    task.archs = spawn.archs();
+    task.priority = spawn.priority();
+    if (!spawn.label().empty()) {
       auto const next = static_cast<std::uint32_t>(trace_.labels.size());
-      auto const [known, fresh] = labels_.try_emplace(std::move(label), next);
+      auto const [known, fresh] = labels_.try_emplace(std::string(spawn.label()), next);
       if (fresh) {
         trace_.labels.push_back(known->first);
       }
       task.label = known->second;
     }
     task.accesses = trace_.accesses.size();
-    auto const all = accesses_in(words);
+    auto const all = spawn.accesses();
     for (std::size_t k = 0; k < all.size(); k += 2) {
       auto const datum = datum_of(all[k], all[k + 1] >> 8U);
       trace_.accesses.push_back({datum, static_cast<AccessMode>(all[k + 1] & 0xffU)});
     }
-    auto const [known, fresh] = latest_.try_emplace(words[0], self);
+    auto const [known, fresh] = latest_.try_emplace(spawn.task(), self);
     before_.push_back(fresh ? Trace::none : std::exchange(known->second, self));
   }
 
@@ -209,25 +181,25 @@ private:
     case EventKind::ready:
       task.ready = std::max(task.ready, time(1));
       break;
-    case EventKind::stolen:
-      trace_.steals.push_back({number_of_task, event.on, time(2)});
-      [[fallthrough]];
     case EventKind::taken:
-      if (time(2) > task.taken) {
-        task.asked = time(1);
-        task.taken = time(2);
-        takers_[number_of_task] = event.on;
-      }
+      add_taken(number_of_task, event.on, time(1), time(2), event.detail != 0);
       break;
     case EventKind::admitted:
       task.admitted = std::max(task.admitted, time(1));
       break;
     case EventKind::ran:
+      if (words.size() > 3) {
+        add_taken(number_of_task,
+                  event.on,
+                  time(3),
+                  time(words.size() > 4 ? 4 : 1),
+                  (event.detail & RecordedEvents::stole) != 0);
+      }
       if (time(2) >= task.end) {
         task.worker = event.on;
         task.begin = time(1);
         task.end = time(2);
-        task.outcome = static_cast<Trace::Outcome>(words[3]);
+        task.outcome = static_cast<Trace::Outcome>(event.detail & ~RecordedEvents::stole);
       }
       break;
     case EventKind::aborted:
@@ -235,6 +207,19 @@ private:
       break;
     default:
       break;
+    }
+  }
+
+  void
+  add_taken(std::uint32_t number_of_task, WorkerId by, Instant asked, Instant taken, bool stolen) {
+    auto& task = trace_.tasks[number_of_task];
+    if (stolen) {
+      trace_.steals.push_back({number_of_task, by, taken});
+    }
+    if (taken > task.taken) {
+      task.asked = asked;
+      task.taken = taken;
+      takers_[number_of_task] = by;
     }
   }
 

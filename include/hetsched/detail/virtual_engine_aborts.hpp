@@ -37,7 +37,7 @@ void VirtualCore<S, C, P>::watch_pushed(std::span<TaskId const> tasks) {
 template <class S, class C, class P>
 void VirtualCore<S, C, P>::watch_taken(TaskId task, WorkerId worker, bool stolen) {
   if (recorder_) {
-    recorder_->taken(no_worker, worker, task, now_, now_, stolen);
+    recorder_->taken(no_worker, worker, task, {now_, now_, stolen});
   }
   if (explainer_.on()) {
     explainer_.taken(task, worker, now_);
