@@ -19,6 +19,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <set>
 #include <span>
@@ -244,8 +245,18 @@ private:
       return hs::read_dot(dag);
     }
     auto const text = hs::detail::read_text_file(dag, hs::largest_trace_file);
-    return hs::says_trace(text) ? hs::task_graph_of(hs::parse_trace(text, dag))
-                                : hs::parse_graph(text, dag);
+    if (!hs::says_trace(text)) {
+      return hs::parse_graph(text, dag);
+    }
+    auto const trace = hs::parse_trace(text, dag);
+    if (auto const lost = hs::edges_without_data(trace); lost != 0) {
+      std::fprintf(stderr,
+                   "%s: %zu of %zu dependencies come from partitions of data and are left out\n",
+                   dag.c_str(),
+                   lost,
+                   trace.edges.size());
+    }
+    return hs::task_graph_of(trace);
   }
 
   [[nodiscard]] hs::TaskGraph jacobi_graph(std::size_t in_a_row) const;

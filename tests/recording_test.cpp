@@ -130,6 +130,82 @@ TEST_CASE("recording: nested tasks have parents, and edges among siblings only")
   CHECK(x[0] == 12);
 }
 
+/// `change(region)` spawns a task on a region in parts, which are made and joined several times.
+template <class Rt, class Change>
+hs::Trace trace_of_parts(Rt& rt, Change const& change) {
+  std::vector<int> x(8);
+  auto const whole = rt.data(x);
+  change(whole); // 0
+  {
+    auto const parts = rt.partition(whole, hs::block_rows(4));
+    change(parts[0]); // 1
+    change(parts[1]); // 2
+    change(parts[0]); // 3
+  }
+  change(whole); // 4
+  change(whole); // 5
+  {
+    auto const parts = rt.partition(whole, hs::block_rows(4));
+    change(parts[1]); // 6
+  }
+  (void)rt.partition(whole, hs::block_rows(1)); // joined at once
+  {
+    auto const parts = rt.partition(whole, hs::block_rows(2));
+    change(parts[3]); // 7
+    change(parts[3]); // 8
+    change(parts[0]); // 9
+  }
+  rt.sync();
+  return rt.trace();
+}
+
+TEST_CASE("recording: what waits for a partition or a join depends on what that waited for") {
+  auto const check = [](hs::Trace const& trace) {
+    recorded::check_whole(trace);
+    CHECK(trace.tasks.size() == 10);
+    CHECK(pairs(trace) ==
+          std::vector<std::pair<std::uint32_t, std::uint32_t>>{
+              {0, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}, {6, 9}});
+  };
+  hs::Runtime<> rt(recording(2));
+  check(trace_of_parts(rt, [&](auto const& region) {
+    rt.spawn()([](hs::VectorView<int> its) { ++its[0]; }, hs::read_write(region));
+  }));
+  auto config = simulated::on(2, 0);
+  config.record = true;
+  hs::SimulatedRuntime<> in_virtual_time(config);
+  check(trace_of_parts(in_virtual_time, [&](auto const& region) {
+    in_virtual_time.spawn<simulated::Even>()(region);
+  }));
+}
+
+TEST_CASE("recording: parts that a task's children use") {
+  hs::Runtime<> rt(recording(2));
+  std::vector<int> x(8);
+  auto const whole = rt.data(x);
+  rt.spawn(hs::label("outer"))(
+      [whole](hs::Runtime<>& its, hs::VectorView<int>) {
+        auto const parts = its.partition(whole, hs::block_rows(4));
+        for (int round = 0; round < 2; ++round) {
+          for (std::size_t k = 0; k < parts.size(); ++k) {
+            its.spawn()([](hs::VectorView<int> all) { ++all[0]; }, hs::read_write(parts[k]));
+          }
+        }
+      },
+      hs::read_write(whole));
+  rt.spawn()([](hs::VectorView<int> all) { ++all[0]; }, hs::read_write(whole));
+  rt.sync();
+  auto const trace = rt.trace();
+  recorded::check_whole(trace);
+  CHECK(trace.tasks.size() == 6);
+  std::size_t among_children = 0;
+  for (auto const& [from, to] : trace.edges) {
+    among_children += trace.tasks[to].parent != hs::Trace::none ? 1 : 0;
+  }
+  CHECK(among_children == 2);
+  CHECK(trace.edges.size() == 3);
+}
+
 TEST_CASE("recording: failed and cancelled tasks, reductions and what another runtime does") {
   hs::Runtime<> rt(recording(2));
   hs::Runtime<> other(recording(1));

@@ -282,6 +282,11 @@ TEST_CASE("graph of a trace: what was spawned") {
   CHECK(graph.graph.data_bytes()[1] == 16);
   CHECK(graph.graph.successors(0).size() == 1); // then the one that contributes
   CHECK(graph.graph.successors(1).size() == 1);
+  CHECK(hs::edges_without_data(trace) == 0);
+  for (auto& access : trace.accesses) {
+    access.datum = &access == trace.accesses.data() ? 0 : 1; // of the first task a part, say
+  }
+  CHECK(hs::edges_without_data(trace) == 2);
 }
 
 TEST_CASE("graph of a trace: a graph that was run comes back") {

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,16 @@ public:
     write_by(by, [&](std::size_t lane) {
       events_.add(lane, EventKind::ready, 0, by, task.value, at.ns);
     });
+  }
+
+  void divided(WorkerId by,
+               bool joined,
+               TaskRecord const* parent,
+               DataRecord const& whole,
+               std::span<DataRecord* const> parts,
+               Instant at) override {
+    write_by(by,
+             [&](std::size_t lane) { events_.divided(lane, joined, parent, at, whole, parts); });
   }
 
   void taken(WorkerId by, WorkerId on, TaskId task, Taking const& how) override {

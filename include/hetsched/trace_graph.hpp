@@ -6,6 +6,7 @@
 #include <hetsched/task_graph.hpp>
 #include <hetsched/trace.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -48,9 +49,9 @@ inline constexpr std::string_view merge_type = "hetsched merge";
 
 /// What was spawned: types, labels, priorities, what each task may run on, accesses and sizes of
 /// data. Its dependencies follow from the accesses in nesting_order, whose k-th task is node k;
-/// that is task k where no tasks are nested. Contributions (CW) to one datum are taken to be by one
-/// operator. Accesses must name data that there are, each at most once in a task, as in what
-/// read_trace returns. O(size of the trace).
+/// that is task k where no tasks are nested. See edges_without_data. Contributions (CW) to one
+/// datum are taken to be by one operator. Accesses must name data that there are, each at most once
+/// in a task, as in what read_trace returns. O(size of the trace).
 [[nodiscard]] inline NamedGraph task_graph_of(Trace const& trace) {
   NamedGraph result;
   std::vector<TaskGraph::Node> nodes;
@@ -73,6 +74,20 @@ inline constexpr std::string_view merge_type = "hetsched merge";
   }
   result.graph = TaskGraph(std::move(nodes), std::move(bytes));
   return result;
+}
+
+/// How many edges join tasks that have no datum in common: what waited for a partition or a join of
+/// a region, which task_graph_of does not know of. For a trace as there. O(edges).
+[[nodiscard]] inline std::size_t edges_without_data(Trace const& trace) {
+  return static_cast<std::size_t>(
+      std::count_if(trace.edges.begin(), trace.edges.end(), [&](Trace::Edge const& edge) {
+        auto const all = trace.accesses_of(edge.from);
+        auto const its = trace.accesses_of(edge.to);
+        return std::none_of(its.begin(), its.end(), [&](auto const& a) {
+          return std::any_of(
+              all.begin(), all.end(), [&](auto const& b) { return a.datum == b.datum; });
+        });
+      }));
 }
 
 } // namespace hetsched

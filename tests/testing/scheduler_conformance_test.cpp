@@ -44,7 +44,7 @@ using hs::testing::Options;
 using hs::testing::Rule;
 
 #ifdef __SANITIZE_THREAD__ // it is the threads that matter here
-constexpr Options options{.seeds = 1, .threaded_tasks = 600};
+constexpr Options options{.seeds = 1, .threaded_tasks = 600, .handovers = 100};
 #else
 constexpr Options options{};
 #endif

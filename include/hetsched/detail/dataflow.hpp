@@ -12,6 +12,7 @@
 
 #include <hetsched/detail/data_registry.hpp>
 #include <hetsched/detail/lock_order.hpp>
+#include <hetsched/detail/recorder.hpp>
 
 #include <exception>
 #include <mutex>
@@ -401,6 +402,17 @@ struct PartitionState {
 
 [[nodiscard]] inline PartitionState& partition_of(TaskRecord& holder) noexcept {
   return *static_cast<PartitionState*>(holder.accesses()[0].buffer);
+}
+
+inline void record_division(
+    Recorder& recorder, WorkerId by, PartitionState const& state, bool joined, Instant at) {
+  auto const& holder = *state.holder;
+  recorder.divided(by,
+                   joined,
+                   holder.parent.load(std::memory_order_relaxed),
+                   *holder.accesses()[0].queue->data,
+                   {state.parts.begin(), state.parts.end()},
+                   at);
 }
 
 /// The holder was granted the region: lets the accesses to its parts begin.

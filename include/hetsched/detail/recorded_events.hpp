@@ -34,6 +34,8 @@ enum class EventKind : std::uint8_t {
   ran,      // task, begin, end, and if that is told here: asked, and taken if not at `begin`;
             // detail: Trace::Outcome, and `stole`
   aborted,  // task, begin, end
+  divided,  // parent (0: none), at, then of the whole and of each part datum and bytes; detail:
+            // joined again
   moved,    // datum, begin, end, from and to, bytes
   evicted   // datum, at, node, dirty, bytes
 };
@@ -116,6 +118,31 @@ public:
         *place++ = reinterpret_cast<std::uintptr_t>(access.queue->data);
         *place++ = Word{access.queue->data->bytes()} << 8U | static_cast<Word>(access.mode);
       }
+    }
+    end_event(its);
+  }
+
+  void divided(std::size_t lane,
+               bool joined,
+               TaskRecord const* parent,
+               Instant at,
+               DataRecord const& whole,
+               std::span<DataRecord* const> parts) {
+    auto& its = lanes_[lane];
+    auto* place =
+        begin_event(its, EventKind::divided, joined ? 1 : 0, no_worker, 2 + 2 * (parts.size() + 1));
+    if (place == nullptr) {
+      return;
+    }
+    *place++ = parent != nullptr ? parent->id().value : 0;
+    *place++ = static_cast<Word>(at.ns);
+    auto const add_datum = [&place](DataRecord const& datum) {
+      *place++ = reinterpret_cast<std::uintptr_t>(&datum);
+      *place++ = datum.bytes();
+    };
+    add_datum(whole);
+    for (auto const* part : parts) {
+      add_datum(*part);
     }
     end_event(its);
   }

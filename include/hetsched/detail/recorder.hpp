@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace hetsched::detail {
@@ -33,6 +34,15 @@ public:
   /// The task is about to be registered: its accesses are as they will be.
   virtual void spawned(WorkerId by, TaskRecord const& task, Instant at) = 0;
   virtual void ready(WorkerId by, TaskId task, Instant at) = 0;
+
+  /// A region is about to be divided into parts, or to be joined, among the tasks of `parent`.
+  virtual void divided(WorkerId by,
+                       bool joined,
+                       TaskRecord const* parent,
+                       DataRecord const& whole,
+                       std::span<DataRecord* const> parts,
+                       Instant at) = 0;
+
   virtual void taken(WorkerId by, WorkerId on, TaskId task, Taking const& how) = 0;
 
   virtual void admitted(TaskId task, Instant at) = 0;

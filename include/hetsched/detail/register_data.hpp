@@ -141,6 +141,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   holder.access_count = 1;
   new (holder.accesses()) Access{&queue, nullptr, state.get(), AccessMode::read_write, false, 0};
   state->holder = &holder;
+  host.note_division(*state, false);
   try {
     register_accesses(host, holder);
   } catch (...) {
@@ -171,6 +172,7 @@ void close_partition(Host& host, PartitionState& state) {
                                      static_cast<std::uint32_t>(k)};
   }
   join.accesses()[0].buffer = &holder;
+  host.note_division(state, true);
   {
     std::lock_guard const guard(queue.lock);
     queue.partitioned = false; // tasks on the whole queue up behind the holder from here on

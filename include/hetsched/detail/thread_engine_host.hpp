@@ -200,6 +200,13 @@ public:
     }
   }
 
+  /// A region is about to be divided, or joined.
+  void note_division(PartitionState const& state, bool joined) {
+    if (core_.recorder_) [[unlikely]] {
+      record_division(*core_.recorder_, from(), state, joined, core_.clock());
+    }
+  }
+
   void note_end(TaskRecord& task) noexcept {
     if (core_.devices_) [[unlikely]] {
       core_.devices_->note_end(task);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -63,7 +64,21 @@ private:
     std::int64_t at;
     std::size_t lane;
     std::size_t turn; // in the lane
-    SpawnEvent event;
+    Event event;      // may divide a region instead
+  };
+
+  /// Of a region into parts, or their joining, among the children of `parent`.
+  struct Division {
+    std::uint32_t before; // task
+    std::uint32_t parent;
+    std::uint32_t opened;               // of a joining: the division that made the parts, or none
+    std::vector<std::uint32_t> data;    // the whole, its parts
+    std::vector<std::uint32_t> awaited; // tasks
+  };
+
+  struct Node {
+    bool divides;
+    std::uint32_t number; // of the task or the division
   };
 
   static std::int64_t number(Word word) noexcept { return static_cast<std::int64_t>(word); }
@@ -75,24 +90,30 @@ private:
     for (std::size_t lane = 0; lane < events_.lanes(); ++lane) {
       std::optional<Spawn> latest; // in the lane, of the program's own
       events_.each(lane, [&](Event const& event) {
-        if (event.kind != EventKind::spawned || number(event.words[1]) < since_) {
+        bool const divides = event.kind == EventKind::divided;
+        if ((event.kind != EventKind::spawned && !divides) || number(event.words[1]) < since_) {
           return;
         }
-        Spawn const its{number(event.words[1]), lane, 2 * spawns.size() + 1, SpawnEvent(event)};
-        if (trace_.types[its.event.type()].name != "hetsched merge") {
-          spawns.push_back(latest.emplace(its));
-        } else if (latest && latest->event.accesses(its.event.accesses()[0])) {
-          spawns.push_back({latest->at, lane, latest->turn - 1, its.event});
-        } else {
-          spawns.push_back(its);
+        Spawn its{number(event.words[1]), lane, 2 * spawns.size() + 1, event};
+        SpawnEvent const spawn(event);
+        if (!divides && trace_.types[spawn.type()].name != "hetsched merge") {
+          latest = its;
+        } else if (!divides && latest && SpawnEvent(latest->event).accesses(spawn.accesses()[0])) {
+          its.at = latest->at;
+          its.turn = latest->turn - 1;
         }
+        spawns.push_back(its);
       });
     }
     std::sort(spawns.begin(), spawns.end(), [](Spawn const& a, Spawn const& b) {
       return std::tie(a.at, a.lane, a.turn) < std::tie(b.at, b.lane, b.turn);
     });
     for (auto const& spawn : spawns) {
-      add_task(spawn.event);
+      if (spawn.event.kind == EventKind::divided) {
+        add_division(spawn.event);
+      } else {
+        add_task(SpawnEvent(spawn.event));
+      }
     }
     takers_.resize(trace_.tasks.size());
   }
@@ -123,6 +144,23 @@ private:
     before_.push_back(fresh ? Trace::none : std::exchange(known->second, self));
   }
 
+  void add_division(Event const& event) {
+    auto const& words = event.words;
+    auto const self = static_cast<std::uint32_t>(divisions_.size());
+    auto const parent = words[0] == 0 ? Trace::none : find(words[0], number(words[1]));
+    std::vector<std::uint32_t> data;
+    for (std::size_t k = 2; k < words.size(); k += 2) {
+      data.push_back(datum_of(words[k], words[k + 1]));
+    }
+    auto const known = opened_.try_emplace(Word{parent} << 32U | data[0], Trace::none).first;
+    auto const opened = std::exchange(known->second, event.detail == 0 ? self : Trace::none);
+    divisions_.push_back({static_cast<std::uint32_t>(trace_.tasks.size()),
+                          parent,
+                          event.detail == 0 ? Trace::none : opened,
+                          std::move(data),
+                          {}});
+  }
+
   /// The last task of that id that was spawned at or before a time; none: it is not known.
   [[nodiscard]] std::uint32_t find(Word id, std::int64_t at) const {
     auto const known = latest_.find(id);
@@ -144,7 +182,8 @@ private:
 
   void add(Event const& event) {
     auto const& words = event.words;
-    if (event.kind == EventKind::spawned || number(words[1]) < since_) {
+    if (event.kind == EventKind::spawned || event.kind == EventKind::divided ||
+        number(words[1]) < since_) {
       return;
     }
     if (event.kind == EventKind::moved) {
@@ -245,30 +284,74 @@ private:
     task.end = std::max(task.end, task.begin);
   }
 
-  /// By the accesses of each task's children, in the order of their spawns.
+  /// By the accesses of each task's children, in the order of their spawns. Where a region is
+  /// divided or joined, what comes behind depends on what came before, with nothing in between.
   void add_edges() {
-    std::unordered_map<Word, std::uint32_t> data; // of a parent's number and a datum's
-    std::vector<TaskGraph::Node> nodes(trace_.tasks.size());
-    for (std::size_t v = 0; v < nodes.size(); ++v) {
-      for (auto const& access : trace_.accesses_of(v)) {
-        auto const next = static_cast<std::uint32_t>(data.size());
-        auto const its =
-            data.try_emplace(Word{trace_.tasks[v].parent} << 32U | access.datum, next).first;
-        nodes[v].accesses.push_back({its->second, access.mode, nullptr});
-      }
-    }
-    TaskGraph const graph(std::move(nodes), std::vector<std::size_t>(data.size()));
+    std::vector<Node> nodes;
+    auto const graph = graph_of(nodes);
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges; // to, from
-    for (std::uint32_t v = 0; v < graph.size(); ++v) {
-      for (auto const next : graph.successors(v)) {
-        edges.emplace_back(next, v);
+    auto const add_from = [&](std::uint32_t u, std::span<std::uint32_t const> tasks) {
+      for (auto const w : graph.successors(u)) {
+        auto const [divides, to] = nodes[w];
+        if (!divides) {
+          for (auto const from : tasks) {
+            edges.emplace_back(to, from);
+          }
+        } else if (!nodes[u].divides || divisions_[to].opened != nodes[u].number) {
+          auto& its = divisions_[to].awaited;
+          its.insert(its.end(), tasks.begin(), tasks.end());
+        }
       }
+    };
+    for (std::uint32_t u = 0; u < graph.size(); ++u) {
+      if (!nodes[u].divides) {
+        add_from(u, {&nodes[u].number, 1});
+        continue;
+      }
+      auto& its = divisions_[nodes[u].number];
+      if (its.awaited.empty() && its.opened != Trace::none) { // no task on its parts
+        its.awaited = divisions_[its.opened].awaited;
+      }
+      std::sort(its.awaited.begin(), its.awaited.end());
+      its.awaited.erase(std::unique(its.awaited.begin(), its.awaited.end()), its.awaited.end());
+      add_from(u, its.awaited);
     }
     std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     trace_.edges.reserve(edges.size());
     for (auto const& [to, from] : edges) {
       trace_.edges.push_back({from, to});
     }
+  }
+
+  /// The tasks and, as if they wrote the whole and its parts, the divisions.
+  [[nodiscard]] TaskGraph graph_of(std::vector<Node>& nodes) const {
+    std::unordered_map<Word, std::uint32_t> data; // of a parent's number and a datum's
+    std::vector<TaskGraph::Node> accessing;
+    accessing.reserve(trace_.tasks.size() + divisions_.size());
+    auto const add = [&](std::uint32_t parent, std::uint32_t datum, AccessMode mode) {
+      auto const next = static_cast<std::uint32_t>(data.size());
+      auto const its = data.try_emplace(Word{parent} << 32U | datum, next).first;
+      accessing.back().accesses.push_back({its->second, mode, nullptr});
+    };
+    std::uint32_t d = 0;
+    for (std::uint32_t v = 0; v <= trace_.tasks.size(); ++v) {
+      for (; d < divisions_.size() && divisions_[d].before == v; ++d) {
+        nodes.push_back({true, d});
+        accessing.emplace_back();
+        for (auto const datum : divisions_[d].data) {
+          add(divisions_[d].parent, datum, AccessMode::read_write);
+        }
+      }
+      if (v < trace_.tasks.size()) {
+        nodes.push_back({false, v});
+        accessing.emplace_back();
+        for (auto const& its : trace_.accesses_of(v)) {
+          add(trace_.tasks[v].parent, its.datum, its.mode);
+        }
+      }
+    }
+    return {std::move(accessing), std::vector<std::size_t>(data.size())};
   }
 
   RecordedEvents const& events_;
@@ -278,7 +361,9 @@ private:
   std::vector<std::uint32_t> before_;              // the task before each with its id
   std::unordered_map<Word, std::uint32_t> data_;
   std::unordered_map<std::string, std::uint32_t> labels_;
-  std::vector<WorkerId> takers_; // of each task
+  std::vector<WorkerId> takers_;                   // of each task
+  std::vector<Division> divisions_;                // in the order of the tasks
+  std::unordered_map<Word, std::uint32_t> opened_; // divisions, of a parent's number and a datum's
 };
 
 } // namespace hetsched::detail

@@ -154,6 +154,13 @@ public:
     batch_[count_++] = task.id();
   }
 
+  /// A region is about to be divided, or joined.
+  void note_division(PartitionState const& state, bool joined) {
+    if (core_.recorder_) [[unlikely]] {
+      record_division(*core_.recorder_, no_worker, state, joined, core_.now_);
+    }
+  }
+
   void note_spawn(TaskRecord& task) {
     this->check(task);
     this->record_spawn(task);
