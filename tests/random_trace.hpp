@@ -60,6 +60,10 @@ inline hs::Trace make(std::uint64_t seed) {
     task.end = {task.begin.ns + below(8)};
     task.outcome = hs::Trace::Outcome::done;
     free[w] = std::max(free[w], task.end.ns);
+    for (auto waits = below(6) - 2; waits > 0; --waits) {
+      auto const at = task.begin.ns - 1 + below(5);
+      trace.waits.push_back({static_cast<std::uint32_t>(v), worker(w), {at}, {at + below(4)}});
+    }
     switch (below(12)) {
     case 0:
       task.asked = task.taken = task.admitted = hs::Trace::never;
@@ -92,6 +96,9 @@ inline hs::Trace make(std::uint64_t seed) {
     }
     trace.tasks.push_back(task);
   }
+  std::sort(trace.waits.begin(), trace.waits.end(), [](auto const& a, auto const& b) {
+    return a.begin < b.begin;
+  });
   return trace;
 }
 

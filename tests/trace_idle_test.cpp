@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <tuple>
@@ -120,6 +121,27 @@ TEST_CASE("idle time: attempts are wasted, and the task is not untaken meanwhile
   CHECK(times[1].busy == Duration{2});
 }
 
+TEST_CASE("idle time: while a body waits and nothing else executes") {
+  // time       0    5   10   15   20   25   30   35   40
+  // core 0     |parent--wait|child|wait----|--------|
+  // core 1           |other child--------|     |free-|
+  auto trace = machine({0, 0});
+  add(trace, 0, {0, 0, 0, 0, 0, 35});     // parent
+  add(trace, 0, {2, 13, 15, 15, 15, 20}); // its child, untaken from 2
+  add(trace, 1, {3, 6, 6, 6, 6, 26});
+  add(trace, 1, {32, 32, 32, 32, 32, 40});
+  trace.waits = {{0, {0}, {8}, {15}}, {0, {0}, {20}, {28}}, {0, {0}, {28}, {28}}};
+  CHECK(pieces_of(trace) == std::vector<Piece>{{0, 8, 15, IdleCause::scheduler},
+                                               {0, 20, 28, IdleCause::no_ready_task},
+                                               {0, 35, 40, IdleCause::end_of_graph},
+                                               {1, 0, 2, IdleCause::no_ready_task},
+                                               {1, 2, 6, IdleCause::scheduler},
+                                               {1, 26, 32, IdleCause::no_ready_task}});
+  auto const times = hs::attribute_idle_time(trace);
+  CHECK(times[0].busy == Duration{20});
+  CHECK(times[0].all_idle() == Duration{20});
+}
+
 TEST_CASE("idle time: moments that are not known were not waited for; nothing ran; no workers") {
   auto trace = machine({0});
   add(trace, 0, {0, 0, 0, 0, 0, 3});
@@ -150,6 +172,9 @@ std::optional<IdleCause> cause_of(Trace const& trace, int worker, Instant now, I
   bool asks = false;
   bool untaken = false;
   bool later = false;
+  bool const waits = std::any_of(trace.waits.begin(), trace.waits.end(), [&](auto const& its) {
+    return its.worker.value == worker && its.begin <= now && now < its.end;
+  });
   for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
     auto const& task = trace.tasks[v];
     bool const unfinished = task.outcome == Trace::Outcome::unfinished;
@@ -160,7 +185,8 @@ std::optional<IdleCause> cause_of(Trace const& trace, int worker, Instant now, I
     known.ready = or_else(task.ready, known.taken);
     known.admitted = or_else(task.admitted, task.begin == Trace::never ? known.begin : known.taken);
     if (task.worker.value == worker) {
-      if (task.begin != Trace::never && task.begin <= now && now < or_else(task.end, run_end)) {
+      if (task.begin != Trace::never && task.begin <= now && now < or_else(task.end, run_end) &&
+          !waits) {
         return {};
       }
       if (known.taken != Trace::never && std::max(known.taken, known.ready) <= now &&

@@ -50,6 +50,10 @@ inline auto members(Trace::Attempt const& a) {
   return std::tie(a.task, a.worker, a.begin, a.end);
 }
 
+inline auto members(Trace::Wait const& w) {
+  return std::tie(w.task, w.worker, w.begin, w.end);
+}
+
 inline auto members(Trace::Transfer const& t) {
   return std::tie(t.datum, t.bytes, t.from, t.to, t.begin, t.end);
 }
@@ -93,8 +97,9 @@ inline bool same(Trace const& a, Trace const& b) {
          same_rows(a.types, b.types) && a.labels == b.labels && same_rows(a.data, b.data) &&
          same_rows(a.tasks, b.tasks) && same_rows(a.accesses, b.accesses) &&
          same_rows(a.edges, b.edges) && same_rows(a.attempts, b.attempts) &&
-         same_rows(a.transfers, b.transfers) && same_rows(a.evictions, b.evictions) &&
-         same_rows(a.steals, b.steals) && a.dropped == b.dropped;
+         same_rows(a.waits, b.waits) && same_rows(a.transfers, b.transfers) &&
+         same_rows(a.evictions, b.evictions) && same_rows(a.steals, b.steals) &&
+         a.dropped == b.dropped;
 }
 
 /// Draws a run of `tasks` tasks on three cores and two GPUs: list scheduling of a graph by lot,
@@ -120,6 +125,9 @@ public:
       run(v, before[v]);
     }
     std::sort(trace_.transfers.begin(), trace_.transfers.end(), [](auto& a, auto& b) {
+      return std::tuple(a.begin, members(a)) < std::tuple(b.begin, members(b));
+    });
+    std::sort(trace_.waits.begin(), trace_.waits.end(), [](auto& a, auto& b) {
       return std::tuple(a.begin, members(a)) < std::tuple(b.begin, members(b));
     });
     std::sort(trace_.evictions.begin(), trace_.evictions.end(), [](auto& a, auto& b) {
@@ -244,6 +252,10 @@ private:
       task.begin = later(end, 5);
     }
     task.end = later(task.begin, 1000);
+    if (draw(6) == 0) {
+      auto const at = later(task.begin, 100);
+      trace_.waits.push_back({v, task.worker, at, std::max(at, task.end)});
+    }
     free = task.end;
     task.outcome = fate == 2 ? Outcome::failed : Outcome::done;
   }

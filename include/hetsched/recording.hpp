@@ -92,6 +92,10 @@ public:
     });
   }
 
+  void waited(WorkerId on, TaskId task, Instant begin, Instant end) override {
+    events_.add(on.index(), EventKind::waited, 0, on, task.value, begin.ns, end.ns);
+  }
+
   void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) override {
     write_by(no_worker, [&](std::size_t lane) {
       events_.add(lane,

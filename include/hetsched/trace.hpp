@@ -89,6 +89,14 @@ struct Trace {
     Instant end;
   };
 
+  /// A body waits for other tasks, and its worker executes nothing else meanwhile.
+  struct Wait {
+    std::uint32_t task = none; // whose body it is
+    WorkerId worker;
+    Instant begin;
+    Instant end;
+  };
+
   /// A datum moves from node to node.
   struct Transfer {
     std::uint32_t datum = none;
@@ -135,6 +143,7 @@ struct Trace {
   std::vector<Access> accesses; // of all tasks, in their order
   std::vector<Edge> edges;      // by `to`, then `from`
   std::vector<Attempt> attempts;
+  std::vector<Wait> waits;         // by begin
   std::vector<Transfer> transfers; // by begin
   std::vector<Eviction> evictions; // by time
   std::vector<Steal> steals;       // by time

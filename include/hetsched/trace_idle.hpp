@@ -39,7 +39,7 @@ inline constexpr std::size_t idle_causes = 5;
 
 /// What a worker did between the run's begin and end (span_of): the sum of all is that time.
 struct WorkerTimes {
-  Duration busy;   // at least one task executes
+  Duration busy;   // at least one task executes, and does not wait
   Duration wasted; // nothing but attempts executes
   std::array<Duration, idle_causes> idle = {};
 
@@ -92,6 +92,28 @@ inline void unite(std::vector<TimePiece>& pieces) {
     }
   }
   pieces.resize(kept);
+}
+
+/// What is in `pieces` and not in `others`, both as `unite` leaves them.
+[[nodiscard]] inline std::vector<TimePiece> without(std::vector<TimePiece> const& pieces,
+                                                    std::vector<TimePiece> const& others) {
+  std::vector<TimePiece> left;
+  std::size_t next = 0;
+  for (auto [begin, end] : pieces) {
+    while (next < others.size() && others[next].second <= begin) {
+      ++next;
+    }
+    for (auto k = next; k < others.size() && others[k].first < end; ++k) {
+      if (begin < others[k].first) {
+        left.emplace_back(begin, others[k].first);
+      }
+      begin = std::min(end, others[k].second);
+    }
+    if (begin < end) {
+      left.emplace_back(begin, end);
+    }
+  }
+  return left;
 }
 
 [[nodiscard]] inline Duration length_of(std::vector<TimePiece> const& pieces) noexcept {
@@ -259,12 +281,16 @@ public:
 
   void add_attempt(Instant begin, Instant end) { all_.emplace_back(begin, end); }
 
+  void add_wait(Instant begin, Instant end) { waiting_.emplace_back(begin, end); }
+
   /// Calls emit(begin, end, cause) for each piece of idle time, as they follow on each other.
   template <class Emit>
   WorkerTimes attribute(ClassReady const& ready, Emit&& emit) {
     WorkerTimes times;
-    all_.insert(all_.end(), busy_.begin(), busy_.end());
     unite(busy_);
+    unite(waiting_);
+    busy_ = without(busy_, waiting_);
+    all_.insert(all_.end(), busy_.begin(), busy_.end());
     unite(all_);
     unite(asking_);
     std::sort(held_.begin(), held_.end(), [](Held const& a, Held const& b) {
@@ -341,6 +367,7 @@ private:
   Trace const& trace_;
   TimePiece run_;
   std::vector<TimePiece> busy_;
+  std::vector<TimePiece> waiting_;
   std::vector<TimePiece> all_; // with attempts
   std::vector<TimePiece> asking_;
   std::vector<Held> held_; // by `from`
@@ -352,9 +379,9 @@ private:
 
 /// What each worker did, and when and why it was idle: calls emit(worker, begin, end, cause) for
 /// the pieces of idle time, worker by worker, by time; neighbours differ in cause. Within
-/// span_of(trace); several executions at once on a worker (devices) count once. Moments that a
-/// trace does not have count as not waited for. Cost: O(n log n) for n tasks and attempts, and the
-/// pieces.
+/// span_of(trace); several executions at once on a worker (devices) count once, and those whose
+/// bodies wait while nothing else executes count as idle. Moments that a trace does not have count
+/// as not waited for. Cost: O(n log n) for n tasks, attempts and waits, and the pieces.
 template <class Emit>
 std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
   auto const run = span_of(trace);
@@ -364,7 +391,12 @@ std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
   std::sort(attempts.begin(), attempts.end(), [](auto const& a, auto const& b) {
     return std::tuple(a.worker, a.begin, a.end) < std::tuple(b.worker, b.begin, b.end);
   });
+  auto waits = trace.waits;
+  std::sort(waits.begin(), waits.end(), [](auto const& a, auto const& b) {
+    return std::tuple(a.worker, a.begin, a.end) < std::tuple(b.worker, b.begin, b.end);
+  });
   std::size_t attempt = 0;
+  std::size_t wait = 0;
   std::vector<WorkerTimes> all;
   for (std::size_t w = 0; w < trace.workers.size(); ++w) {
     detail::WorkerIdle worker(trace, run);
@@ -375,6 +407,11 @@ std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
     for (; attempt < attempts.size() && attempts[attempt].worker <= id; ++attempt) {
       if (attempts[attempt].worker == id) {
         worker.add_attempt(attempts[attempt].begin, attempts[attempt].end);
+      }
+    }
+    for (; wait < waits.size() && waits[wait].worker <= id; ++wait) {
+      if (waits[wait].worker == id) {
+        worker.add_wait(waits[wait].begin, waits[wait].end);
       }
     }
     auto const arch = trace.workers[w].arch.index;

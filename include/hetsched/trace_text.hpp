@@ -162,6 +162,12 @@ private:
     column("begin", trace_.attempts, [](Trace::Attempt const& its) { return its.begin.ns; });
     column("end", trace_.attempts, [](Trace::Attempt const& its) { return its.end.ns; });
     end();
+    begin("waits");
+    column("task", trace_.waits, [](Trace::Wait const& its) { return its.task; });
+    column("worker", trace_.waits, [](Trace::Wait const& its) { return its.worker.value; });
+    column("begin", trace_.waits, [](Trace::Wait const& its) { return its.begin.ns; });
+    column("end", trace_.waits, [](Trace::Wait const& its) { return its.end.ns; });
+    end();
     begin("transfers");
     column("datum", trace_.transfers, [](Trace::Transfer const& its) { return its.datum; });
     column("bytes", trace_.transfers, [](Trace::Transfer const& its) { return its.bytes; });

@@ -5,6 +5,7 @@
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/recording.hpp>
+#include <hetsched/trace_idle.hpp>
 
 #include "../../cuda/overlap.hpp"
 #include "../recorded.hpp"
@@ -231,6 +232,36 @@ TEST_CASE("Stats::devices: transfers are hidden under the kernels of other tasks
   CHECK(none.transfers.ns == 0);
   CHECK(none.kernels.ns == 0);
   CHECK(none.hidden.ns == 0);
+}
+
+TEST_CASE("recording: a core whose task waits for its children on a device is idle") {
+  Data data;
+  hs::Runtime<> rt(config(1, 1));
+  auto const from = rt.data(data.from[0]);
+  auto const to = rt.data(data.to[0]);
+  rt.spawn(hs::label("parent"))(
+      [from, to](hs::Runtime<>& its, Vector, Vector) {
+        its.template spawn<Double>()(from, to);
+        its.sync();
+      },
+      hs::read_write(from),
+      hs::read_write(to));
+  rt.sync();
+  CHECK(data.to[0][0] == 2);
+  auto const trace = rt.trace();
+  recorded::check_whole(trace);
+  REQUIRE(trace.tasks.size() == 2);
+  REQUIRE(!trace.waits.empty());
+  hs::Duration waited;
+  for (auto const& wait : trace.waits) {
+    CHECK(wait.task == 0);
+    CHECK(wait.begin >= trace.tasks[0].begin);
+    CHECK(wait.end <= trace.tasks[0].end);
+    waited += wait.end - wait.begin;
+  }
+  CHECK(waited.seconds() >= 2 * step); // a transfer there and the kernel, at least
+  auto const core = hs::attribute_idle_time(trace)[0];
+  CHECK(core.busy == trace.tasks[0].end - trace.tasks[0].begin - waited);
 }
 
 TEST_CASE("Stats::devices: kernels in two streams at once count once") {

@@ -34,6 +34,7 @@ enum class EventKind : std::uint8_t {
   ran,      // task, begin, end, and if that is told here: asked, and taken if not at `begin`;
             // detail: Trace::Outcome, and `stole`
   aborted,  // task, begin, end
+  waited,   // task, begin, end
   divided,  // parent (0: none), at, then of the whole and of each part datum and bytes; detail:
             // joined again
   moved,    // datum, begin, end, from and to, bytes

@@ -58,6 +58,9 @@ public:
                         Trace::Outcome how) = 0;
 
   virtual void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) = 0;
+  /// The task's body waits, and its worker, whose thread tells, finds nothing to execute.
+  virtual void waited(WorkerId on, TaskId task, Instant begin, Instant end) = 0;
+
   virtual void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) = 0;
   virtual void evicted(Replicas const& datum, NodeId at, Instant when, bool dirty) = 0;
 

@@ -103,7 +103,13 @@ TaskId ThreadCore<S, C, P>::find_task(ThreadWorker& worker, Done& done) {
     }
   }
   auto const since = std::max(begin.ns, stats_since_ns_.load(std::memory_order_relaxed));
-  worker.idle_ns.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, clock().ns - since)));
+  auto const now = clock();
+  worker.idle_ns.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.ns - since)));
+  if (recorder_) {
+    if (auto const* const body = current_task(); body != nullptr) {
+      recorder_->waited(id, body->id(), begin, now);
+    }
+  }
   return found;
 }
 

@@ -49,6 +49,7 @@ public:
           all.begin(), all.end(), [&](auto const& a, auto const& b) { return key(a) < key(b); });
     };
     sort(trace_.attempts, [](auto const& its) { return std::tie(its.begin, its.task); });
+    sort(trace_.waits, [](auto const& its) { return std::tie(its.begin, its.worker); });
     sort(trace_.transfers,
          [](auto const& its) { return std::tie(its.begin, its.datum, its.to, its.end); });
     sort(trace_.evictions, [](auto const& its) { return std::tie(its.at, its.datum, its.node); });
@@ -240,6 +241,9 @@ private:
         task.end = time(2);
         task.outcome = static_cast<Trace::Outcome>(event.detail & ~RecordedEvents::stole);
       }
+      break;
+    case EventKind::waited:
+      trace_.waits.push_back({number_of_task, event.on, time(1), time(2)});
       break;
     case EventKind::aborted:
       trace_.attempts.push_back({number_of_task, event.on, time(1), time(2)});

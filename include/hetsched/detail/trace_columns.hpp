@@ -119,6 +119,12 @@ place(TraceGroup const& group, TraceColumn const& column, std::size_t row) {
       OfAttempts::column<[](T::Attempt& r) -> auto& { return r.worker.value; }>("worker", 0, most),
       OfAttempts::column<[](T::Attempt& r) -> auto& { return r.begin.ns; }>("begin", 0, trace_year),
       OfAttempts::column<[](T::Attempt& r) -> auto& { return r.end.ns; }>("end", 0, trace_year)};
+  using OfWaits = TraceRows<&T::waits>;
+  static constexpr std::array waits{
+      OfWaits::column<[](T::Wait& r) -> auto& { return r.task; }>("task", 0, most),
+      OfWaits::column<[](T::Wait& r) -> auto& { return r.worker.value; }>("worker", 0, most),
+      OfWaits::column<[](T::Wait& r) -> auto& { return r.begin.ns; }>("begin", 0, trace_year),
+      OfWaits::column<[](T::Wait& r) -> auto& { return r.end.ns; }>("end", 0, trace_year)};
   using OfTransfers = TraceRows<&T::transfers>;
   static constexpr std::array transfers{
       OfTransfers::column<[](T::Transfer& r) -> auto& { return r.datum; }>("datum", 0, most),
@@ -146,6 +152,7 @@ place(TraceGroup const& group, TraceColumn const& column, std::size_t row) {
       TraceGroup{"accesses", accesses, OfAccesses::size, OfAccesses::grow},
       TraceGroup{"edges", edges, OfEdges::size, OfEdges::grow},
       TraceGroup{"attempts", attempts, OfAttempts::size, OfAttempts::grow},
+      TraceGroup{"waits", waits, OfWaits::size, OfWaits::grow},
       TraceGroup{"transfers", transfers, OfTransfers::size, OfTransfers::grow},
       TraceGroup{"evictions", evictions, OfEvictions::size, OfEvictions::grow},
       TraceGroup{"steals", steals, OfSteals::size, OfSteals::grow}};
@@ -321,6 +328,15 @@ private:
       check_order("/attempts/end", k, its.begin, its.end);
     }
     Instant before;
+    for (std::size_t k = 0; k < trace_.waits.size(); ++k) {
+      auto const& its = trace_.waits[k];
+      check_place("/waits/task", k, its.task, trace_.tasks.size(), "tasks");
+      check_place("/waits/worker", k, its.worker.value, trace_.workers.size(), "workers");
+      check_order("/waits/begin", k, before, its.begin);
+      check_order("/waits/end", k, its.begin, its.end);
+      before = its.begin;
+    }
+    before = {};
     for (std::size_t k = 0; k < trace_.transfers.size(); ++k) {
       auto const& its = trace_.transfers[k];
       check_place("/transfers/datum", k, its.datum, trace_.data.size(), "data");
