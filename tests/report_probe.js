@@ -81,6 +81,17 @@
     type("");
     return run;
   });
+  seen.sorted = ["ascending", "descending"].map(direction => {
+    const head = document.querySelectorAll("#compare-table th")[1];
+    (head || document.body).click();
+    const rows = at("#compare-table tbody tr");
+    return [head ? head.getAttribute("aria-sort") : direction,
+      rows.map(row => Number(row.cells[1].dataset.ns))];
+  });
+  const last = document.querySelector("#compare-table tbody tr:last-child");
+  (last || document.body).click();
+  seen.lastChosen = last === document.querySelector("#compare-table tr.chosen") &&
+    (!last || last.cells[1].dataset.ns === document.getElementById("makespan").dataset.ns);
   seen.errors = window.probeErrors;
   seen.loaded = performance.getEntriesByType("resource").map(its => its.name);
   const result = document.createElement("pre");

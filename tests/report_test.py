@@ -286,6 +286,10 @@ def show(program, chromium, folder, traces, expected, *options):
     check(seen["errors"] == [], f"errors in the page: {seen['errors']}")
     check(seen["loaded"] == [], f"the page loads {seen['loaded']}")
     check(len(seen["runs"]) == len(traces), f"{len(seen['runs'])} runs")
+    (rising, up), (falling, down) = seen["sorted"]
+    check((rising, falling) == ("ascending", "descending") and up == sorted(up) and
+          down == up[::-1], f"makespans sorted: {seen['sorted']}")
+    check(seen["lastChosen"], "the row that was clicked is not the run that is shown")
     for run, its in zip(seen["runs"], expected):
         compared = len(traces) if len(traces) > 1 else 0
         dropped = run["name"] == "a task"

@@ -1,5 +1,35 @@
 // Several runs side by side.
 
+function onChoice(node, act) {
+  node.tabIndex = 0;
+  node.addEventListener("click", act);
+  node.addEventListener("keydown", event => {
+    if (event.key === "Enter") {
+      act();
+    }
+  });
+}
+
+/// By what a column shows, what has no number last; downwards if it was upwards before.
+function sortRows(table, column) {
+  const cells = table.tHead.rows[0].cells;
+  const falling = cells[column].getAttribute("aria-sort") === "ascending";
+  [...cells].forEach(cell => cell.removeAttribute("aria-sort"));
+  cells[column].setAttribute("aria-sort", falling ? "descending" : "ascending");
+  const shown = row => {
+    const cell = row.cells[column];
+    const percent = cell.textContent.endsWith("%");
+    return column === 0 ? cell.textContent
+      : parseFloat(percent || cell.dataset.ns === undefined ? cell.textContent : cell.dataset.ns);
+  };
+  const order = falling ? d3.descending : d3.ascending;
+  const rows = [...table.tBodies[0].rows];
+  const known = row => column === 0 || !Number.isNaN(shown(row));
+  table.tBodies[0].append(
+    ...rows.filter(known).sort((a, b) => order(shown(a), shown(b))),
+    ...rows.filter(row => !known(row)));
+}
+
 function compareRuns(choose) {
   const traces = report.traces;
   document.getElementById("compare").hidden = traces.length < 2;
@@ -24,14 +54,10 @@ function compareRuns(choose) {
   const table = numbersTable(head, rows);
   table.classList.add("choose");
   [...table.tBodies[0].rows].forEach((row, k) => {
-    row.addEventListener("click", () => choose(k));
-    row.tabIndex = 0;
-    row.addEventListener("keydown", event => {
-      if (event.key === "Enter") {
-        choose(k);
-      }
-    });
+    row.dataset.run = k;
+    onChoice(row, () => choose(k));
   });
+  [...table.tHead.rows[0].cells].forEach((cell, k) => onChoice(cell, () => sortRows(table, k)));
   document.getElementById("compare-table").replaceChildren(element("div", {class: "scroll"}, table));
   const end = d3.max(traces, trace => trace.makespan);
   const place = document.getElementById("compare-gantts");
@@ -49,6 +75,6 @@ function compareRuns(choose) {
 }
 
 function markChosen(k) {
-  document.querySelectorAll("#compare-table tbody tr").forEach((row, r) =>
-    row.classList.toggle("chosen", r === k));
+  document.querySelectorAll("#compare-table tbody tr").forEach(row =>
+    row.classList.toggle("chosen", Number(row.dataset.run) === k));
 }
