@@ -20,7 +20,7 @@ LAYERS = [
     (0, ["detail/assert.hpp", "detail/array.hpp"]),
     (1, ["platform.hpp", "platform_model.hpp", "simulation.hpp", "task.hpp", "explanation.hpp", "task_graph.hpp", "bottom_levels.hpp", "named_graph.hpp", "data.hpp", "stats.hpp", "config.hpp", "trace.hpp"]),
     (1, ["trace_idle.hpp", "trace_path.hpp", "trace_times.hpp", "trace_series.hpp",
-         "detail/trace_boxes.hpp", "trace_chrome.hpp", "trace_csv.hpp", "trace_dot.hpp", "trace_paje.hpp", "trace_export.hpp"]),
+         "detail/time_pieces.hpp", "detail/trace_boxes.hpp", "trace_chrome.hpp", "trace_csv.hpp", "trace_dot.hpp", "trace_paje.hpp", "trace_export.hpp"]),
     (1, ["bounds.hpp", "area_shares.hpp", "independent_tasks.hpp", "dual_approx_2.hpp", "dual_approx_43.hpp", "accel_32.hpp", "detail/allotment_knapsack.hpp"]),
     (1, ["static_plan.hpp", "static_heft.hpp", "allocation.hpp"]),
     (1, ["gpu_stream.hpp"]),

@@ -2,6 +2,7 @@
 #pragma once
 // What a report's page shows, as JSON: the page draws and formats, everything else is done here.
 
+#include <hetsched/detail/time_pieces.hpp>
 #include <hetsched/trace.hpp>
 #include <hetsched/trace_idle.hpp>
 #include <hetsched/trace_path.hpp>
