@@ -264,7 +264,7 @@ void DeviceSet::record_end(OpenDevice const& device,
     recording_->recorder.aborted(no_worker, on, id, begin, end);
   } else {
     recording_->recorder.ran(
-        no_worker, on, id, begin, end, done ? Trace::Outcome::done : Trace::Outcome::failed);
+        no_worker, on, id, {}, begin, end, done ? Trace::Outcome::done : Trace::Outcome::failed);
   }
 }
 

@@ -16,7 +16,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <utility>
 
 namespace hetsched::detail {
 
@@ -59,31 +58,27 @@ public:
     });
   }
 
-  void ran(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end, Trace::Outcome how)
-      override {
-    write_by(by, [&](std::size_t lane) {
-      events_.add(
-          lane, EventKind::ran, static_cast<std::uint8_t>(how), on, task.value, begin.ns, end.ns);
-    });
-  }
-
-  void executed(WorkerId on,
-                TaskId task,
-                Taking const& taking,
-                Instant begin,
-                Instant end,
-                Trace::Outcome how) override {
-    auto const lane = on.index();
+  void ran(WorkerId by,
+           WorkerId on,
+           TaskId task,
+           Taking const& taking,
+           Instant begin,
+           Instant end,
+           Trace::Outcome how) override {
     auto const detail = static_cast<std::uint8_t>(static_cast<unsigned>(how) |
                                                   (taking.stolen ? RecordedEvents::stole : 0U));
-    auto const [asked, at] = std::pair(taking.asked.ns, taking.at.ns);
-    if (at == 0) {
-      events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns);
-    } else if (at == begin.ns) {
-      events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns, asked);
-    } else {
-      events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns, asked, at);
-    }
+    write_by(by, [&, asked = taking.asked.ns, at = taking.at.ns](std::size_t lane) {
+      auto const add = [&](auto... more) {
+        events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns, more...);
+      };
+      if (at == 0) {
+        add();
+      } else if (at == begin.ns) {
+        add(asked);
+      } else {
+        add(asked, at);
+      }
+    });
   }
 
   void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) override {

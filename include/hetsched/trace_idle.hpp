@@ -156,34 +156,36 @@ void for_each_untaken(Trace const& trace, Instant run_end, Piece&& piece) {
   return classes;
 }
 
-/// The tasks of each worker, in any order: those of w from first[w] to first[w + 1].
-struct TasksByWorker {
+/// The rows of each worker, tasks or others, by number: those of w from first[w] to first[w + 1].
+struct RowsByWorker {
   std::vector<std::size_t> first;
-  std::vector<std::uint32_t> tasks;
+  std::vector<std::uint32_t> rows;
 
-  explicit TasksByWorker(Trace const& trace) : first(trace.workers.size() + 1, 0) {
+  template <class Row>
+  RowsByWorker(Trace const& trace, std::vector<Row> const& all)
+      : first(trace.workers.size() + 1, 0) {
     auto const is_known = [&](WorkerId worker) {
       return worker && worker.index() < trace.workers.size();
     };
-    for (auto const& task : trace.tasks) {
-      if (is_known(task.worker)) {
-        ++first[task.worker.index() + 1];
+    for (auto const& row : all) {
+      if (is_known(row.worker)) {
+        ++first[row.worker.index() + 1];
       }
     }
     for (std::size_t w = 0; w < trace.workers.size(); ++w) {
       first[w + 1] += first[w];
     }
-    tasks.resize(first.back());
+    rows.resize(first.back());
     auto next = first;
-    for (std::uint32_t v = 0; v < trace.tasks.size(); ++v) {
-      if (is_known(trace.tasks[v].worker)) {
-        tasks[next[trace.tasks[v].worker.index()]++] = v;
+    for (std::uint32_t k = 0; k < all.size(); ++k) {
+      if (is_known(all[k].worker)) {
+        rows[next[all[k].worker.index()]++] = k;
       }
     }
   }
 
   [[nodiscard]] std::span<std::uint32_t const> of(std::size_t worker) const noexcept {
-    return std::span(tasks).subspan(first[worker], first[worker + 1] - first[worker]);
+    return std::span(rows).subspan(first[worker], first[worker + 1] - first[worker]);
   }
 };
 
@@ -316,17 +318,9 @@ template <class Emit>
 std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
   auto const run = span_of(trace);
   auto const ready = detail::class_ready(trace, run.second);
-  detail::TasksByWorker const tasks(trace);
-  auto attempts = trace.attempts;
-  std::sort(attempts.begin(), attempts.end(), [](auto const& a, auto const& b) {
-    return std::tuple(a.worker, a.begin, a.end) < std::tuple(b.worker, b.begin, b.end);
-  });
-  auto waits = trace.waits;
-  std::sort(waits.begin(), waits.end(), [](auto const& a, auto const& b) {
-    return std::tuple(a.worker, a.begin, a.end) < std::tuple(b.worker, b.begin, b.end);
-  });
-  std::size_t attempt = 0;
-  std::size_t wait = 0;
+  detail::RowsByWorker const tasks(trace, trace.tasks);
+  detail::RowsByWorker const attempts(trace, trace.attempts);
+  detail::RowsByWorker const waits(trace, trace.waits);
   std::vector<WorkerTimes> all;
   for (std::size_t w = 0; w < trace.workers.size(); ++w) {
     detail::WorkerIdle worker(trace, run);
@@ -334,15 +328,11 @@ std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
     for (auto const v : tasks.of(w)) {
       worker.add(v);
     }
-    for (; attempt < attempts.size() && attempts[attempt].worker <= id; ++attempt) {
-      if (attempts[attempt].worker == id) {
-        worker.add_attempt(attempts[attempt].begin, attempts[attempt].end);
-      }
+    for (auto const k : attempts.of(w)) {
+      worker.add_attempt(trace.attempts[k].begin, trace.attempts[k].end);
     }
-    for (; wait < waits.size() && waits[wait].worker <= id; ++wait) {
-      if (waits[wait].worker == id) {
-        worker.add_wait(waits[wait].begin, waits[wait].end);
-      }
+    for (auto const k : waits.of(w)) {
+      worker.add_wait(trace.waits[k].begin, trace.waits[k].end);
     }
     auto const arch = trace.workers[w].arch.index;
     all.push_back(

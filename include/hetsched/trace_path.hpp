@@ -57,10 +57,10 @@ struct PathStep {
   if (last == Trace::none) {
     return {};
   }
-  detail::TasksByWorker by_worker(trace);
+  detail::RowsByWorker by_worker(trace, tasks);
   for (std::size_t w = 0; w < trace.workers.size(); ++w) {
-    std::sort(by_worker.tasks.begin() + static_cast<std::ptrdiff_t>(by_worker.first[w]),
-              by_worker.tasks.begin() + static_cast<std::ptrdiff_t>(by_worker.first[w + 1]),
+    std::sort(by_worker.rows.begin() + static_cast<std::ptrdiff_t>(by_worker.first[w]),
+              by_worker.rows.begin() + static_cast<std::ptrdiff_t>(by_worker.first[w + 1]),
               [&](std::uint32_t u, std::uint32_t v) {
                 return std::tuple(tasks[u].end, u) < std::tuple(tasks[v].end, v);
               });

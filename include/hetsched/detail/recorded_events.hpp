@@ -304,14 +304,13 @@ public:
   [[nodiscard]] Word parent() const noexcept { return has_parent() ? event_.words[3] : 0; }
 
   [[nodiscard]] std::string_view label() const noexcept {
-    return {reinterpret_cast<char const*>(event_.words.data() + 3 + (has_parent() ? 1 : 0)),
-            label_bytes()};
+    return {reinterpret_cast<char const*>(event_.words.data() + label_at()), label_bytes()};
   }
 
   /// Pairs: a datum's key; its bytes and the mode.
   [[nodiscard]] std::span<Word const> accesses() const noexcept {
     auto const label_words = (label_bytes() + sizeof(Word) - 1) / sizeof(Word);
-    return event_.words.subspan(3 + (has_parent() ? 1 : 0) + label_words);
+    return event_.words.subspan(label_at() + label_words);
   }
 
   [[nodiscard]] bool accesses(Word datum) const noexcept {
@@ -326,6 +325,8 @@ public:
 
 private:
   [[nodiscard]] bool has_parent() const noexcept { return (event_.words[2] >> 32U & 1U) != 0; }
+
+  [[nodiscard]] std::size_t label_at() const noexcept { return has_parent() ? 4 : 3; }
 
   [[nodiscard]] std::size_t label_bytes() const noexcept { return event_.words[2] >> 33U; }
 

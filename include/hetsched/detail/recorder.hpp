@@ -18,7 +18,7 @@
 
 namespace hetsched::detail {
 
-/// How a worker came by a task that it executes; `at` is 0 if nobody took note.
+/// How a worker came by a task that it executes; `at` is 0 if `taken` tells, or nobody took note.
 struct Taking {
   Instant asked;
   Instant at;
@@ -46,18 +46,15 @@ public:
   virtual void taken(WorkerId by, WorkerId on, TaskId task, Taking const& how) = 0;
 
   virtual void admitted(TaskId task, Instant at) = 0;
-  virtual void
-  ran(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end, Trace::Outcome how) = 0;
-
-  /// `taken` and `ran` in one, by a worker whose thread tells.
-  virtual void executed(WorkerId on,
-                        TaskId task,
-                        Taking const& taking,
-                        Instant begin,
-                        Instant end,
-                        Trace::Outcome how) = 0;
-
+  virtual void ran(WorkerId by,
+                   WorkerId on,
+                   TaskId task,
+                   Taking const& taking,
+                   Instant begin,
+                   Instant end,
+                   Trace::Outcome how) = 0;
   virtual void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) = 0;
+
   /// The task's body waits, and its worker, whose thread tells, finds nothing to execute.
   virtual void waited(WorkerId on, TaskId task, Instant begin, Instant end) = 0;
 

@@ -332,6 +332,7 @@ void ThreadCore<S, C, P>::record_attempt(ThreadWorker const& worker,
     recorder_->ran(id,
                    id,
                    link.of_task,
+                   {},
                    begin,
                    clock(),
                    failed ? Trace::Outcome::failed : Trace::Outcome::done);

@@ -142,7 +142,7 @@ template <class S, class C, class P>
     auto const now = clock();
     auto const taking = std::exchange(worker.taking, {});
     auto const how = task.cancelled ? Trace::Outcome::cancelled : Trace::Outcome::failed;
-    recorder_->executed(id, task.id(), taking, now, now, how);
+    recorder_->ran(id, id, task.id(), taking, now, now, how);
   }
 }
 
@@ -235,12 +235,13 @@ template <class S, class C, class P>
   }
   if (recorder_) {
     auto const id = worker.info.id;
-    recorder_->executed(id,
-                        task.id(),
-                        taking,
-                        begin,
-                        begin + time,
-                        task.failed ? Trace::Outcome::failed : Trace::Outcome::done);
+    recorder_->ran(id,
+                   id,
+                   task.id(),
+                   taking,
+                   begin,
+                   begin + time,
+                   task.failed ? Trace::Outcome::failed : Trace::Outcome::done);
     worker.ended = begin + time;
   }
   if constexpr (P::measures) {

@@ -145,6 +145,11 @@ private:
     before_.push_back(fresh ? Trace::none : std::exchange(known->second, self));
   }
 
+  /// A datum as the children of `parent` know it.
+  static Word among(std::uint32_t parent, std::uint32_t datum) noexcept {
+    return Word{parent} << 32U | datum;
+  }
+
   void add_division(Event const& event) {
     auto const& words = event.words;
     auto const self = static_cast<std::uint32_t>(divisions_.size());
@@ -153,7 +158,7 @@ private:
     for (std::size_t k = 2; k < words.size(); k += 2) {
       data.push_back(datum_of(words[k], words[k + 1]));
     }
-    auto const known = opened_.try_emplace(Word{parent} << 32U | data[0], Trace::none).first;
+    auto const known = opened_.try_emplace(among(parent, data[0]), Trace::none).first;
     auto const opened = std::exchange(known->second, event.detail == 0 ? self : Trace::none);
     divisions_.push_back({static_cast<std::uint32_t>(trace_.tasks.size()),
                           parent,
@@ -335,7 +340,7 @@ private:
     accessing.reserve(trace_.tasks.size() + divisions_.size());
     auto const add = [&](std::uint32_t parent, std::uint32_t datum, AccessMode mode) {
       auto const next = static_cast<std::uint32_t>(data.size());
-      auto const its = data.try_emplace(Word{parent} << 32U | datum, next).first;
+      auto const its = data.try_emplace(among(parent, datum), next).first;
       accessing.back().accesses.push_back({its->second, mode, nullptr});
     };
     std::uint32_t d = 0;

@@ -177,7 +177,7 @@ void VirtualCore<S, C, P>::begin(TaskId id, WorkerId worker) {
     }
     ++cancelled_;
     if (recorder_) {
-      recorder_->ran(no_worker, worker, id, now_, now_, Trace::Outcome::cancelled);
+      recorder_->ran(no_worker, worker, id, {}, now_, now_, Trace::Outcome::cancelled);
     }
     complete(task, worker);
     end_own_tasks();
@@ -315,7 +315,7 @@ void VirtualCore<S, C, P>::end(WorkerId worker) {
                      task.graph_node});
   }
   if (recorder_) {
-    recorder_->ran(no_worker, worker, task.id(), its.begin, now_, Trace::Outcome::done);
+    recorder_->ran(no_worker, worker, task.id(), {}, its.begin, now_, Trace::Outcome::done);
   }
   if constexpr (has_epilogue<S, Context>) {
     decide(
