@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs what is missing, builds the examples in build/, and factorises a matrix with every
-# scheduler: on CPU cores, and with devices, which are GPUs if there are any and else emulated. With
-# no network the matrix is a generated one. Ends with a page that shows the runs with devices.
+# Installs missing packages, builds the examples in build/, and factorises a matrix with every
+# scheduler, on CPU cores and with devices. The devices are GPUs if there are any, and otherwise
+# emulated. Without a network the matrix is generated. Ends with a page that shows the runs with
+# devices.
 # Usage: ./demo.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -34,7 +35,7 @@ factorise() { # ARGUMENT...
 
 factorise "${arguments[@]}" --gpus none
 
-# No device in a small run: there is no GPU that can be used.
+# If a small run has no device, no GPU can be used.
 probe=$(build/examples/cholesky --n 1 --repeat 1 --scheduler eager --gpus cuda --json \
   </dev/null 2>/dev/null || true)
 if [[ $probe == *'"devices": [{'* ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs what is missing, builds everything in build-test/, runs all tests and then tries the
+# Installs missing packages, builds everything in build-test/, runs all tests and then tries the
 # installed library. The last line is `N passed, N failed`.
 # Usage: ./test.sh [meson setup option...]
 set -uo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 
 source scripts/counting.sh
 
-scripts/install_deps.sh -- graphviz pajeng chromium || exit # which read what we write
+scripts/install_deps.sh -- graphviz pajeng chromium || exit # the tests read traces with them
 # No optimisation: the build takes longer than the tests.
 if run_step "build" scripts/build.sh build-test -Doptimization=0 -Ddebug=false \
   -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled "$@"; then

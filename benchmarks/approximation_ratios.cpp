@@ -3,14 +3,14 @@
 // those of Bleuse et al. 2015, sec. 5.2, beside its table 1; to the optimum on small ones; and what
 // they take. Status 1 if a proven ratio is exceeded.
 
-#include <hetsched/accel_32.hpp>
-#include <hetsched/dual_approx_2.hpp>
-#include <hetsched/dual_approx_43.hpp>
-#include <hetsched/independent_tasks.hpp>
+#include <hetsched/independent/accel_32.hpp>
+#include <hetsched/independent/dual_approx_2.hpp>
+#include <hetsched/independent/dual_approx_43.hpp>
+#include <hetsched/independent/independent_tasks.hpp>
 
-#include "../tests/best_schedule.hpp"
+#include "../tests/support/best_schedule.hpp"
+#include "common/run_program.hpp"
 #include "published_tasks.hpp"
-#include "run_program.hpp"
 
 #include <algorithm>
 #include <array>

@@ -28,8 +28,8 @@
 
 #include "../examples/common/program.hpp"
 #include "callgrind.hpp"
+#include "common/run_program.hpp"
 #include "overhead/statistics.hpp"
-#include "run_program.hpp"
 
 #include <algorithm>
 #include <array>

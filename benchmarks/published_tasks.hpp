@@ -2,7 +2,7 @@
 #pragma once
 // The random instances of Bleuse et al. 2015, sec. 5.2.
 
-#include <hetsched/independent_tasks.hpp>
+#include <hetsched/independent/independent_tasks.hpp>
 
 #include <array>
 #include <cstdint>

@@ -7,9 +7,9 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
-#include <hetsched/simulated_runtime.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 
-#include "run_program.hpp"
+#include "common/run_program.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -8,7 +8,7 @@
 #include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 
-#include "run_program.hpp"
+#include "common/run_program.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,8 +5,8 @@
 // and runs of such tasks in virtual time.
 
 #include <hetsched/hetsched.hpp>
-#include <hetsched/independent_tasks.hpp>
-#include <hetsched/simulated_runtime.hpp>
+#include <hetsched/independent/independent_tasks.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 
 #include <algorithm>
 #include <cmath>

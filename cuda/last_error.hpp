@@ -2,7 +2,7 @@
 #pragma once
 // What last_error() of all drivers here answers.
 
-#include <hetsched/device.h>
+#include <hetsched/gpu/device.h>
 
 #include <string>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // y := alpha x + y by blocks, with every scheduler, checked against Eigen. The blocks are
-// independent and the work is almost nothing: memory bounds it, and what tasks cost shows.
+// independent. They contain hardly any work, so memory limits the speed, and tasks cost a
+// visible part of the time.
 //
 //     x(0) -> y(0)     x(1) -> y(1)     x(2) -> y(2)     ...
 //
@@ -30,6 +31,7 @@
 //   scioto:single ... 25 ...
 //   scioto:double ... 25 ...
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/axpy.hpp>
 
@@ -53,7 +55,7 @@ std::string update(Program const& program, Options const& options) {
   VectorXd result(n);
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    Runtime<S> rt(options.config());
+    auto rt = make_runtime(scheduler, options.config());
     Measured measured;
     {
       auto const blocks = hs::block_rows(options.tile);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Solves A x = b for a symmetric positive definite A by tile Cholesky, with every scheduler: from a
-// file (--matrix), or a generated covariance matrix. Compares the time with this machine's GEMM
-// rate and with the lower bound on any schedule.
+// Solves A x = b for a symmetric positive definite A by tile Cholesky, with every scheduler. A is
+// from a file (--matrix), or a generated covariance matrix. Compares the time with this machine's
+// GEMM rate and with a lower bound that holds for any schedule.
 //
 //     potrf(0) -> trsm(1,0) -> syrk(1,1) -> potrf(1) -> ...       the critical path
 //             \-> trsm(2,0) -> gemm(2,1) -> trsm(2,1) -> ...
@@ -32,6 +32,7 @@
 //   scioto:single ... 84 ...
 //   scioto:double ... 84 ...
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 

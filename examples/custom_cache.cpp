@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A cache policy of one's own: the block that came last leaves first. The conformance kit drives it
-// against a model of a device's memory, and says what is wrong if it forgets that pins count.
+// A cache policy of your own: the block that came last leaves first. The conformance kit tests it
+// against a model of a device's memory. It reports an error if a policy forgets that pins count.
 //
 // Expected output:
 //   NewestOut keeps the contract

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A queue of one's own for the schedulers that take one: a stack under a lock. The conformance kit
-// drives it, with several threads, too.
+// A queue of your own, for the schedulers that take a queue: a stack under a lock. The conformance
+// kit tests it with one thread and with several.
 //
 //     first --> fourth       With one worker nothing runs before sync(). Then first, second and
 //     second                 third are ready: the newest goes first. first makes fourth ready.

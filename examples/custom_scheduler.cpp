@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A scheduler of one's own: newest ready task first. It stores ready tasks, says whom to wake, and
-// answers which worker runs what; all the rest is the engine's.
+// A scheduler of your own: the newest ready task runs first. It stores ready tasks, says which
+// worker to wake, and decides which worker runs which task. The engine does everything else.
 //
 //     first --> fourth       With one worker nothing runs before sync(). Then first, second and
 //     second                 third are ready: the newest goes first. first makes fourth ready.
@@ -14,7 +14,7 @@
 //   six tasks on one core and one GPU: 22 ms
 
 #include <hetsched/hetsched.hpp>
-#include <hetsched/simulated_runtime.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -56,8 +56,8 @@ struct hetsched::TaskBodyCPU<Step> {
   void operator()() const {}
 };
 
-/// The same struct schedules a machine that is not there, in virtual time: a step takes 11 ms on
-/// its core and 4 ms on its GPU. docs/simulation.md has machines from files.
+/// The same struct schedules a described machine in virtual time. A step takes 11 ms on its core
+/// and 4 ms on its GPU. docs/simulation.md shows machines from files.
 void simulate() {
   hs::Platform machine;
   machine.classes = {{"cpu", hs::ArchHost, 1, ""}, {"cuda", hs::ArchCUDA, 1, ""}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Fibonacci numbers, the slow way: almost nothing but tasks that spawn two tasks and wait for them,
-// so the time is what nesting costs. --cutoff M computes those up to M in one task. The random
-// scheduler is at its worst here: who waits takes only descendants of its own task, and those may
-// have been sent to another worker that does the same.
+// Fibonacci numbers, the slow way: the program is hardly anything but tasks that spawn two tasks
+// and wait for them, so its time is the cost of nesting. --cutoff M computes the numbers up to M in
+// one task. The random scheduler is at its worst here. A waiting worker takes only descendants of
+// its own task, and these may have been sent to another worker that waits in the same way.
 //
 //     fib(4)
 //      |-- fib(3)
@@ -36,7 +36,7 @@
 
 using namespace example;
 
-/// result := fib(n); given the cutoff.
+/// result := fib(n), with the given cutoff.
 struct Fib : hs::Task<3>::Signature<std::size_t, std::size_t, hs::W<std::int64_t>> {
   static constexpr std::string_view name = "fib";
 };

@@ -30,6 +30,7 @@
 //   scioto:single ... 125 ...
 //   scioto:double ... 125 ...
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/gemm.hpp>
 
@@ -58,7 +59,7 @@ std::string multiply(Program const& program, Options const& options) {
   auto const rate = gemm_rate(options, std::min(options.tile, options.n));
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    Runtime<S> rt(options.config());
+    auto rt = make_runtime(scheduler, options.config());
     Measured measured;
     {
       hs::linalg::TiledMatrix const a_tiles(rt, a, options.tile);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y := alpha x + y on GPUs, by blocks: two emulated ones, for want of real ones, whose memory holds
-// an eighth of the data each. The argument "cuda" takes real ones; the program is the same.
+// y := alpha x + y on GPUs, by blocks. It uses two emulated GPUs, each with memory for an eighth of
+// the data. The argument "cuda" takes real GPUs. The program is the same.
 //
 //     x(0), y(0) -> device ... -> y(0)     x(1), y(1) -> device ... -> y(1)     ...
 //

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What both files of the example know: the task type, and that it has a body for GPUs.
+// What both files of the example need: the task type, and the declaration of its body for GPUs.
 
-// Not hetsched.hpp: it is quicker without, above all for nvcc.
-#include <hetsched/access.hpp>
-#include <hetsched/data.hpp>
-#include <hetsched/gpu_stream.hpp>
-#include <hetsched/task.hpp>
+// This does not include hetsched.hpp: without it the file compiles faster, above all with nvcc.
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
 
 /// y := alpha x + y
 struct Axpy : hetsched::Task<3>::Signature<double,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The body of gpu_axpy's task: a loop of its own as a kernel. Compiled by nvcc (nvcc -x cu) where
-// there is one, for CUDA devices and emulated ones; else by any compiler, for emulated ones.
+// The body of gpu_axpy's task: a loop of its own as a kernel. If nvcc is there, it compiles this
+// file (nvcc -x cu) for CUDA devices and emulated ones. Otherwise any compiler does, for emulated
+// ones.
 
-#include <hetsched/cuda/for_each.hpp>
+#include <hetsched/gpu/for_each.hpp>
 
 #include "gpu_axpy.hpp"
 

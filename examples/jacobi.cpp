@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Poisson's equation on the unit square by Jacobi sweeps over tiles, with every scheduler, compared
-// with sequential sweeps by Eigen, bit for bit. A sweep of a tile needs the tile and one line of
-// each neighbour from the sweep before:
+// Poisson's equation on the unit square by Jacobi sweeps over tiles, with every scheduler. The
+// result is compared with sequential sweeps by Eigen, bit for bit. A sweep of a tile needs the tile
+// and one line of each neighbour, both from the sweep before:
 //
 //              north
 //                |
@@ -35,6 +35,7 @@
 //   scioto:single ... 176 ...
 //   scioto:double ... 176 ...
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/stencil/jacobi.hpp>
 
@@ -61,7 +62,7 @@ std::string iterate(Program const& program, Options const& options, std::size_t 
   check_memory("--n", options.n, 6);
   auto const n = static_cast<Eigen::Index>(options.n);
   auto const points = static_cast<double>(n) * static_cast<double>(n);
-  MatrixXd const start = random_matrix(n + 2, n + 2, options.seed); // and the boundary
+  MatrixXd const start = random_matrix(n + 2, n + 2, options.seed); // with the boundary
   MatrixXd const b = random_matrix(n, n, options.seed + 1) / (1 + points);
   MatrixXd expected = start;
   for (std::size_t s = 0; s < sweeps; ++s) {
@@ -72,7 +73,7 @@ std::string iterate(Program const& program, Options const& options, std::size_t 
   MatrixXd u(n + 2, n + 2);
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    Runtime<S> rt(options.config());
+    auto rt = make_runtime(scheduler, options.config());
     Measured measured;
     double squares = 0;
     {

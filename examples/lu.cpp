@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Solves A x = b for any square A by LU with partial pivoting, with every scheduler: from a file
-// (--matrix), or a random matrix. Tasks work on blocks of columns, --tile wide, for a pivot may be
-// in any row:
+// Solves A x = b for any square A by LU with partial pivoting, with every scheduler. A is from a
+// file (--matrix), or a random matrix. Tasks work on blocks of columns, --tile wide, because a
+// pivot may be in any row:
 //
 //     getrf(0) -> lu_update(0,1) -> getrf(1) -> lu_update(1,2) -> ...      the critical path
 //             \-> lu_update(0,2) ------------>/
@@ -32,6 +32,7 @@
 //   scioto:single ... 34 ...
 //   scioto:double ... 34 ...
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/lu.hpp>
 
@@ -73,7 +74,7 @@ std::string solve(Program const& program, Options const& options) {
   MatrixXd lu(a.rows(), a.cols());
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    Runtime<S> rt(options.config());
+    auto rt = make_runtime(scheduler, options.config());
     hs::linalg::ColumnBlocks const columns(rt, lu, options.tile);
     hs::linalg::Pivots const pivots(rt, columns);
     auto const graph = rt.capture([&] { hs::linalg::lu(rt, columns, pivots); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tasks that spawn tasks: the Fibonacci numbers, the slow way. A body that wants to spawn takes the
-// runtime first, and a handle instead of a view for what it hands on to its children.
+// Tasks that spawn tasks: the Fibonacci numbers, the slow way. A body that spawns takes the runtime
+// as its first parameter. For data that it passes on to its children it takes handles, not views.
 //
 //     Fib(4, result)
 //      |-- Fib(3, a)
@@ -10,7 +10,7 @@
 //      |    |-- ...
 //      |-- a + b -> result      after both, because it reads what they write
 //
-// For everybody outside, a task is complete when all its descendants are.
+// For all other tasks, a task is complete when all its descendants are complete.
 //
 // Expected output:
 //   Fib(16) = 987

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Solves A x = b for any square A by tile QR, with every scheduler: from a file (--matrix), or a
-// random matrix. Eliminates a column's tiles one after the other; rows of tiles follow in a
-// pipeline:
+// Solves A x = b for any square A by tile QR, with every scheduler. A is from a file (--matrix), or
+// a random matrix. The tiles of a column are eliminated one after the other, and rows of tiles
+// follow in a pipeline:
 //
 //     geqrt(0) -> tsqrt(1,0) -> tsqrt(2,0) -> ...
 //        |            |             |
@@ -34,6 +34,7 @@
 //   scioto:single ... 147 ...
 //   scioto:double ... 147 ...
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/qr.hpp>
 
@@ -91,7 +92,7 @@ std::string solve(Program const& program, Options const& options) {
   MatrixXd q(a.rows(), a.cols());
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    Runtime<S> rt(options.config());
+    auto rt = make_runtime(scheduler, options.config());
     VectorXd x = b;
     hs::linalg::TiledMatrix const tiles(rt, qr, options.tile);
     hs::linalg::TiledMatrix const q_tiles(rt, q, options.tile);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same as cholesky.cpp, by nested tasks: each cuts its block in four and spawns tasks on the
-// parts, down to leaves of --tile rows and columns. The factor is bit for bit the same.
+// The same as cholesky.cpp, by nested tasks. Each task cuts its block in four and spawns tasks on
+// the parts, down to leaves of --tile rows and columns. The factor is the same, bit for bit.
 //
 //     recursive potrf
 //      |-- recursive potrf                    the upper left part
@@ -35,6 +35,7 @@
 //   scioto:single ... 108 ...
 //   scioto:double ... 108 ...
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/recursive_cholesky.hpp>
 

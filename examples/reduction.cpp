@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A reduction: many tasks contribute to one datum at the same time. CW (cumulative write) gives
-// each running task a private copy that starts from the operator's neutral element; the copies are
-// combined into the datum once, before whoever reads it next.
+// each running task a private copy that starts from the operator's neutral element. The copies are
+// combined into the datum once, before the next task that reads it.
 //
 //     Look(block 0)   Look(block 1)   ...   Look(block 9)
 //               \            |               /
@@ -29,7 +29,7 @@ template <>
 struct hetsched::TaskBodyCPU<Look> {
   void operator()(hs::VectorView<int const> block, long& sum, int& largest) {
     for (int const value : block) {
-      sum += value; // plain code: the copies are this task's alone
+      sum += value; // plain code: the copies belong to this task alone
       largest = value > largest ? value : largest;
     }
   }

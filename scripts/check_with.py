@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Has another compiler look at every source of a Meson build: its warnings are errors, no code is made.
+"""Checks every source of a Meson build with another compiler: its warnings are errors, no code is made.
 
 Usage: check_with.py BUILD_DIR COMPILER [jobs] [--except OTHER_DIR]
 
-Sources whose object is in OTHER_DIR, a build by that compiler, have been looked at: they are left
-out. So are files that Meson compiles together, if those are the same in both builds. Prints
-`N passed, N failed` last.
+Sources whose object is in OTHER_DIR, a build by that compiler, are left out, because that build has
+checked them. Files that Meson compiles together are also left out, if they are the same in both
+builds. The last line is `N passed, N failed`.
 """
 import json
 import shlex
@@ -27,7 +27,7 @@ def check(entry, compiler):
 
 
 def members(unity):
-    """The files that a source which Meson made has compiled together."""
+    """The files that a source made by Meson compiles together."""
     lines = unity.read_text().splitlines() if unity.exists() else []
     return [Path(line.removeprefix("#include<").removesuffix(">")).resolve() for line in lines]
 
@@ -49,7 +49,7 @@ def main():
     folder, compiler = Path(arguments[0]), arguments[1]
     jobs = int(arguments[2]) if len(arguments) > 2 else 2
     entries = json.loads((folder / "compile_commands.json").read_text())
-    # Of the sources made of one header each, the one with all headers says as much.
+    # Of the sources made of one header each, it is enough to check the one with all headers.
     entries = [entry for entry in entries
                if entry["file"].endswith(".cpp") and "/header_" not in entry["file"]
                and not is_known(entry, known)]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# To be sourced: adds up what passed and failed over several steps of a script.
+# Source this file. It adds up what passed and failed over several steps of a script.
 
 passed=0
 failed=0
 failures=() # what failed, each with the end of what it printed
 
-# Runs a command whose last line is `N passed, N failed` and adds those up. A command that ends
-# otherwise, or fails without saying what, counts as one failed.
+# Runs a command whose last line is `N passed, N failed`, and adds these numbers. A command that ends
+# in another way, or fails without such a line, counts as one failure.
 run_counted() { # COMMAND...
   local log status pattern='^([0-9]+) passed, ([0-9]+) failed$'
   log=$(mktemp)
@@ -24,7 +24,7 @@ run_counted() { # COMMAND...
   rm -f "$log"
 }
 
-# Runs a command that is one step: it passed if it ends with status 0. Returns that status.
+# Runs a command as one step. The step passes if the status is 0. Returns that status.
 run_step() { # NAME COMMAND...
   local name=$1 log status
   shift
@@ -41,7 +41,8 @@ run_step() { # NAME COMMAND...
   return "$status"
 }
 
-# Keeps the end of what it printed, without what passed: a long output may be cut before one reads it.
+# Keeps the end of the output, without the lines of what passed, because a long output may be cut
+# before it is read.
 note_failure() { # WHAT LOG
   local passing='^ *[0-9]+/[0-9]+ .* OK |^ok |^ *$|^\[[0-9]+/[0-9]+\] '
   echo "FAILED: $1"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Fetches a matrix in Harwell-Boeing format out of a Debian package, which is unpacked but not
+# Fetches a matrix in Harwell-Boeing format from a Debian package. The package is unpacked, but not
 # installed.
 #
 # usage: fetch_matrix.sh [NAME [FILE]]
@@ -9,7 +9,8 @@
 #         add32: unsymmetric, a circuit, n = 4960
 #   FILE: default matrices/NAME.rsa or matrices/NAME.rua below the repository root
 #
-# Does nothing if FILE is there. On failure: one line on stderr, exit status 1, nothing left behind.
+# Does nothing if FILE exists. On failure it prints one line on stderr, exits with status 1, and leaves
+# nothing behind.
 set -eu
 
 work=
@@ -49,7 +50,7 @@ ex14)
   ;;
 add32)
   package=libsuperlu-dist-dev
-  member='usr/lib/*/superlu-dist/tests/EXAMPLE/big.rua' # by architecture
+  member='usr/lib/*/superlu-dist/tests/EXAMPLE/big.rua' # the folder depends on the architecture
   ;;
 *) die "'$name' is none of bcsstk24, ex14, add32" ;;
 esac
@@ -70,7 +71,7 @@ work=$(mktemp -d 2>/dev/null) || die "cannot create a temporary directory"
   download "$package") >/dev/null 2>&1 </dev/null ||
   die "cannot download the Debian package $package (offline, or no package lists: apt-get update)"
 dpkg-deb -x "$work/$package"_*.deb "$work/tree" 2>/dev/null || die "cannot unpack $package"
-# shellcheck disable=SC2086 # the pattern is to be expanded
+# shellcheck disable=SC2086 # the pattern must be expanded
 set -- "$work"/tree/$member
 [ -s "$1" ] || die "$package does not hold $member"
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds and runs everything that needs a GPU, on a machine that may have no network and nothing but
-# g++, the CUDA toolkit and its driver: the tests of devices, compute-sanitizer on two programs, the
-# benchmarks of devices. Ends with a table and `N passed, N failed`; the exit status is 0 only if
-# nothing failed.
+# Builds and runs everything that needs a GPU. The machine may have no network, and needs nothing but
+# g++, the CUDA toolkit and its driver. Runs the tests of devices, compute-sanitizer on two programs,
+# and the benchmarks of devices. Ends with a table and `N passed, N failed`. The exit status is 0 only
+# if nothing failed.
 #
 # Usage: scripts/gpu_check.sh               on the GPU (HETSCHED_DEVICES, default cuda:0)
-#        scripts/gpu_check.sh --emulated    the same on emulated devices, where there is no GPU
+#        scripts/gpu_check.sh --emulated    the same on emulated devices, for machines without a GPU
 #        scripts/gpu_check.sh --pack        fills gpu_check_headers/ from this machine's headers, for
 #                                           a machine that lacks Boost, Eigen, doctest or CLI11
 #
-# Environment: OUT, where summary.txt and the logs go (default: gpu_check_results/); CXX (g++); JOBS,
-# compilations at once (default: one per core); CUDA_HOME; GPU_CHECK_N, order of the matrices;
-# GPU_CHECK_BLAS=Eigen, to do without OpenBLAS where it is.
+# Environment: OUT, the folder for summary.txt and the logs (default: gpu_check_results/); CXX (g++);
+# JOBS, the number of compilations at once (default: one per core); CUDA_HOME; GPU_CHECK_N, the order
+# of the matrices; GPU_CHECK_BLAS=Eigen, to use Eigen even if OpenBLAS is there.
 set -uo pipefail
 ulimit -c 0
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -28,10 +28,10 @@ fail() {
   exit 2
 }
 
-# ---- headers to carry along ----
+# ---- headers for a machine that lacks them ----
 
-# Boost is large: what our headers include of it, and all of its config, which other compilers read
-# in other places.
+# Boost is large. This takes only what our headers include, and all of Boost's config, because other
+# compilers include other parts of it.
 pack() {
   rm -rf "$packed"
   mkdir -p "$packed"
@@ -82,18 +82,18 @@ failed=0
 mark=
 $emulated && mark="EMULATED  "
 
-# A line of the summary.
+# Prints a line of the summary.
 say() {
   echo "$mark$1" | tee -a "$summary"
 }
 
-# A program's output in the summary.
+# Puts a program's output into the summary.
 show() { # LOG
   sed "s/^/$mark    /" "$1" | tee -a "$summary"
 }
 
-# Runs a step, its output in a log. What `judge`, given the log, answers with a status other than 0
-# is a failure, too.
+# Runs a step, with its output in a log. The step also fails if `judge`, which gets the log, returns a
+# status other than 0.
 step() { # NAME COMMAND...
   local name=$1 begin=$SECONDS log=$out/$1.log status
   shift
@@ -116,7 +116,7 @@ missing() { # NAME WHAT
   say "FAILED          $1: $2"
 }
 
-# ---- what there is ----
+# ---- what this machine has ----
 
 find_cuda() {
   local candidate
@@ -160,36 +160,36 @@ if [[ ${GPU_CHECK_BLAS:-} != Eigen ]] && compiles $'#include <cblas.h>\n#include
   libraries+=(-lopenblas -llapacke)
 fi
 
-# Sources of the library, as cuda/meson.build chooses them.
+# The sources of the library, chosen as in cuda/meson.build.
 library=()
-for source in cuda/*.cpp; do
+for source in cuda/*.cpp cuda/emulated/*.cpp cuda/set/*.cpp; do
   case $source in
-  cuda/cuda_*.cpp | cuda/no_cuda_driver.cpp | cuda/emulated_kernels_*.cpp) ;;
+  cuda/emulated/kernels_*.cpp) ;;
   *) library+=("$source") ;;
   esac
 done
 if [[ $blas == OpenBLAS ]]; then
-  library+=(cuda/emulated_kernels_openblas.cpp)
+  library+=(cuda/emulated/kernels_openblas.cpp)
 else
-  library+=(cuda/emulated_kernels_eigen.cpp)
+  library+=(cuda/emulated/kernels_eigen.cpp cuda/emulated/kernels_no_lapack.cpp)
 fi
 if [[ -n $cuda ]]; then
   flags+=(-isystem "$cuda/include")
   for folder in "$cuda/lib64" "$cuda"/targets/*/lib; do
     [[ ! -d $folder ]] || libraries+=("-L$folder" "-Wl,-rpath,$folder")
   done
-  library+=(cuda/cuda_blas.cpp cuda/cuda_driver.cpp cuda/cuda_streams.cpp)
+  library+=(cuda/cuda/blas.cpp cuda/cuda/driver.cpp cuda/cuda/streams.cpp)
   solver=$'#include <cusolverDn.h>\nint main(){cusolverDnHandle_t h; return cusolverDnCreate(&h);}'
   if compiles "$solver" "${libraries[@]}" -lcusolver -lcublas -lcudart; then
-    library+=(cuda/cuda_solver.cpp)
+    library+=(cuda/cuda/solver.cpp)
     libraries+=(-lcusolver)
   else
-    library+=(cuda/cuda_no_solver.cpp)
+    library+=(cuda/cuda/no_solver.cpp)
   fi
   libraries+=(-lcublas -lcudart)
   mapfile -t -O "${#library[@]}" library < <(find cuda -name '*.cu' | sort)
 else
-  library+=(cuda/no_cuda_driver.cpp)
+  library+=(cuda/cuda/no_driver.cpp)
 fi
 
 device="the first emulated one"
@@ -207,7 +207,8 @@ say "$("$CXX" --version | head -n 1), $(nproc) cores, BLAS on cores: $blas"
 
 # ---- building ----
 
-# Objects are kept; what is older than its source or any header, or was made otherwise, is made anew.
+# Objects are kept. An object is made again if its source or any header is newer, or if it was made
+# with another command.
 newest=$(find include cuda tests benchmarks examples -name '*.h*' -printf '%T@ %p\n' |
   sort -n | tail -n 1 | cut -d ' ' -f 2-)
 kind=$(echo "$CXX ${flags[*]} $("$CXX" -dumpfullversion)" | cksum | cut -d ' ' -f 1)
@@ -216,7 +217,7 @@ commands=$build/commands
 mkdir -p "$objects"
 : >"$commands"
 
-# Lists the compilation of a source; sets `object`.
+# Adds the compilation of a source to the list, and sets `object`.
 compile() { # SOURCE VARIANT [FLAG...]
   local source=$1 variant=$2
   shift 2
@@ -245,7 +246,7 @@ program() { # NAME VARIANT FLAGS SOURCE...
 
 lapacke=
 [[ $blas != OpenBLAS ]] || lapacke=-DHETSCHED_HAVE_LAPACKE
-program test_devices test -O1 tests/devices/*.cpp tests/main.cpp
+program test_devices test -O1 tests/gpu/*.cpp tests/main.cpp
 program test_equivalence test "-O1" tests/equivalence/*_test.cpp tests/main.cpp
 for name in pipeline saxpy_overhead gpu_linalg; do
   program "$name" "benchmark-$blas" "-O3 -DNDEBUG $lapacke" "benchmarks/gpu/$name.cpp" \
@@ -258,7 +259,7 @@ for name in "${!parts[@]}"; do
   echo "$CXX -o $objects/$name${parts[$name]} ${libraries[*]}" >>"$links"
 done
 
-# Each line of a file is a command; the first that fails ends it.
+# Each line of a file is a command. The first command that fails ends the run.
 run_lines() { # NAME FILE
   step "$1" xargs -a "$2" -d '\n' -r -n 1 -P "$JOBS" sh -c 'eval "$0" || { echo "FAILED: $0"; exit 255; }'
 }
@@ -279,7 +280,7 @@ unset HETSCHED_WINDOW HETSCHED_STREAMS HETSCHED_NCPU
 asked=${HETSCHED_DEVICES:-cuda:0}
 unset HETSCHED_DEVICES
 
-# What HETSCHED_DEVICES is to be: the GPU, or this emulated device.
+# The value for HETSCHED_DEVICES: the GPU, or this emulated device.
 device_or() {
   if $emulated; then
     echo "HETSCHED_DEVICES=$1"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs what building and testing hetsched needs, where it is missing (Debian 12 or later, as
+# Installs the missing packages that building and testing hetsched needs (Debian 12 or later, as
 # root or with sudo). Needs no network when nothing is missing.
 # Usage: scripts/install_deps.sh [FURTHER_PACKAGE...] [-- WELCOME_PACKAGE...]
-#   WELCOME_PACKAGE  installed if that is possible; without it something is left out
-# Exit status: 0 everything is there, 2 something is missing and cannot be installed.
+#   WELCOME_PACKAGE  installed if that is possible; without it some tests or programs are left out
+# Exit status: 0 if everything is there, 2 if a package is missing and cannot be installed.
 set -euo pipefail
 
 packages=(
@@ -54,7 +54,7 @@ if ((EUID != 0)); then
     fail "must be root to install: ${missing[*]}"
   fi
   as_root=(sudo)
-  # Without a terminal nobody can type a password.
+  # Without a terminal no password can be typed.
   [[ -t 0 ]] || as_root+=(-n)
 fi
 
@@ -66,7 +66,7 @@ apt() {
 
 all_missing=("${missing[@]}" "${missing_welcome[@]}")
 echo "install_deps: installing ${all_missing[*]}"
-# A failed update does not matter when the lists at hand suffice.
+# A failed update does not matter if the present lists are enough.
 apt update || true
 if ((${#missing[@]} > 0)) && ! apt install --no-install-recommends "${missing[@]}"; then
   reason=$(grep -m 1 '^E:' "$log" || tail -n 1 "$log")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs hetsched, moves the installed tree elsewhere, and builds and runs the README's first
-# program against it in three ways: pkg-config, CMake, and as a Meson subproject; by the first two
-# with devices, too. Ends with the line `N passed, N failed`.
+# Installs hetsched, moves the installed tree to another folder, and builds and runs the README's
+# first program against it in three ways: with pkg-config, with CMake, and as a Meson subproject. The
+# first two ways are also tried with devices. The last line is `N passed, N failed`.
 # Usage: scripts/install_test.sh
 set -uo pipefail
 
@@ -12,8 +12,8 @@ trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
 
-# Runs a function in a new folder with errexit, and shows what it printed only when it fails. Not to
-# be called in a condition: that switches errexit off inside.
+# Runs a function in a new folder with errexit, and shows its output only when it fails. Do not call
+# it in a condition: that would switch errexit off inside.
 check() { # NAME FUNCTION
   local status
   mkdir -p "$work/$2"
@@ -61,7 +61,7 @@ with_pkg_config() {
   ./program
 }
 
-# The same program, which now says that it wants devices, and has one.
+# The same program with one emulated device.
 devices_program() {
   { echo '#include <hetsched/gpu.hpp>' && cat "$work/main.cpp"; } >main.cpp
   export HETSCHED_DEVICES=emu:1@1MB
@@ -85,6 +85,30 @@ project(outside CXX)
 find_package(hetsched 0.1 REQUIRED COMPONENTS devices)
 add_executable(program main.cpp)
 target_link_libraries(program PRIVATE hetsched::hetsched hetsched::devices)
+EOF
+  cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
+  cmake --build build
+  ./build/program
+}
+
+# The same program on the compiled library.
+compiled_with_pkg_config() {
+  local flags path
+  path=$(find "$work/prefix" -type d -name pkgconfig | paste -s -d :)
+  flags=$(PKG_CONFIG_PATH=$path pkg-config --cflags --libs hetsched-compiled)
+  # shellcheck disable=SC2086  # several flags
+  ${CXX:-g++} -std=c++20 "$work/main.cpp" $flags -o program
+  ./program
+}
+
+compiled_with_cmake() {
+  cp "$work/main.cpp" .
+  cat >CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.16)
+project(outside CXX)
+find_package(hetsched 0.1 REQUIRED COMPONENTS compiled)
+add_executable(program main.cpp)
+target_link_libraries(program PRIVATE hetsched::hetsched hetsched::compiled)
 EOF
   cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
   cmake --build build
@@ -124,6 +148,8 @@ if ((failed == 0)); then
   check "use through CMake" with_cmake
   check "use with devices through pkg-config" devices_with_pkg_config
   check "use with devices through CMake" devices_with_cmake
+  check "use with the compiled library through pkg-config" compiled_with_pkg_config
+  check "use with the compiled library through CMake" compiled_with_cmake
   check "use as a Meson subproject" as_meson_subproject
 fi
 echo "$passed passed, $failed failed"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs the tests of the compiled build folder DIR, shows the logs of those that fail, and ends with
-# the line `N passed, N failed`. The exit status is not 0 if one failed or none ran.
+# Runs the tests of the compiled build folder DIR and shows the logs of those that fail. The last line
+# is `N passed, N failed`. The exit status is not 0 if a test failed or none ran.
 # Usage: scripts/run_tests.sh DIR [meson test option...]
 set -uo pipefail
 
@@ -13,7 +13,7 @@ trap 'rm -f "$log"' EXIT
 meson test -C "$dir" --no-rebuild --print-errorlogs "$@" </dev/null 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 
-count() { # the sum over the summary lines with one of these names
+count() { # the sum of the summary lines with one of these names
   awk -v names="$1" '
     match($0, /^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout): +[0-9]+/) {
       split($0, part, ":")

@@ -5,7 +5,7 @@
 
 #include <hetsched/gpu.hpp>
 
-#include "../../cuda/device_list.hpp"
+#include "../../cuda/set/device_list.hpp"
 #include "../../examples/common/program.hpp"
 #include "../overhead/statistics.hpp"
 

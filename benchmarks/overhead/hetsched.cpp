@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // hetsched: data declared by typed signatures, dependencies inferred.
 
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/lu.hpp>

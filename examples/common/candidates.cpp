@@ -3,43 +3,103 @@
 
 #include "candidates.hpp"
 
-#include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/portfolio.hpp>
+#include <hetsched/lookahead/hetero_prio_lookahead.hpp>
+#include <hetsched/lookahead/portfolio.hpp>
+#include <hetsched/policies/any_scheduler.hpp>
+
+#include "by_name.hpp"
+#include "static_name.hpp"
+
+#ifdef HETSCHED_HAVE_JSON
+#include <hetsched/plans/static_plan_json.hpp>
+#endif
 
 #include <array>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace example {
 
-template <class Scheduler>
-hs::SimulatedSchedule Simulator::run(hs::TaskGraph const& graph,
-                                     std::span<hs::ExpectedTimes const> expected,
-                                     std::span<hs::WorkerInfo const> workers) {
-  return hs::EngineSimulator<>::run<Scheduler>(graph, expected, workers);
+namespace {
+
+namespace hs = hetsched;
+using hs::policies::AnyScheduler;
+
+using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<>,
+                                          ByName<"heteroprio">,
+                                          ByName<"heftp">,
+                                          ByName<"dualhp">>;
+
+using Candidates = hs::Portfolio<ByName<"dmdas">,
+                                 ByName<"heteroprio">,
+                                 ByName<"heft">,
+                                 ByName<"heftp">,
+                                 ByName<"dualhp">>;
+constexpr std::array<std::string_view, Candidates::count> candidates{
+    "dmdas", "heteroprio", "heft", "heftp", "dualhp"};
+
+/// The candidate that ends a graph first if all takes what is expected, transfers free. As long as
+/// times are unknown it is the first, which tries what is.
+class BestCandidate : public AnyScheduler {
+public:
+  explicit BestCandidate(std::span<hs::WorkerInfo const> workers)
+      : AnyScheduler(workers, {std::string(candidates.front())}) {}
+
+  /// For all candidates.
+  template <class Ctx>
+  [[nodiscard]] hs::SchedulerRules rules() const noexcept {
+    return {hs::Threading::serialized,
+            hs::PriorityScope::none,
+            hs::hook_push | hs::hook_pop | hs::hook_push_activated | hs::hook_epilogue |
+                hs::hook_prepare | hs::hook_peek | hs::hook_reconsider};
+  }
+
+  template <class Ctx>
+  void
+  prepare(Ctx const& ctx, hs::TaskGraph const& graph, std::span<hs::ExpectedTimes const> expected) {
+    auto const ranking = Candidates::rank(graph, expected, ctx.workers());
+    auto const best = std::string(candidates[ranking.empty() ? 0 : ranking.front().candidate]);
+    AnyScheduler::operator=(AnyScheduler(ctx.workers(), {best}));
+    std::fprintf(stderr,
+                 "portfolio: %s\n",
+                 ranking.empty() ? (best + ", as times are unknown").c_str()
+                                 : Candidates::text(ranking, candidates).c_str());
+    AnyScheduler::prepare(ctx, graph, expected);
+  }
+};
+
+} // namespace
+
+void add_simulating_schedulers() {
+  hs::policies::add_scheduler<Lookahead>(
+      {"heteroprio:lookahead", "as the best simulation of the whole graph says"},
+      Lookahead::Config{.effort = 1'000'000});
+  hs::policies::add_scheduler<BestCandidate>(
+      {"portfolio", "the best in a simulation of the graph"});
 }
 
-using Run = hs::SimulatedSchedule(hs::TaskGraph const&,
-                                  std::span<hs::ExpectedTimes const>,
-                                  std::span<hs::WorkerInfo const>);
-template Run Simulator::run<hs::policies::HeteroPrio>;
-template Run Simulator::run<hs::policies::DynamicHeftp<>>;
-template Run Simulator::run<hs::policies::DualHP>;
-
-std::pair<std::string_view, std::string> best_candidate(hs::TaskGraph const& graph,
-                                                        std::span<hs::ExpectedTimes const> expected,
-                                                        std::span<hs::WorkerInfo const> workers) {
-  using Candidates = hs::Portfolio<hs::policies::Dmdas,
-                                   hs::policies::HeteroPrio,
-                                   hs::policies::DynamicHeft,
-                                   hs::policies::DynamicHeftp<>,
-                                   hs::policies::DualHP>;
-  constexpr std::array<std::string_view, Candidates::count> names{
-      first_candidate, "heteroprio", "heft", "heftp", "dualhp"};
-  auto const ranking = Candidates::rank(graph, expected, workers);
-  if (ranking.empty()) {
-    return {first_candidate, std::string()};
+void add_static_schedule(std::string_view name) {
+  auto its = StaticName::of(name).value();
+  if (its.from == "heft" || its.from == "search" || its.from == "solver") {
+    throw hs::Error(
+        hs::ErrorCode::bad_input,
+        "--scheduler",
+        "'" + std::string(name) +
+            "' is computed by simulate, whose --save-schedule writes a file for static:FILE");
   }
-  return {names[ranking.front().candidate], Candidates::text(ranking, names)};
+#ifdef HETSCHED_HAVE_JSON
+  its.config.plan = std::make_shared<hs::StaticPlan const>(hs::read_plan(its.from));
+  hs::policies::add_scheduler<hs::policies::StaticSchedule>({name, "a schedule from a file"},
+                                                            its.config);
+#else
+  throw hs::Error(hs::ErrorCode::bad_input,
+                  "--scheduler",
+                  "static: needs nlohmann-json, and this program was built without");
+#endif
 }
 
 } // namespace example

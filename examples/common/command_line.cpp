@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The command line that all programs share.
 
+#include "candidates.hpp"
 #include "program.hpp"
 
 #include <CLI/CLI.hpp>
@@ -132,8 +133,10 @@ std::string scheduler_names(Program const& program) {
   auto const add = [&](auto named) { names += std::string(named.name) + ", "; };
   if (program.devices) {
     for_all_schedulers("all", add);
-    for (auto k = first_form; k < chosen_names.size(); ++k) {
-      names += std::string(chosen_names[k]) + ", ";
+    for (auto const& one : hs::policies::scheduler_names()) {
+      if (!one.in_all && !one.name.starts_with(static_prefix)) {
+        add(one);
+      }
     }
     names += "static:FILE[,g|,gs][,steal][,merge], ";
   } else {
@@ -166,6 +169,9 @@ void add_flag(CLI::App& app, std::string const& name, bool& flag, std::string co
 }
 
 std::optional<Options> parse(int argc, char** argv, Program const& program) {
+  if (program.devices) {
+    add_simulating_schedulers();
+  }
   Options options = program.defaults;
   CLI::App app(program.description);
   app.footer(program.help);
@@ -213,7 +219,7 @@ std::optional<Options> parse(int argc, char** argv, Program const& program) {
     throw CommandLineError(error.what());
   }
   if (program.devices && options.scheduler.starts_with(static_prefix)) {
-    ChosenScheduler::follow(options.scheduler);
+    add_static_schedule(options.scheduler);
   }
   auto const nothing = [](auto) {};
   if ((program.devices ? for_all_schedulers(options.scheduler, nothing)

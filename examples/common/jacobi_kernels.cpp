@@ -2,4 +2,4 @@
 // Jacobi's kernels for CUDA devices. Compiled by nvcc (nvcc -x cu); by another compiler it is
 // empty.
 
-#include <hetsched/cuda/jacobi.hpp>
+#include <hetsched/stencil/cuda_jacobi.hpp>

@@ -3,9 +3,11 @@
 // What the linear algebra programs share: generated matrices, timing of captured graphs, and this
 // machine's GEMM rate.
 
-#include <hetsched/bounds.hpp>
+#include <hetsched/bounds/bounds.hpp>
+#include <hetsched/capture.hpp>
 #include <hetsched/linalg/kernels.hpp>
-#include <hetsched/progress.hpp>
+#include <hetsched/runtime/progress.hpp>
+#include <hetsched/trace/trace.hpp>
 
 #include "program.hpp"
 

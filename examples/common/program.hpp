@@ -3,9 +3,9 @@
 // What the programs share: command line, schedulers by name, failures as one line and a status.
 
 #include <hetsched/hetsched.hpp>
+#include <hetsched/policies/any_scheduler.hpp>
 
 #include "chosen_cache.hpp"
-#include "chosen_scheduler.hpp"
 #include "times.hpp"
 
 #include <unistd.h>
@@ -35,8 +35,8 @@ class App;
 // The engines of example::Runtime are in engines.cpp.
 namespace hetsched::detail {
 
-extern template class ThreadCore<policies::WorkStealing<>, example::ChosenCache, policies::NoModel>;
-extern template class ThreadCore<example::ChosenScheduler, example::ChosenCache, example::Times>;
+extern template class ThreadCoreOf<policies::WorkStealing<>, policies::NoModel>;
+extern template class ThreadCoreOf<policies::AnyScheduler, example::Times>;
 
 } // namespace hetsched::detail
 
@@ -45,6 +45,8 @@ namespace example {
 namespace hs = hetsched;
 
 // ---- schedulers by name ----
+
+using hs::policies::AnyScheduler;
 
 template <class S>
 struct Named {
@@ -74,37 +76,42 @@ int for_each_scheduler(std::string_view wanted, Use&& use) {
   return count;
 }
 
-/// The same for all schedulers that ship: WorkStealing<>, and ChosenScheduler for each of the
-/// others, of which the engine keeps the hooks apart by one lock; "all" without `first_form` and
-/// what follows. Of a static schedule, ChosenScheduler::follow was told.
-template <class Use>
-int for_all_schedulers(std::string_view wanted, Use&& use) {
-  int count = 0;
-  auto const consider = [&](auto named) {
-    if (wanted == "all" || wanted == named.name) {
-      use(named);
-      ++count;
-    }
-  };
-  consider(std::get<0>(schedulers));
-  if (wanted.starts_with(static_prefix)) {
-    ChosenScheduler::chosen = static_number;
-    consider(Named<ChosenScheduler>{wanted});
-  }
-  for (std::size_t k = 0; k < (wanted == "all" ? first_form : chosen_names.size()); ++k) {
-    ChosenScheduler::chosen = k;
-    consider(Named<ChosenScheduler>{chosen_names[k]});
-  }
-  return count;
-}
-
 /// Of a program with devices, whose scheduler and cache policy the command line names. Schedulers
 /// that ask for times get them.
 template <class S>
-using Runtime = hs::Runtime<
-    S,
-    ChosenCache,
-    std::conditional_t<std::is_same_v<S, ChosenScheduler>, Times, hs::policies::NoModel>>;
+using Runtime =
+    hs::Runtime<S,
+                ChosenCache,
+                std::conditional_t<std::is_same_v<S, AnyScheduler>, Times, hs::policies::NoModel>>;
+
+template <class S>
+[[nodiscard]] Runtime<S> make_runtime(Named<S> scheduler, hs::Config const& config) {
+  if constexpr (std::is_same_v<S, AnyScheduler>) {
+    return Runtime<S>(config, AnyScheduler::Config{std::string(scheduler.name)});
+  } else {
+    return Runtime<S>(config);
+  }
+}
+
+/// The same for all that AnyScheduler knows; "all" are those that their names say so of. `ws` is a
+/// type of its own, which asks for no times.
+template <class Use>
+int for_all_schedulers(std::string_view wanted, Use&& use) {
+  auto const ws = std::get<0>(schedulers);
+  int count = 0;
+  for (auto const& one : hs::policies::scheduler_names()) {
+    if (wanted != one.name && (wanted != "all" || !one.in_all)) {
+      continue;
+    }
+    ++count;
+    if (one.name == ws.name) {
+      use(ws);
+    } else {
+      use(Named<AnyScheduler>{one.name});
+    }
+  }
+  return count;
+}
 
 // ---- command line ----
 

@@ -2,7 +2,7 @@
 #pragma once
 // What the programs print: a table, or JSON lines.
 
-#include <hetsched/trace_text.hpp>
+#include <hetsched/trace/formats/write_trace.hpp>
 
 #include "measure.hpp"
 

@@ -43,7 +43,7 @@ std::string solve(Program const& program, Options const& options, Factorise&& fa
   MatrixXd l(a.rows(), a.cols());
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
-    Runtime<S> rt(options.config());
+    auto rt = make_runtime(scheduler, options.config());
     Measured const measured = factorise(rt, l, [&] { l = a; });
     auto const factor = factor_residual(rt, a, l);
     VectorXd x = b;

@@ -2,16 +2,18 @@
 #pragma once
 // Names of static schedules on command lines.
 
-#include <hetsched/error.hpp>
+#include <hetsched/core/error.hpp>
 #include <hetsched/policies/schedulers/static_schedule.hpp>
 
-#include "chosen_scheduler.hpp"
+#include "candidates.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace example {
+
+namespace hs = hetsched;
 
 /// "static:FROM", with ",g" or ",gs" (an idle GPU takes GEMMs, and SYRKs), ",steal" (idle cores
 /// steal from cores) and ",merge" (GPUs share a list) behind it.

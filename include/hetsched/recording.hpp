@@ -3,11 +3,13 @@
 // Recording of runs, for a program that has this header in one of its files: Config::trace,
 // HETSCHED_TRACE and Runtime::trace work there (docs/traces.md).
 
-#include <hetsched/detail/recorded_events.hpp>
-#include <hetsched/detail/recorder.hpp>
-#include <hetsched/detail/spin_lock.hpp>
-#include <hetsched/detail/trace_builder.hpp>
-#include <hetsched/trace_text.hpp>
+#include <hetsched/detail/core/spin_lock.hpp>
+#include <hetsched/detail/recording/described_run.hpp>
+#include <hetsched/detail/recording/recorded_events.hpp>
+#include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/recording/trace_builder.hpp>
+#include <hetsched/trace/formats/write_trace.hpp>
+#include <hetsched/trace/trace.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +66,7 @@ public:
            Taking const& taking,
            Instant begin,
            Instant end,
-           Trace::Outcome how) override {
+           TaskOutcome how) override {
     auto const detail = static_cast<std::uint8_t>(static_cast<unsigned>(how) |
                                                   (taking.stolen ? RecordedEvents::stole : 0U));
     write_by(by, [&, asked = taking.asked.ns, at = taking.at.ns](std::size_t lane) {
@@ -121,13 +123,21 @@ public:
 
   void forget(Instant before) override { since_.store(before.ns, std::memory_order_relaxed); }
 
-  [[nodiscard]] Trace trace() const override {
-    return TraceBuilder(events_, since_.load(std::memory_order_relaxed)).build();
+  [[nodiscard]] Trace trace(RunDescription const& run) const override {
+    auto trace = TraceBuilder(events_, since_.load(std::memory_order_relaxed)).build();
+    describe_run(trace, run);
+    return trace;
   }
 
   [[nodiscard]] bool saves() const noexcept override { return !path_.empty(); }
 
-  void save(Trace const& trace) const override { write_trace(trace, path_); }
+  void save(RunDescription const& run) const noexcept override {
+    try {
+      write_trace(trace(run), path_);
+    } catch (std::exception const& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+  }
 
 private:
   /// "run.json", and for later runtimes "run.2.json" and so on. Throws Error(bad_config).
@@ -139,13 +149,13 @@ private:
     }
     std::lock_guard const guard(mutex);
     auto const number = ++used[path];
-    auto const its = number == 1 ? path : path_with_part(path, std::to_string(number));
-    if (auto* const file = std::fopen(its.c_str(), "a"); file == nullptr) {
-      throw Error(ErrorCode::bad_config, "HETSCHED_TRACE", "cannot write '" + its + "'");
+    auto const own_path = number == 1 ? path : path_with_part(path, std::to_string(number));
+    if (auto* const file = std::fopen(own_path.c_str(), "a"); file == nullptr) {
+      throw Error(ErrorCode::bad_config, "HETSCHED_TRACE", "cannot write '" + own_path + "'");
     } else {
       std::fclose(file);
     }
-    return its;
+    return own_path;
   }
 
   static std::uint64_t key_of(Replicas const& datum) noexcept {

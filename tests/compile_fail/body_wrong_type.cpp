@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expected-error: this body parameter does not fit the signature
 // expected-error: BodyParameter<Gemm, 0>
-#include <hetsched/hetsched.hpp>
-
-namespace hs = hetsched;
-using Block = hs::TileView<double>;
-
-struct Gemm : hs::Task<3>::Signature<hs::R<Block>, hs::R<Block>, hs::RW<Block>> {};
+#include "gemm.hpp"
 
 template <>
 struct hetsched::TaskBodyCPU<Gemm> {
@@ -14,8 +9,5 @@ struct hetsched::TaskBodyCPU<Gemm> {
 };
 
 int main() {
-  hs::Runtime<> rt;
-  double memory[4] = {};
-  auto a = rt.data(memory, 2, 2, 2);
-  rt.spawn<Gemm>()(a, a, a);
+  with_block([](hs::Runtime<>& rt, auto a) { rt.spawn<Gemm>()(a, a, a); });
 }

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expected-error: this task type has no body
 // expected-error: BodyExists<Gemm>
-#include <hetsched/hetsched.hpp>
-
-namespace hs = hetsched;
-using Block = hs::TileView<double>;
-
-struct Gemm : hs::Task<3>::Signature<hs::R<Block>, hs::R<Block>, hs::RW<Block>> {};
+#include "gemm.hpp"
 
 int main() {
-  hs::Runtime<> rt;
-  double memory[4] = {};
-  auto a = rt.data(memory, 2, 2, 2);
-  rt.spawn<Gemm>()(a, a, a);
+  with_block([](hs::Runtime<>& rt, auto a) { rt.spawn<Gemm>()(a, a, a); });
 }

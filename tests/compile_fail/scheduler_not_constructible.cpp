@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: MIT
 // expected-error: hetsched: Scheduler must be constructible from std::span<WorkerInfo const>
-#include <hetsched/hetsched.hpp>
+#include "scheduler.hpp"
 
-class Broken {
-public:
-  static constexpr auto threading = hetsched::Threading::serialized;
-  static constexpr auto priority_scope = hetsched::PriorityScope::none;
-
+struct Broken : Right {
   explicit Broken(int workers);
-
-  template <class Ctx>
-  hetsched::Wake push(Ctx const&, hetsched::TaskId, hetsched::WorkerId) {
-    return hetsched::Wake::any();
-  }
-
-  template <class Ctx>
-  hetsched::TaskId pop(Ctx const&, hetsched::WorkerId) {
-    return {};
-  }
 };
 
 int main() {

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expected-error: hetsched: Scheduler's push must answer a Wake and its pop a TaskId
-#include <hetsched/hetsched.hpp>
+#include "scheduler.hpp"
 
-class Broken {
-public:
-  static constexpr auto threading = hetsched::Threading::serialized;
-  static constexpr auto priority_scope = hetsched::PriorityScope::none;
-
-  template <class Ctx>
-  hetsched::Wake push(Ctx const&, hetsched::TaskId, hetsched::WorkerId) {
-    return hetsched::Wake::any();
-  }
-
+struct Broken : Right {
   template <class Ctx>
   int* pop(Ctx const&, hetsched::WorkerId) {
     return {};

@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: MIT
 // expected-error: hetsched: Scheduler's prologue must be `void prologue(Ctx const&, TaskId,
-#include <hetsched/hetsched.hpp>
+#include "scheduler.hpp"
 
-class Broken {
-public:
-  static constexpr auto threading = hetsched::Threading::serialized;
-  static constexpr auto priority_scope = hetsched::PriorityScope::none;
-
+struct Broken : Right {
   template <class Ctx>
   void prologue(Ctx const&, hetsched::WorkerId) {}
-
-  template <class Ctx>
-  hetsched::Wake push(Ctx const&, hetsched::TaskId, hetsched::WorkerId) {
-    return hetsched::Wake::any();
-  }
-
-  template <class Ctx>
-  hetsched::TaskId pop(Ctx const&, hetsched::WorkerId) {
-    return {};
-  }
 };
 
 int main() {

@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: MIT
 // expected-error: hetsched: Scheduler's push_activated must be `Wake push_activated(Ctx const&,
-#include <hetsched/hetsched.hpp>
+#include "scheduler.hpp"
 
-class Broken {
-public:
-  static constexpr auto threading = hetsched::Threading::serialized;
-  static constexpr auto priority_scope = hetsched::PriorityScope::none;
-
+struct Broken : Right {
   template <class Ctx>
   hetsched::Wake push_activated(Ctx const&, hetsched::TaskId, hetsched::WorkerId) {
     return hetsched::Wake::any();
-  }
-
-  template <class Ctx>
-  hetsched::Wake push(Ctx const&, hetsched::TaskId, hetsched::WorkerId) {
-    return hetsched::Wake::any();
-  }
-
-  template <class Ctx>
-  hetsched::TaskId pop(Ctx const&, hetsched::WorkerId) {
-    return {};
   }
 };
 

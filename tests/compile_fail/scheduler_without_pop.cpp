@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expected-error: hetsched: Scheduler needs a member `TaskId pop(Ctx const&, WorkerId)`
-#include <hetsched/hetsched.hpp>
+#include "scheduler.hpp"
 
-struct Broken {
-  static constexpr auto threading = hetsched::Threading::serialized;
-  static constexpr auto priority_scope = hetsched::PriorityScope::none;
-
+struct Broken : Declarations {
   template <class Ctx>
   hetsched::Wake push(Ctx const&, hetsched::TaskId, hetsched::WorkerId) {
     return hetsched::Wake::any();

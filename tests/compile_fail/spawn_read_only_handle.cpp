@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: MIT
 // expected-error: is a read-only handle, but the task writes it
 // expected-error: SpawnArgument<Gemm, 2>
-#include <hetsched/hetsched.hpp>
-
-namespace hs = hetsched;
-using Block = hs::TileView<double>;
-
-struct Gemm : hs::Task<3>::Signature<hs::R<Block>, hs::R<Block>, hs::RW<Block>> {};
-
-template <>
-struct hetsched::TaskBodyCPU<Gemm> {
-  void operator()(hs::TileView<double const>, hs::TileView<double const>, Block) const {}
-};
+#include "gemm_body.hpp"
 
 int main() {
   hs::Runtime<> rt;

@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: MIT
 // expected-error: this spawn argument does not fit the signature
 // expected-error: SpawnArgument<Gemm, 1>
-#include <hetsched/hetsched.hpp>
-
-namespace hs = hetsched;
-using Block = hs::TileView<double>;
-
-struct Gemm : hs::Task<3>::Signature<hs::R<Block>, hs::R<Block>, hs::RW<Block>> {};
-
-template <>
-struct hetsched::TaskBodyCPU<Gemm> {
-  void operator()(hs::TileView<double const>, hs::TileView<double const>, Block) const {}
-};
+#include "gemm_body.hpp"
 
 int main() {
-  hs::Runtime<> rt;
-  double memory[4] = {};
-  auto a = rt.data(memory, 2, 2, 2);
-  rt.spawn<Gemm>()(a, 3.0, a);
+  with_block([](hs::Runtime<>& rt, auto a) { rt.spawn<Gemm>()(a, 3.0, a); });
 }

@@ -11,8 +11,8 @@
 #include <hetsched/policies/caches/reuse_guided.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 
-#include "../schedulers.hpp"
-#include "../strategies.hpp"
+#include "../support/schedulers.hpp"
+#include "../support/strategies.hpp"
 #include "covering_array.hpp"
 #include "random_program.hpp"
 

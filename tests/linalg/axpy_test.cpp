@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/axpy.hpp>
 
-#include "../schedulers.hpp"
-#include "../support.hpp"
+#include "../support/schedulers.hpp"
+#include "../support/support.hpp"
 #include "on_devices.hpp"
 
 #include <doctest/doctest.h>
@@ -141,20 +142,14 @@ TEST_CASE("axpy: what it refuses") {
 }
 
 TEST_CASE("axpy: on devices with little memory") {
-  using devices_test::Scheduler;
-  devices_test::Sizes sizes;
-  devices_test::Traffic traffic;
-  for (int const devices : {1, 2}) {
-    for (int run = 0; run < 6; ++run) {
-      auto const block = sizes(100);
-      hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 4, block * sizeof(double)));
-      check_axpy<float>(rt, sizes(2000), block, false);
-      check_axpy<double>(rt, sizes(2000), block, false);
-      traffic.count(rt);
-    }
-  }
-  CHECK(traffic.came > 0);
-  CHECK(traffic.left > 0);
+  devices_test::with_little_memory(
+      4,
+      [](devices_test::Sizes& sizes) { return sizes(100); },
+      [](std::size_t block) { return block * sizeof(double); },
+      [&](auto& rt, std::size_t block, devices_test::Sizes& sizes, int) {
+        check_axpy<float>(rt, sizes(2000), block, false);
+        check_axpy<double>(rt, sizes(2000), block, false);
+      });
 }
 
 TEST_SUITE_END();

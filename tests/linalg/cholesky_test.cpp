@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <hetsched/bounds.hpp>
+#include <hetsched/bounds/bounds.hpp>
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 
-#include "../schedulers.hpp"
+#include "../support/schedulers.hpp"
+#include "factorisations.hpp"
 #include "on_devices.hpp"
 
 #include <Eigen/Dense>
@@ -21,14 +23,8 @@ namespace cholesky_test {
 
 TEST_SUITE_BEGIN("linalg/cholesky");
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <class T>
-Matrix<T> positive_definite(Eigen::Index n) {
-  Matrix<T> const m = Matrix<T>::Random(n, n);
-  return m * m.transpose() + T(n + 1) * Matrix<T>::Identity(n, n);
-}
+using factorisations::Matrix;
+using factorisations::positive_definite;
 
 using hs::linalg::PotrfOn;
 
@@ -49,10 +45,7 @@ void check_factor(Rt& rt,
   CAPTURE(n);
   CAPTURE(tile);
   Matrix<T> const a = positive_definite<T>(n);
-  Matrix<T> marked = a;
-  for (Eigen::Index j = 0; j < n; ++j) {
-    marked.col(j).head(j).setConstant(std::numeric_limits<T>::quiet_NaN());
-  }
+  Matrix<T> const marked = factorisations::marked(a);
 
   Matrix<T> l = marked;
   factorise(rt, l, tile, where);
@@ -70,18 +63,11 @@ void check_factor(Rt& rt,
 }
 
 template <class S>
-std::string error_of(Matrix<double> a, std::size_t tile, int workers) {
-  hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
-  try {
-    factorise(rt, a, tile);
-  } catch (hs::Error const& error) {
-    CHECK(error.code() == hs::ErrorCode::numerical);
-    a = Matrix<double>::Identity(40, 40);
-    factorise(rt, a, 16); // the runtime stays usable
-    CHECK(a.isIdentity());
-    return error.what();
-  }
-  return "no error";
+std::string error_of(Matrix<double> const& matrix, std::size_t tile, int workers) {
+  return factorisations::error_of<S>(
+      matrix, tile, workers, [](auto& rt, auto& a, std::size_t size) {
+        (void)factorise(rt, a, size);
+      });
 }
 
 TEST_CASE_TEMPLATE("cholesky: every size and tile", S, HETSCHED_NUMERICAL_SCHEDULERS) {
@@ -133,27 +119,23 @@ TEST_CASE("cholesky: a factor known by hand, in memory with a leading dimension"
 TEST_CASE_TEMPLATE("cholesky: says where a matrix is not positive definite",
                    S,
                    HETSCHED_NUMERICAL_SCHEDULERS) {
-  constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
-  constexpr auto inf = std::numeric_limits<double>::infinity();
+  using factorisations::inf, factorisations::with;
+  constexpr auto nan = factorisations::quiet_nan;
   auto const good = positive_definite<double>(130);
-  auto const with = [&](Eigen::Index i, Eigen::Index j, double value) {
-    auto a = good;
-    a(i, j) = value;
-    return a;
-  };
   for (int const workers : {1, 3}) {
     auto const error = [&](Matrix<double> const& a) { return error_of<S>(a, 50, workers); };
-    CHECK(error(with(0, 0, -1)) ==
+    CHECK(error(with(good, 0, 0, -1)) ==
           "hetsched: cholesky: not positive definite at column 0 (tile 0, 0)");
-    CHECK(error(with(129, 129, 0)) ==
+    CHECK(error(with(good, 129, 129, 0)) ==
           "hetsched: cholesky: not positive definite at column 129 (tile 2, 2)");
-    CHECK(error(with(70, 20, 1e6)) ==
+    CHECK(error(with(good, 70, 20, 1e6)) ==
           "hetsched: cholesky: not positive definite at column 70 (tile 1, 1)");
-    CHECK(error(with(101, 101, nan)) == "hetsched: cholesky: NaN at column 101 (tile 2, 2)");
-    CHECK(error(with(101, 3, nan)) == "hetsched: cholesky: NaN at column 101 (tile 2, 2)");
-    CHECK(error(with(60, 55, nan)) == "hetsched: cholesky: NaN at column 60 (tile 1, 1)");
-    CHECK(error(with(60, 60, inf)) == "hetsched: cholesky: infinity at column 60 (tile 1, 1)");
-    CHECK(error(with(3, 101, nan)) == "no error"); // above the diagonal
+    CHECK(error(with(good, 101, 101, nan)) == "hetsched: cholesky: NaN at column 101 (tile 2, 2)");
+    CHECK(error(with(good, 101, 3, nan)) == "hetsched: cholesky: NaN at column 101 (tile 2, 2)");
+    CHECK(error(with(good, 60, 55, nan)) == "hetsched: cholesky: NaN at column 60 (tile 1, 1)");
+    CHECK(error(with(good, 60, 60, inf)) ==
+          "hetsched: cholesky: infinity at column 60 (tile 1, 1)");
+    CHECK(error(with(good, 3, 101, nan)) == "no error"); // above the diagonal
     CHECK(error(Matrix<double>::Zero(60, 60)) ==
           "hetsched: cholesky: not positive definite at column 0 (tile 0, 0)");
   }
@@ -202,21 +184,12 @@ TEST_CASE("cholesky: priorities are bottom levels, types are named") {
 
 TEST_CASE("cholesky: on devices with little memory") {
   auto const index = [](std::size_t size) { return static_cast<Eigen::Index>(size); };
-  using devices_test::Scheduler;
-  devices_test::Sizes sizes;
-  devices_test::Traffic traffic;
-  for (int const devices : {1, 2}) {
-    for (int run = 0; run < 6; ++run) {
-      auto const tile = 8 + sizes(30);
-      hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 5, tile * tile * sizeof(double)));
-      check_factor<float>(rt, index(sizes(200)), tile, false);
-      auto const where = run % 2 == 0 ? PotrfOn::host : PotrfOn::any;
-      check_factor<double>(rt, index(sizes(200)), tile, false, where);
-      traffic.count(rt);
-    }
-  }
-  CHECK(traffic.came > 0);
-  CHECK(traffic.left > 0);
+  devices_test::with_little_memory(
+      5, [&](auto& rt, std::size_t tile, devices_test::Sizes& sizes, int run) {
+        check_factor<float>(rt, index(sizes(200)), tile, false);
+        auto const where = run % 2 == 0 ? PotrfOn::host : PotrfOn::any;
+        check_factor<double>(rt, index(sizes(200)), tile, false, where);
+      });
 }
 
 TEST_CASE("cholesky: on devices, too, it says where a matrix is not positive definite") {

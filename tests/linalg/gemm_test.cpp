@@ -2,7 +2,8 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/gemm.hpp>
 
-#include "../schedulers.hpp"
+#include "../support/schedulers.hpp"
+#include "factorisations.hpp"
 #include "on_devices.hpp"
 
 #include <Eigen/Core>
@@ -18,8 +19,7 @@ namespace gemm_test {
 
 TEST_SUITE_BEGIN("linalg/gemm");
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using factorisations::Matrix;
 
 template <class T, class Rt>
 void check_product(
@@ -100,22 +100,13 @@ TEST_CASE("gemm: what it refuses") {
 
 TEST_CASE("gemm: on devices with little memory") {
   auto const index = [](std::size_t size) { return static_cast<Eigen::Index>(size); };
-  using devices_test::Scheduler;
-  devices_test::Sizes sizes;
-  devices_test::Traffic traffic;
-  for (int const devices : {1, 2}) {
-    for (int run = 0; run < 6; ++run) {
-      auto const tile = 8 + sizes(30);
-      hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 5, tile * tile * sizeof(double)));
-      check_product<float>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 1);
-      check_product<double>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 0);
-      check_product<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, -2); // only scales
-      check_product<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, 0);
-      traffic.count(rt);
-    }
-  }
-  CHECK(traffic.came > 0);
-  CHECK(traffic.left > 0);
+  devices_test::with_little_memory(
+      5, [&](auto& rt, std::size_t tile, devices_test::Sizes& sizes, int) {
+        check_product<float>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 1);
+        check_product<double>(rt, index(sizes(150)), index(sizes(150)), index(sizes(150)), tile, 0);
+        check_product<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, -2); // only scales
+        check_product<double>(rt, index(sizes(150)), 0, index(sizes(150)), tile, 0);
+      });
 }
 
 TEST_SUITE_END();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/linalg/kernels.hpp>
 
+#include "factorisations.hpp"
+
 #include <Eigen/Dense>
 #include <doctest/doctest.h>
 
@@ -15,8 +17,7 @@ namespace kernels_test {
 
 TEST_SUITE_BEGIN("linalg/kernels");
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using factorisations::Matrix;
 
 template <class T>
 constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();

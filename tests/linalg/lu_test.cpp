@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <hetsched/bounds.hpp>
+#include <hetsched/bounds/bounds.hpp>
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/lu.hpp>
 
-#include "../schedulers.hpp"
+#include "../support/schedulers.hpp"
+#include "factorisations.hpp"
 #include "on_devices.hpp"
 
 #include <Eigen/Dense>
@@ -25,11 +27,9 @@ namespace lu_test {
 
 TEST_SUITE_BEGIN("linalg/lu");
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-
-constexpr auto quiet_nan = std::numeric_limits<double>::quiet_NaN();
-constexpr auto inf = std::numeric_limits<double>::infinity();
+using factorisations::inf;
+using factorisations::Matrix;
+using factorisations::quiet_nan;
 
 /// Factorises in place; row k was exchanged with row [k].
 template <class Rt, class T>
@@ -104,18 +104,11 @@ void check(Rt& rt, Eigen::Index m, Eigen::Index n, std::size_t width, bool same_
 }
 
 template <class S>
-std::string error_of(Matrix<double> a, std::size_t width, int workers) {
-  hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
-  try {
-    factorise(rt, a, width);
-  } catch (hs::Error const& error) {
-    CHECK(error.code() == hs::ErrorCode::numerical);
-    a = Matrix<double>::Identity(40, 40);
-    factorise(rt, a, 16); // the runtime stays usable
-    CHECK(a.isIdentity());
-    return error.what();
-  }
-  return "no error";
+std::string error_of(Matrix<double> const& matrix, std::size_t width, int workers) {
+  return factorisations::error_of<S>(
+      matrix, width, workers, [](auto& rt, auto& a, std::size_t size) {
+        (void)factorise(rt, a, size);
+      });
 }
 
 TEST_CASE_TEMPLATE("lu: every shape and width", S, HETSCHED_NUMERICAL_SCHEDULERS) {
@@ -200,11 +193,7 @@ TEST_CASE("lu: growth, tiny and huge numbers, ties") {
 
 TEST_CASE_TEMPLATE("lu: says where a matrix is singular", S, HETSCHED_NUMERICAL_SCHEDULERS) {
   Matrix<double> const good = Matrix<double>::Random(130, 130);
-  auto const with = [&](Eigen::Index i, Eigen::Index j, double value) {
-    auto a = good;
-    a(i, j) = value;
-    return a;
-  };
+  using factorisations::with;
   auto without = [&](Eigen::Index j) {
     auto a = good;
     a.col(j).setZero();
@@ -219,11 +208,13 @@ TEST_CASE_TEMPLATE("lu: says where a matrix is singular", S, HETSCHED_NUMERICAL_
     CHECK(error(Matrix<double>::Ones(60, 60)) ==
           "hetsched: lu: singular at column 1 (block column 0)");
     for (Eigen::Index const row : {0, 55, 129}) {
-      CHECK(error(with(row, 101, quiet_nan)) == "hetsched: lu: NaN at column 101 (block column 2)");
-      CHECK(error(with(row, 3, quiet_nan)) == "hetsched: lu: NaN at column 3 (block column 0)");
+      CHECK(error(with(good, row, 101, quiet_nan)) ==
+            "hetsched: lu: NaN at column 101 (block column 2)");
+      CHECK(error(with(good, row, 3, quiet_nan)) ==
+            "hetsched: lu: NaN at column 3 (block column 0)");
     }
-    CHECK(error(with(60, 0, inf)) == "hetsched: lu: infinity at column 0 (block column 0)");
-    CHECK(error(with(60, 0, -inf)) == "hetsched: lu: infinity at column 0 (block column 0)");
+    CHECK(error(with(good, 60, 0, inf)) == "hetsched: lu: infinity at column 0 (block column 0)");
+    CHECK(error(with(good, 60, 0, -inf)) == "hetsched: lu: infinity at column 0 (block column 0)");
   }
 }
 
@@ -285,22 +276,16 @@ TEST_CASE("lu: a captured graph runs again; priorities are bottom levels, types 
 
 TEST_CASE("lu: on devices with little memory") {
   auto const index = [](std::size_t size) { return static_cast<Eigen::Index>(size); };
-  using devices_test::Scheduler;
-  devices_test::Sizes sizes;
-  devices_test::Traffic traffic;
-  for (int const devices : {1, 2}) {
-    for (int run = 0; run < 6; ++run) {
-      auto const width = 8 + sizes(30);
-      hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 4, 200 * width * sizeof(double)));
-      check<float>(rt, index(sizes(200)), index(sizes(200)), width, false);
-      check<double>(rt, index(sizes(200)), index(sizes(200)), width, false);
-      auto const n = index(150 + sizes(50));
-      check<double>(rt, n, n, width, false);
-      traffic.count(rt);
-    }
-  }
-  CHECK(traffic.came > 0);
-  CHECK(traffic.left > 0);
+  devices_test::with_little_memory(
+      4,
+      [](devices_test::Sizes& sizes) { return 8 + sizes(30); },
+      [](std::size_t width) { return 200 * width * sizeof(double); },
+      [&](auto& rt, std::size_t width, devices_test::Sizes& sizes, int) {
+        check<float>(rt, index(sizes(200)), index(sizes(200)), width, false);
+        check<double>(rt, index(sizes(200)), index(sizes(200)), width, false);
+        auto const n = index(150 + sizes(50));
+        check<double>(rt, n, n, width, false);
+      });
 }
 
 TEST_SUITE_END();

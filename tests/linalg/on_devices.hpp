@@ -5,6 +5,8 @@
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 
+#include <doctest/doctest.h>
+
 #include <cstddef>
 #include <random>
 #include <string>
@@ -47,5 +49,37 @@ struct Traffic {
     }
   }
 };
+
+/// Six times each with one and two devices of `blocks` blocks: draws the side of a block by
+/// draw_side(sizes) and calls check(rt, side, sizes, run). A block has bytes(side) bytes. Data have
+/// come and left in the end.
+template <class Side, class Bytes, class Check>
+void with_little_memory(std::size_t blocks,
+                        Side const& draw_side,
+                        Bytes const& bytes,
+                        Check const& check) {
+  Sizes sizes;
+  Traffic traffic;
+  for (int const devices : {1, 2}) {
+    for (int run = 0; run < 6; ++run) {
+      std::size_t const side = draw_side(sizes);
+      hetsched::Runtime<Scheduler> rt(on_devices(devices, blocks, bytes(side)));
+      check(rt, side, sizes, run);
+      traffic.count(rt);
+    }
+  }
+  CHECK(traffic.came > 0);
+  CHECK(traffic.left > 0);
+}
+
+/// The same with square tiles of doubles.
+template <class Check>
+void with_little_memory(std::size_t tiles, Check const& check) {
+  with_little_memory(
+      tiles,
+      [](Sizes& sizes) { return 8 + sizes(30); },
+      [](std::size_t tile) { return tile * tile * sizeof(double); },
+      check);
+}
 
 } // namespace devices_test

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <hetsched/bounds.hpp>
+#include <hetsched/bounds/bounds.hpp>
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/qr.hpp>
 
-#include "../schedulers.hpp"
+#include "../support/schedulers.hpp"
+#include "factorisations.hpp"
 #include "on_devices.hpp"
 
 #include <Eigen/Dense>
@@ -26,8 +28,7 @@ namespace qr_test {
 
 TEST_SUITE_BEGIN("linalg/qr");
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using factorisations::Matrix;
 
 template <class T>
 struct Factors {
@@ -104,18 +105,16 @@ void check(Rt& rt,
 }
 
 template <class S>
-std::string error_of(Matrix<double> a, std::size_t tile, int workers) {
-  hs::Runtime<S> rt({.cpus = workers, .bind = hs::Bind::none});
-  try {
-    factorise(rt, a, tile, 8);
-  } catch (hs::Error const& error) {
-    CHECK(error.code() == hs::ErrorCode::numerical);
-    a = Matrix<double>::Identity(40, 40);
-    auto const [q, r, product] = factorise(rt, a, 16, 8); // the runtime stays usable
-    CHECK((q * r).isIdentity());
-    return error.what();
-  }
-  return "no error";
+std::string error_of(Matrix<double> const& matrix, std::size_t tile, int workers) {
+  return factorisations::error_of<S>(
+      matrix,
+      workers,
+      [&](auto& rt, auto& a) { (void)factorise(rt, a, tile, 8); },
+      [](auto& rt) {
+        auto identity = Matrix<double>::Identity(40, 40).eval();
+        auto const [q, r, product] = factorise(rt, identity, 16, 8);
+        CHECK((q * r).isIdentity());
+      });
 }
 
 TEST_CASE_TEMPLATE("qr: every shape, tile and inner block", S, HETSCHED_NUMERICAL_SCHEDULERS) {
@@ -187,26 +186,21 @@ TEST_CASE("qr: tiny and huge numbers, and rank deficient matrices") {
 }
 
 TEST_CASE_TEMPLATE("qr: says where there is NaN or infinity", S, HETSCHED_NUMERICAL_SCHEDULERS) {
-  constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
-  constexpr auto inf = std::numeric_limits<double>::infinity();
+  using factorisations::inf, factorisations::with;
+  constexpr auto nan = factorisations::quiet_nan;
   Matrix<double> const good = Matrix<double>::Random(130, 110);
-  auto const with = [&](Eigen::Index i, Eigen::Index j, double value) {
-    auto a = good;
-    a(i, j) = value;
-    return a;
-  };
   for (int const workers : {1, 2}) {
     auto const error = [&](Matrix<double> const& a) { return error_of<S>(a, 50, workers); };
     CHECK(error(good) == "no error");
     for (Eigen::Index const row : {0, 55, 129}) {
       for (double const value : {nan, inf, -inf}) {
-        CHECK(error(with(row, 3, value)) ==
+        CHECK(error(with(good, row, 3, value)) ==
               "hetsched: qr: NaN or infinity at column 3 (tile 0, 0)");
-        CHECK(error(with(row, 101, value)) ==
+        CHECK(error(with(good, row, 101, value)) ==
               "hetsched: qr: NaN or infinity at column 101 (tile 2, 2)");
       }
     }
-    auto several = with(129, 20, nan); // the first column wins, not the first to be found
+    auto several = with(good, 129, 20, nan); // the first column wins, not the first to be found
     several(50, 60) = nan;
     CHECK(error(several) == "hetsched: qr: NaN or infinity at column 20 (tile 0, 0)");
   }
@@ -305,21 +299,12 @@ TEST_CASE("qr: captured graphs run again; priorities are bottom levels, types ar
 
 TEST_CASE("qr: on devices with little memory") {
   auto const index = [](std::size_t size) { return static_cast<Eigen::Index>(size); };
-  using devices_test::Scheduler;
-  devices_test::Sizes sizes;
-  devices_test::Traffic traffic;
-  for (int const devices : {1, 2}) {
-    for (int run = 0; run < 6; ++run) {
-      auto const tile = 8 + sizes(30);
-      hs::Runtime<Scheduler> rt(devices_test::on_devices(devices, 6, tile * tile * sizeof(double)));
-      check<float>(rt, index(sizes(120)), index(sizes(120)), tile, sizes(tile), false);
-      check<double>(rt, index(sizes(120)), index(sizes(120)), tile, sizes(tile), false);
-      check<double>(rt, index(100 + sizes(50)), index(sizes(20)), tile, 8, false);
-      traffic.count(rt);
-    }
-  }
-  CHECK(traffic.came > 0);
-  CHECK(traffic.left > 0);
+  devices_test::with_little_memory(
+      6, [&](auto& rt, std::size_t tile, devices_test::Sizes& sizes, int) {
+        check<float>(rt, index(sizes(120)), index(sizes(120)), tile, sizes(tile), false);
+        check<double>(rt, index(sizes(120)), index(sizes(120)), tile, sizes(tile), false);
+        check<double>(rt, index(100 + sizes(50)), index(sizes(20)), tile, 8, false);
+      });
 }
 
 TEST_SUITE_END();

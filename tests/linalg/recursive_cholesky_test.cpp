@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/recursive_cholesky.hpp>
 
-#include "../schedulers.hpp"
-#include "../support.hpp"
+#include "../support/schedulers.hpp"
+#include "../support/support.hpp"
+#include "factorisations.hpp"
 
 #include <Eigen/Dense>
 #include <doctest/doctest.h>
@@ -20,18 +22,12 @@ namespace recursive_cholesky_test {
 
 TEST_SUITE_BEGIN("linalg/recursive_cholesky");
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using factorisations::Matrix;
 
 /// The strictly upper triangle is NaN: it is neither read nor written.
 template <class T>
 Matrix<T> positive_definite(Eigen::Index n) {
-  Matrix<T> const m = Matrix<T>::Random(n, n);
-  Matrix<T> a = m * m.transpose() + T(n + 1) * Matrix<T>::Identity(n, n);
-  for (Eigen::Index j = 0; j < n; ++j) {
-    a.col(j).head(j).setConstant(std::numeric_limits<T>::quiet_NaN());
-  }
-  return a;
+  return factorisations::marked(factorisations::positive_definite<T>(n));
 }
 
 template <class Rt, class T>
@@ -159,25 +155,21 @@ TEST_CASE_TEMPLATE("recursive_cholesky: may be captured, as one task, and run ag
 TEST_CASE_TEMPLATE("recursive_cholesky: says where a matrix is not positive definite",
                    S,
                    HETSCHED_NUMERICAL_SCHEDULERS) {
-  constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
-  constexpr auto inf = std::numeric_limits<double>::infinity();
+  using factorisations::inf, factorisations::with;
+  constexpr auto nan = factorisations::quiet_nan;
   auto const good = positive_definite<double>(130);
-  auto const with = [&](Eigen::Index i, Eigen::Index j, double value) {
-    auto a = good;
-    a(i, j) = value;
-    return a;
-  };
   for (int const cpus : {1, 2}) {
     auto const error = [&](Matrix<double> const& a) { return error_of<S>(a, 25, cpus); };
     CHECK(error(good).empty());
-    CHECK(error(with(0, 0, -1)) ==
+    CHECK(error(with(good, 0, 0, -1)) ==
           "hetsched: cholesky: not positive definite at column 0 (tile 0, 0)");
-    CHECK(error(with(129, 129, 0)) ==
+    CHECK(error(with(good, 129, 129, 0)) ==
           "hetsched: cholesky: not positive definite at column 129 (tile 5, 5)");
-    CHECK(error(with(70, 20, 1e6)) ==
+    CHECK(error(with(good, 70, 20, 1e6)) ==
           "hetsched: cholesky: not positive definite at column 70 (tile 2, 2)");
-    CHECK(error(with(101, 3, nan)) == "hetsched: cholesky: NaN at column 101 (tile 4, 4)");
-    CHECK(error(with(60, 60, inf)) == "hetsched: cholesky: infinity at column 60 (tile 2, 2)");
+    CHECK(error(with(good, 101, 3, nan)) == "hetsched: cholesky: NaN at column 101 (tile 4, 4)");
+    CHECK(error(with(good, 60, 60, inf)) ==
+          "hetsched: cholesky: infinity at column 60 (tile 2, 2)");
   }
 }
 

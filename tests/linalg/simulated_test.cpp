@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The algorithms in virtual time: what they spawn there is what they spawn on threads.
 
-#include <hetsched/bounds.hpp>
+#include <hetsched/bounds/bounds.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/gemm.hpp>
 #include <hetsched/linalg/lu.hpp>
 #include <hetsched/linalg/qr.hpp>
-#include <hetsched/simulated_runtime.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 #include <hetsched/stencil/jacobi.hpp>
 
 #include <doctest/doctest.h>

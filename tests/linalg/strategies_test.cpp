@@ -6,7 +6,7 @@
 #include <hetsched/linalg/lu.hpp>
 #include <hetsched/linalg/qr.hpp>
 
-#include "../strategies.hpp"
+#include "../support/strategies.hpp"
 #include "on_devices.hpp"
 
 #include <Eigen/Dense>

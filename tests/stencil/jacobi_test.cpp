@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/stencil/jacobi.hpp>
 
 #include "../linalg/on_devices.hpp"
-#include "../schedulers.hpp"
-#include "../support.hpp"
+#include "../support/schedulers.hpp"
+#include "../support/support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -289,21 +290,14 @@ TEST_CASE("PoissonGrid: what it refuses") {
 }
 
 TEST_CASE("jacobi: on devices with little memory, bit for bit") {
-  using devices_test::Scheduler;
-  devices_test::Sizes sizes;
-  devices_test::Traffic traffic;
-  for (int const devices : {1, 2}) {
-    for (int run = 0; run < 6; ++run) {
-      auto const tile = 8 + sizes(20);
-      hs::Runtime<Scheduler> rt(
-          devices_test::on_devices(devices, 7, tile * tile * sizeof(double) + 256));
-      check<float>(rt, {sizes(100), sizes(100), tile, sizes(8)});
-      check<double>(rt, {sizes(100), sizes(100), tile, sizes(8)});
-      traffic.count(rt);
-    }
-  }
-  CHECK(traffic.came > 0);
-  CHECK(traffic.left > 0);
+  devices_test::with_little_memory(
+      7,
+      [](devices_test::Sizes& sizes) { return 8 + sizes(20); },
+      [](std::size_t tile) { return tile * tile * sizeof(double) + 256; },
+      [&](auto& rt, std::size_t tile, devices_test::Sizes& sizes, int) {
+        check<float>(rt, {sizes(100), sizes(100), tile, sizes(8)});
+        check<double>(rt, {sizes(100), sizes(100), tile, sizes(8)});
+      });
 }
 
 TEST_SUITE_END();

@@ -2,8 +2,8 @@
 // The kit finds nothing wrong with any shipped scheduler, nor with users' own.
 // conformance_report_test.cpp: what it finds.
 
-#include <hetsched/dual_approx_2.hpp>
-#include <hetsched/dual_approx_43.hpp>
+#include <hetsched/independent/dual_approx_2.hpp>
+#include <hetsched/independent/dual_approx_43.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
@@ -23,7 +23,7 @@
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 
-#include "../aborting_schedulers.hpp"
+#include "../support/aborting_schedulers.hpp"
 #include "own_schedulers.hpp"
 
 #include <doctest/doctest.h>

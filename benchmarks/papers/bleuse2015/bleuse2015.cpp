@@ -2,7 +2,7 @@
 // Bleuse et al. 2015 as a program: published figures beside those of random instances and of
 // virtual time (README.md beside this file).
 
-#include "../../run_program.hpp"
+#include "../../common/run_program.hpp"
 #include "../common/line_plot.hpp"
 #include "../common/report.hpp"
 #include "runs.hpp"

@@ -2,12 +2,13 @@
 
 #include "factorisation.hpp"
 
-#include <hetsched/dual_approx_2.hpp>
-#include <hetsched/dual_approx_43.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/independent/dual_approx_2.hpp>
+#include <hetsched/independent/dual_approx_43.hpp>
+#include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/schedulers/dual_approx.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
-#include <hetsched/simulated_runtime.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../lima2015/workloads.hpp"
 
@@ -45,20 +46,25 @@ private:
   static constexpr double reach = std::is_same_v<Solver, hs::DualApprox2> ? 2 : 1;
 };
 
-template <class Scheduler>
-hs::Stats run(hs::Simulation const& config, hs::TaskGraph const& graph) {
-  hs::SimulatedRuntime<Scheduler, hs::policies::Lru> rt(config);
-  rt.run(graph);
-  return rt.stats();
-}
-
-auto runner_of(std::string const& strategy) {
+/// Under the paper's strategy, all of which share one engine.
+hs::Stats
+run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
+  using hs::policies::add_scheduler;
+  using hs::policies::AnyScheduler;
   if (strategy == "accel") {
     throw hs::Error(hs::ErrorCode::bad_input, strategy, "is not run on factorisations");
   }
-  return strategy == "dp"     ? run<Batches<hs::DualApprox2>>
-         : strategy == "heft" ? run<hs::policies::Heft<Undisclosed>>
-                              : run<Batches<hs::DualApprox43>>;
+  constexpr auto* what = "the paper's, nothing sent ahead";
+  constexpr auto* heft = "heft:xkaapi:undisclosed";
+  add_scheduler<Batches<hs::DualApprox2>>({"dual2:undisclosed", what});
+  add_scheduler<Batches<hs::DualApprox43>>({"dual43:undisclosed", what});
+  add_scheduler<hs::policies::Heft<Undisclosed>>({heft, what});
+  auto const* const name = strategy == "dp"     ? "dual2:undisclosed"
+                           : strategy == "heft" ? heft
+                                                : "dual43:undisclosed";
+  hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru> rt(config, AnyScheduler::Config{name});
+  rt.run(graph);
+  return rt.stats();
 }
 
 } // namespace
@@ -77,16 +83,16 @@ Result factorise(hs::Platform const& platform, std::string const& file, Factoris
   machine.classes[0].workers = what.cores;
   auto const tiles = lima2015::tiles_of(its, name, what.matrix.n);
   auto const graph = lima2015::graph_of(machine, its, name, tiles);
-  auto const stats =
-      runner_of(what.strategy)({.platform = machine,
-                                .algorithm = name,
-                                .precision = what.matrix.precision,
-                                .tile = what.tile,
-                                .library = lima2015::library_of(machine, its.workloads[name], name),
-                                .transfers = hs::Simulation::Transfers::shared,
-                                .window = what.window,
-                                .time_decisions = true},
-                               graph);
+  auto const stats = run(what.strategy,
+                         {.platform = machine,
+                          .algorithm = name,
+                          .precision = what.matrix.precision,
+                          .tile = what.tile,
+                          .library = lima2015::library_of(machine, its.workloads[name], name),
+                          .transfers = hs::Simulation::Transfers::shared,
+                          .window = what.window,
+                          .time_decisions = true},
+                         graph);
   Result result;
   result.seconds = stats.elapsed.seconds();
   result.scheduling_seconds = stats.deciding.seconds();

@@ -2,13 +2,13 @@
 
 #include "runs.hpp"
 
-#include <hetsched/accel_32.hpp>
-#include <hetsched/dual_approx_2.hpp>
-#include <hetsched/dual_approx_43.hpp>
-#include <hetsched/independent_tasks.hpp>
-#include <hetsched/platform_json.hpp>
+#include <hetsched/independent/accel_32.hpp>
+#include <hetsched/independent/dual_approx_2.hpp>
+#include <hetsched/independent/dual_approx_43.hpp>
+#include <hetsched/independent/independent_tasks.hpp>
+#include <hetsched/platform/platform_json.hpp>
 
-#include "../../progress.hpp"
+#include "../../common/progress.hpp"
 #include "../../published_tasks.hpp"
 #include "factorisation.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 // What the claims' configurations give, each run once.
 
-#include <hetsched/platform_model.hpp>
+#include <hetsched/platform/platform.hpp>
 
 #include "settings.hpp"
 

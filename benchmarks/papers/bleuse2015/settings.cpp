@@ -2,7 +2,7 @@
 
 #include "settings.hpp"
 
-#include <hetsched/detail/json_file.hpp>
+#include <hetsched/detail/files/json_file.hpp>
 
 namespace bleuse2015 {
 

@@ -2,7 +2,7 @@
 #pragma once
 // The claims, and what the runs behind them need that the paper leaves open.
 
-#include <hetsched/platform_model.hpp>
+#include <hetsched/platform/platform.hpp>
 
 #include "../common/claims.hpp"
 

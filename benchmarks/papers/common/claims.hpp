@@ -3,7 +3,7 @@
 // What a paper says, as a file has it: which runs to compare, and the rule that decides. The words
 // in which a file may speak are the program's.
 
-#include <hetsched/detail/json_file.hpp>
+#include <hetsched/detail/files/json_file.hpp>
 
 #include <cstddef>
 #include <map>

@@ -2,7 +2,7 @@
 
 #include "line_plot.hpp"
 
-#include <hetsched/error.hpp>
+#include <hetsched/core/error.hpp>
 
 #include <algorithm>
 #include <array>

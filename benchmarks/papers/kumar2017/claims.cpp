@@ -2,7 +2,7 @@
 
 #include "claims.hpp"
 
-#include <hetsched/detail/json_file.hpp>
+#include <hetsched/detail/files/json_file.hpp>
 
 #include "names.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "figures.hpp"
 
-#include <hetsched/error.hpp>
+#include <hetsched/core/error.hpp>
 
 #include "chart.hpp"
 

@@ -2,7 +2,7 @@
 // Kumar 2017 as a program: what the thesis says of its figures beside what virtual time gives
 // (README.md beside this file).
 
-#include "../../run_program.hpp"
+#include "../../common/run_program.hpp"
 #include "../common/report.hpp"
 #include "claims.hpp"
 #include "figures.hpp"

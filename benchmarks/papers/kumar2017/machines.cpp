@@ -2,8 +2,8 @@
 
 #include "machines.hpp"
 
-#include <hetsched/detail/random_stream.hpp>
-#include <hetsched/linear_bounds.hpp>
+#include <hetsched/bounds/linear_bounds.hpp>
+#include <hetsched/detail/core/random_stream.hpp>
 
 #include <algorithm>
 #include <cmath>

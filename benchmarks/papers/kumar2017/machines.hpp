@@ -2,11 +2,11 @@
 #pragma once
 // Machines, graphs and bounds of the experiments.
 
-#include <hetsched/bounds.hpp>
-#include <hetsched/platform_model.hpp>
-#include <hetsched/task_graph.hpp>
+#include <hetsched/bounds/bounds.hpp>
+#include <hetsched/graphs/task_graph.hpp>
+#include <hetsched/platform/platform.hpp>
 
-#include "../../machine.hpp"
+#include "../../common/machine.hpp"
 #include "claims.hpp"
 
 #include <cstddef>

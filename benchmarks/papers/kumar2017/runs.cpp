@@ -2,7 +2,7 @@
 
 #include "runs.hpp"
 
-#include <hetsched/static_heft.hpp>
+#include <hetsched/plans/heft_plan.hpp>
 
 #include "names.hpp"
 #include "search.hpp"

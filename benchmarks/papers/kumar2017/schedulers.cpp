@@ -2,50 +2,41 @@
 
 #include "schedulers.hpp"
 
-#include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/dual_hp.hpp>
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
-#include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/schedulers/static_schedule.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 
-#include "policies.hpp"
+#include "known_times.hpp"
 
-#include <array>
+#include <algorithm>
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace kumar2017 {
 
 namespace {
 
-constexpr std::array other_policies{
-    Policy{"random", simulate<hs::policies::Random<>>},
-    Policy{"dmda", simulate<hs::policies::Dmda<>>},
-    Policy{"dmdas", simulate<hs::policies::Dmdas>},
-    Policy{"heft", simulate<hs::policies::DynamicHeft>},
-    Policy{"heftp", simulate<hs::policies::DynamicHeftp<>>},
-    Policy{"heftp:let", simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::local_time>>},
-    Policy{"heftp:gb", simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::gpus_busy>>},
-    Policy{"heftp:mms",
-           simulate<hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>>},
-    Policy{"dualhp", simulate<hs::policies::DualHP>}};
+using hs::policies::AnyScheduler;
 
-Policy const* find_policy(std::string const& name) {
-  for (auto const those : {std::span<Policy const>(other_policies), hetero_prio_policies()}) {
-    for (auto const& its : those) {
-      if (its.name == name) {
-        return &its;
-      }
-    }
-  }
-  return nullptr;
+/// Any scheduler: all of them share one engine.
+Outcome simulate(std::string const& name,
+                 Case const& its,
+                 hs::TaskGraph const& graph,
+                 RunOptions const& options) {
+  auto const config = simulation_of(its, options);
+  KnownTimes::Scope const scope(options.known);
+  hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru, KnownTimes> rt(config,
+                                                                       AnyScheduler::Config{name});
+  rt.run(graph, options.allowed);
+  return outcome_of(rt.stats(), config.platform);
 }
 
 } // namespace
 
 bool is_scheduler(std::string const& name) {
-  return find_policy(name) != nullptr;
+  auto const names = hs::policies::scheduler_names();
+  return std::any_of(names.begin(), names.end(), [&](auto const& one) { return one.name == name; });
 }
 
 hs::Simulation simulation_of(Case const& its, RunOptions const& options) {
@@ -84,32 +75,26 @@ Outcome outcome_of(hs::Stats const& stats, hs::Platform const& platform) {
 }
 
 Outcome run(std::string const& name, Case const& its, RunOptions const& options) {
-  auto const* const policy = find_policy(name);
-  if (policy == nullptr) {
-    throw hs::Error(hs::ErrorCode::bad_input, name, "is no scheduler");
-  }
-  auto const config = simulation_of(its, options);
-  KnownTimes::Scope const scope(options.known);
   if (options.rank == "fifo") {
     std::vector<std::int32_t> const none(its.graph.size());
-    return policy->run(config, its.graph.with_priorities(none), options.allowed);
+    return simulate(name, its, its.graph.with_priorities(none), options);
   }
-  return policy->run(config, its.graph, options.allowed);
+  return simulate(name, its, its.graph, options);
 }
 
 Outcome follow(hs::StaticPlan const& plan,
                std::vector<std::string> const& gpus_take,
                Case const& its,
                RunOptions const& options) {
+  constexpr auto* name = "static";
   using Scheduler = hs::policies::StaticSchedule;
-  auto const config = simulation_of(its, options);
-  KnownTimes::Scope const scope(options.known);
-  hs::SimulatedRuntime<Scheduler, hs::policies::Lru, KnownTimes> rt(
-      config,
+  hs::policies::add_scheduler<Scheduler>(
+      {name, "follows a plan"},
       Scheduler::Config{.plan = std::make_shared<hs::StaticPlan const>(plan),
                         .gpus_take = gpus_take});
-  rt.run(its.graph);
-  return outcome_of(rt.stats(), its.platform);
+  auto anywhere = options;
+  anywhere.allowed = {};
+  return simulate(name, its, its.graph, anywhere);
 }
 
 } // namespace kumar2017

@@ -2,9 +2,9 @@
 #pragma once
 // One run of a scheduler in virtual time, and what is kept of it.
 
-#include <hetsched/allocation.hpp>
-#include <hetsched/simulation.hpp>
-#include <hetsched/static_plan.hpp>
+#include <hetsched/plans/allocation.hpp>
+#include <hetsched/plans/static_plan.hpp>
+#include <hetsched/platform/simulation.hpp>
 
 #include "machines.hpp"
 
@@ -42,7 +42,7 @@ struct RunOptions {
   std::function<void(hs::SimulatedTask const&)> on_task = {};
 };
 
-/// Idle CPUs served first, transfers free. Throws Error(bad_input) for a name that is none.
+/// Idle CPUs served first, transfers free. Throws Error(bad_config) for a name that is none.
 [[nodiscard]] Outcome run(std::string const& name, Case const& its, RunOptions const& options);
 
 /// Follows a plan; idle GPUs take tasks of the types given from others.

@@ -2,8 +2,8 @@
 
 #include "search.hpp"
 
-#include <hetsched/detail/random_stream.hpp>
-#include <hetsched/static_heft.hpp>
+#include <hetsched/detail/core/random_stream.hpp>
+#include <hetsched/plans/heft_plan.hpp>
 
 #include "schedulers.hpp"
 

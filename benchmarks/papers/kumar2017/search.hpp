@@ -2,7 +2,7 @@
 #pragma once
 // Static schedules by local search, where the thesis has constraint programming.
 
-#include <hetsched/static_plan.hpp>
+#include <hetsched/plans/static_plan.hpp>
 
 #include "machines.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 // What the paper says, as a file has it, and what the runs need that it leaves open.
 
-#include <hetsched/platform_model.hpp>
+#include <hetsched/platform/platform.hpp>
 
 #include "../common/claims.hpp"
 

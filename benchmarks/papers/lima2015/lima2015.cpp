@@ -2,7 +2,7 @@
 // Lima et al. 2015 as a program: every published claim beside what virtual time gives
 // (README.md beside this file).
 
-#include "../../run_program.hpp"
+#include "../../common/run_program.hpp"
 #include "../common/report.hpp"
 #include "claims.hpp"
 #include "runs.hpp"

@@ -3,14 +3,13 @@
 #include "runs.hpp"
 
 #include <hetsched/hetsched.hpp>
-#include <hetsched/platform_json.hpp>
+#include <hetsched/platform/platform_json.hpp>
+#include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
-#include <hetsched/policies/schedulers/locality_aware.hpp>
-#include <hetsched/policies/schedulers/work_stealing.hpp>
-#include <hetsched/simulated_runtime.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 
-#include "../../progress.hpp"
+#include "../../common/progress.hpp"
 #include "workloads.hpp"
 
 #include <algorithm>
@@ -89,19 +88,23 @@ using ByTheLetter = hs::policies::DataAware<hs::policies::WorkStealingDeque,
                                             hs::policies::RandomVictim,
                                             hs::policies::DataTies::alike>;
 
-template <class Scheduler>
-Figures<double> run(hs::Simulation const& config, hs::TaskGraph const& graph) {
-  hs::SimulatedRuntime<Scheduler, hs::policies::Lru> rt(config);
+/// Under the paper's strategy, all of which share one engine.
+Figures<double>
+run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
+  using hs::policies::AnyScheduler;
+  constexpr auto* letter = "dataaware:letter";
+  constexpr auto* undisclosed = "heft:xkaapi:undisclosed";
+  hs::policies::add_scheduler<ByTheLetter>({letter, "dataaware as the paper has it"});
+  hs::policies::add_scheduler<hs::policies::Heft<Undisclosed>>(
+      {undisclosed, "heft:xkaapi, nothing sent ahead"});
+  auto const plain = strategy.substr(0, strategy.find('+'));
+  auto const* const name = plain == "ws"          ? "ws"
+                           : plain == "dataaware" ? letter
+                           : plain == "locality"  ? "locality"
+                                                  : undisclosed;
+  hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru> rt(config, AnyScheduler::Config{name});
   rt.run(graph);
   return figures_of(rt.stats(), config.platform);
-}
-
-auto runner_of(std::string const& strategy) {
-  auto const plain = strategy.substr(0, strategy.find('+'));
-  return plain == "ws"          ? run<hs::policies::WorkStealing<>>
-         : plain == "dataaware" ? run<ByTheLetter>
-         : plain == "locality"  ? run<hs::policies::LocalityAware<>>
-                                : run<hs::policies::Heft<Undisclosed>>;
 }
 
 } // namespace
@@ -184,7 +187,7 @@ Means const& Runs::of(Configuration const& its) {
   std::vector<Figures<double>> all;
   for (int k = 0; k < means.runs; ++k) {
     config.seed = seed_ + static_cast<std::uint64_t>(k);
-    all.push_back(runner_of(its.strategy)(config, tasks));
+    all.push_back(run(its.strategy, config, tasks));
   }
   each_figure([&](auto const& member) {
     std::vector<double> values;

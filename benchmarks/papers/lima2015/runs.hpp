@@ -2,7 +2,7 @@
 #pragma once
 // Simulated runs of the claims' configurations, each once, and their means.
 
-#include <hetsched/task_graph.hpp>
+#include <hetsched/graphs/task_graph.hpp>
 
 #include "../common/mean.hpp"
 #include "claims.hpp"

@@ -2,7 +2,7 @@
 
 #include "workloads.hpp"
 
-#include "../../machine.hpp"
+#include "../../common/machine.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 // The paper's machine and benchmarks: which GPUs are used, what kernels take, the task graphs.
 
-#include <hetsched/task_graph.hpp>
+#include <hetsched/graphs/task_graph.hpp>
 
 #include "claims.hpp"
 

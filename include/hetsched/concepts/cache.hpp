@@ -9,7 +9,7 @@
 
 namespace hetsched {
 
-/// Identifies a block held in one memory node: a small number, used again after `erase`.
+/// Identifies a block in one memory node: a small number, used again after `erase`.
 struct BlockId {
   std::uint32_t value = 0;
 
@@ -20,19 +20,19 @@ inline constexpr BlockId no_block{};
 
 inline constexpr std::uint64_t never_again = ~std::uint64_t{0};
 
-/// A task's use of a block, as it is told to the policy.
+/// A task's use of a block.
 struct BlockUse {
   std::size_t bytes = 0;  // of the block
-  std::uint64_t task = 0; // counts the tasks let into the node: equal for the blocks of one task
-  std::int64_t reuse = 0; // index given by `reuse(index)` at the spawn, else at the datum
-  /// Which of the tasks spawned so far uses the block next after this one, in program order;
-  /// `never_again` if none does. Kept only for policies with `static constexpr bool
-  /// wants_next_use = true`: else always `never_again`.
+  std::uint64_t task = 0; // grows with each task admitted to the node; equal for all its blocks
+  std::int64_t reuse = 0; // from `reuse(index)` at the spawn, otherwise the datum's; 0: none given
+  /// Number of the spawned task that uses the block next after this use, in program order;
+  /// `never_again` if there is none. The engine keeps it only for policies that declare
+  /// `static constexpr bool wants_next_use = true`. For others it is always `never_again`.
   std::uint64_t next_use = never_again;
 };
 
-/// Answers whether a block holds the only valid copy of a datum, so that its eviction costs a
-/// transfer. Valid during the call it is given to.
+/// Says whether a block holds the only valid copy of a datum, so that its eviction costs a
+/// transfer. Valid only during the call that receives it.
 class DirtyBlocks {
 public:
   using Answer = bool (*)(void const* source, BlockId block);
@@ -46,17 +46,21 @@ private:
   void const* source_;
 };
 
-/// Chooses what leaves a memory node when space is short. One instance per node; every call is made
-/// under the lock of that engine's memory, so no operation needs care for threads.
+/// Chooses which block leaves a memory node when space is short. There is one instance for each
+/// node. Every call is made under the lock of that node's memory, so no operation needs protection
+/// against threads.
 ///
-/// insert(block, use): the block is now in the node, for the use told. access(block, use): a later
-/// use of it. pin(block), release(block): it may not, may again, be a victim; pins count, and a
-/// block is inserted without any. erase(block): it left; it is not pinned then.
-/// victim(dirty): an unpinned block to evict, not yet erased; no_block if there is none. Asking
-/// changes nothing. `dirty` may be asked about blocks in the node. Where the policy has no
-/// preference, a clean one: eviction of a dirty one costs a transfer.
-/// foresee(block, next_use) (optional, of a policy that wants next uses): what the last insert or
-/// access told of the next use has changed: the task was spawned since, or ran elsewhere.
+/// insert(block, use)   The block is in the node now, for this use. It has no pins.
+/// access(block, use)   A later use of the block.
+/// pin(block)           The block must not be a victim. Pins are counted.
+/// release(block)       Takes one pin back.
+/// erase(block)         The block has left the node. It has no pins then.
+/// victim(dirty)        Returns an unpinned block to evict, or no_block if there is none. The call
+///   changes nothing: the block stays until `erase`. The policy may ask `dirty` about blocks in the
+///   node. Without a preference it should return a clean block, because evicting a dirty one costs
+///   a transfer.
+/// foresee(block, next_use)   Optional, for policies that want next uses. The next use that the
+///   last insert or access stated has changed, because a task was spawned since or ran elsewhere.
 template <class C>
 concept cache_policy =
     std::default_initializable<C> &&
@@ -73,7 +77,7 @@ template <class C>
 inline constexpr bool has_foresee =
     requires(C& cache, BlockId block, std::uint64_t use) { cache.foresee(block, use); };
 
-/// Whether the engine is to keep `BlockUse::next_use` for the policy.
+/// Whether the engine keeps `BlockUse::next_use` for the policy.
 template <class C>
 inline constexpr bool wants_next_use = [] {
   if constexpr (requires { C::wants_next_use; }) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a policy may know: the concept `context`, implemented once per engine.
+// What a policy may ask: the concept `context`. Each engine implements it once.
 
-#include <hetsched/platform.hpp>
-#include <hetsched/task.hpp>
-#include <hetsched/time.hpp>
-#include <hetsched/types.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/time.hpp>
+#include <hetsched/core/types.hpp>
+#include <hetsched/core/workers.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -15,25 +15,27 @@
 
 namespace hetsched {
 
-/// A performance model's answer: how long, how sure.
+/// A time that a performance model predicts, and how certain it is.
 struct Prediction {
   Duration mean;
   Duration spread;           // standard deviation
-  std::uint64_t samples = 0; // behind the answer; 0: taken from a description, not measured
+  std::uint64_t samples = 0; // measured times behind it; 0: from a description, not measured
 };
 
-/// now(): since the runtime began; never decreases; frozen during a hook (read it at most once).
+/// now()   Time since the runtime began. It never decreases, and it does not change during a hook.
+///   Call it at most once in a hook.
 template <class Ctx>
 concept clock_context = requires(Ctx const& ctx) {
   { ctx.now() } -> std::same_as<Instant>;
 };
 
-/// workers(): all workers, in order of their ids; the same span for ever.
-/// can_run(t, w): whether w may take t now. It changes with time: a worker that waits in a nested
-///   sync can run descendants of the waiting task only. A stale t gets an arbitrary answer. A
-///   policy never returns from pop or steal a task that the worker cannot run.
-/// random(w): next number of w's own stream (seeded); no_worker has a stream too.
-/// task(t): valid from t's push until its epilogue returns.
+/// workers()      All workers, in the order of their ids. Always the same span.
+/// can_run(t, w)  Whether worker w may take task t now. The answer changes with time: a worker that
+///   waits in a nested sync can run only descendants of the waiting task. For a stale t the answer
+///   is arbitrary. pop and steal must return only tasks that the worker can run.
+/// random(w)      The next number of the worker's own random stream, which is seeded. no_worker has
+///   a stream, too.
+/// task(t)        The task's view. Valid from the push of t until its epilogue returns.
 template <class Ctx>
 concept placement_context = requires(Ctx const& ctx, TaskId t, WorkerId w) {
   { ctx.workers() } -> std::same_as<std::span<WorkerInfo const>>;
@@ -42,10 +44,11 @@ concept placement_context = requires(Ctx const& ctx, TaskId t, WorkerId w) {
   { ctx.task(t) } -> std::same_as<TaskView>;
 };
 
-/// predicted(t, w): how long t would run on w; nothing if the model does not know.
-/// transfer(t, w): time to bring t's missing data to w's memory node.
-/// running(w): what w executes, or no_task. busy_until(w): when it will have done what it has
-///   committed to; now() if that is nothing or not known.
+/// predicted(t, w)  How long t would run on w; no value if the model does not know.
+/// transfer(t, w)   Time to bring the missing data of t to the memory node of w.
+/// running(w)       The task that w executes, or no_task.
+/// busy_until(w)    When w will have done all work to which it is committed. It is now() if w has
+///   no such work, or if the time is not known.
 template <class Ctx>
 concept context =
     clock_context<Ctx> && placement_context<Ctx> && requires(Ctx const& ctx, TaskId t, WorkerId w) {
@@ -55,9 +58,10 @@ concept context =
       { ctx.busy_until(w) } -> std::same_as<Instant>;
     };
 
-/// explains(t): whether somebody asked why t goes where it goes, between its push and its pop.
-/// explain(t, chosen, waits, why): the scheduler has chosen a worker, or none; waits[w] is how long
-/// t would have to wait for worker w to be free.
+/// explains(t)      Whether somebody asked for an explanation of the choice of a worker for t. Ask
+///   between the push and the pop of t.
+/// explain(t, chosen, waits, why)  The scheduler has chosen a worker, or none (no_worker). waits[w]
+///   is the time that t would wait until worker w is free.
 template <class Ctx>
 concept explaining_context =
     context<Ctx> &&
@@ -66,8 +70,9 @@ concept explaining_context =
       { ctx.explain(t, w, waits, "why") } -> std::same_as<void>;
     };
 
-/// nodes(): all memory nodes. valid_bytes(t, n): bytes of t's data that node n holds.
-/// free_bytes(n): what it could still take; the largest size_t where nothing bounds it.
+/// nodes()            All memory nodes.
+/// valid_bytes(t, n)  Bytes of the data of t that node n holds.
+/// free_bytes(n)      Bytes that node n can still take; the largest size_t if it has no limit.
 template <class Ctx>
 concept memory_context = clock_context<Ctx> && requires(Ctx const& ctx, TaskId t, NodeId n) {
   { ctx.nodes() } -> std::same_as<std::span<NodeInfo const>>;

@@ -12,13 +12,13 @@
 
 namespace hetsched {
 
-/// The machine that a model's times are of, and where it may keep them.
+/// The machine on which a model's times are measured, and the place where the model may keep them.
 struct Site {
   /// A class of workers that the runtime has.
   struct Class {
     Arch arch;
     std::string name;     // "cpu", "cuda"
-    std::string hardware; // "NVIDIA H100"; of several kinds: joined by " + "
+    std::string hardware; // "NVIDIA H100"; several kinds are joined by " + "
   };
 
   std::string model_dir; // Config::model_dir; empty: times are not kept
@@ -26,7 +26,7 @@ struct Site {
   std::vector<Class> classes;
   int devices = 0; // device k has memory node k + 1
 
-  /// Of all classes, joined by " + ".
+  /// The hardware of all classes, joined by " + ".
   [[nodiscard]] std::string all_hardware() const {
     std::string all;
     for (auto const& its : classes) {
@@ -36,15 +36,20 @@ struct Site {
   }
 };
 
-/// Predicts execution and transfer times from what it was told.
+/// Predicts execution and transfer times. Default-constructible.
 ///
-/// static constexpr bool measures: whether the engine is to read clocks around bodies for `record`.
-/// predict(task, arch): nothing if never seen: the task is then explored, never taken as 0.
-/// record(task, arch, measured): one execution. transfer(bytes, from, to): link time.
-/// begin(site): optional; called once by a runtime on real workers, before anything else. It may
-/// throw Error(bad_config). Simulated runtimes do not call it: their times are nobody's.
-/// Threading: predict and transfer may run at the same time as each other and as record; the model
-/// sees to its own consistency. Default-constructible.
+/// static constexpr bool measures   Whether the engine reads clocks around bodies for `record`.
+/// static constexpr bool predicts   Optional. False if predict and transfer never know anything; an
+///   engine may then not ask.
+/// predict(task, arch)   No value if the model has never seen such a task. Schedulers then explore;
+///   they never take the time as 0.
+/// record(task, arch, measured)   One execution took so long.
+/// transfer(bytes, from, to)      Time on the link.
+/// begin(site)   Optional. A runtime on real workers calls it once, before anything else. It may
+///   throw Error(bad_config). Simulated runtimes do not call it, because their times belong to no
+///   real machine.
+/// Threading: predict, transfer and record may run at the same time. The model must keep itself
+/// consistent.
 template <class P>
 concept perf_model =
     std::default_initializable<P> &&
@@ -54,6 +59,16 @@ concept perf_model =
       { model.record(task, arch, d) } -> std::same_as<void>;
       { known.transfer(std::size_t{}, node, node) } -> std::same_as<Duration>;
     };
+
+/// Whether an engine is to ask the model for predictions.
+template <class P>
+inline constexpr bool predicts_anything = [] {
+  if constexpr (requires { P::predicts; }) {
+    return bool{P::predicts};
+  } else {
+    return true;
+  }
+}();
 
 template <class P>
 concept has_begin = requires(P& model, Site const& site) {

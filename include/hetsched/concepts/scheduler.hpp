@@ -3,7 +3,7 @@
 // The contract between an engine and a scheduler.
 
 #include <hetsched/concepts/context.hpp>
-#include <hetsched/types.hpp>
+#include <hetsched/core/types.hpp>
 
 #include <array>
 #include <concepts>
@@ -15,72 +15,98 @@ namespace hetsched {
 
 class TaskGraph;
 
-/// What a task of a graph is expected to take on each class of worker that is there and can run it;
-/// nothing where the performance model (in virtual time: and the platform) does not know.
+/// The expected time of a task of a graph, for each class of worker that is present and can run it.
+/// No value if the performance model (in virtual time also the platform) does not know it.
 struct ExpectedTimes {
-  ArchMask archs; // that can run it, of those that have workers
+  ArchMask archs; // classes that can run it and have workers
   std::array<std::optional<Duration>, max_archs> on;
 };
 
-/// A scheduler is a plain struct. It stores ready tasks and answers which worker takes which; it
-/// acts only by what it stores and returns (Lima et al. 2015, sec. 4.1: pop, push, steal).
+template <class S>
+concept declares_rules = requires {
+  { S::threading } -> std::convertible_to<Threading>;
+  { S::priority_scope } -> std::convertible_to<PriorityScope>;
+};
+
+/// What an engine must know about a scheduler before it calls a hook.
+struct SchedulerRules {
+  Threading threading;
+  PriorityScope priority_scope;
+  unsigned hooks; // bits of Hook
+};
+
+/// A scheduler whose rules are known only at run time. `rules<Ctx>()` returns them. They do not
+/// change while a runtime uses the scheduler. It has every hook; the engine never calls a hook that
+/// is not in `rules().hooks`.
+template <class S, class Ctx>
+concept chosen_at_run_time = requires(S const& s) {
+  { s.template rules<Ctx>() } -> std::same_as<SchedulerRules>;
+};
+
+/// A scheduler is a plain struct. It stores ready tasks and decides which worker takes which task.
+/// It acts only by what it stores and returns (Lima et al. 2015, sec. 4.1: pop, push, steal).
 ///
 /// Declarations
 ///   static constexpr Threading threading
-///     serialized: the engine holds one lock around every hook; the scheduler needs no care.
-///     concurrent: hooks run at the same time; state lives in queues that allow that.
+///     serialized: the engine holds one lock around every hook. The scheduler needs no protection.
+///     concurrent: hooks run at the same time. All state is in queues that allow this.
 ///   static constexpr PriorityScope priority_scope
 ///     none; per_queue; global: no pop returns a task while a strictly higher one that this worker
-///     can run has completed its push; first come first served among equals. Stealing is outside.
+///     can run has completed its push; first come first served among equals. The promise does not
+///     include steal.
 /// Construction: from (std::span<WorkerInfo const>) or by default. A scheduler with knobs has a
-///   nested aggregate `Config` and takes it as the constructor's second argument: what was given to
-///   the runtime, `Runtime(Config{...}, S::Config{...})`.
+///   nested aggregate `Config`, which is the constructor's second argument. The runtime passes it:
+///   `Runtime(Config{...}, S::Config{...})`.
 ///
 /// Hooks (each takes the context first, by const reference)
 ///   Wake push(ctx, task, worker)
-///     A ready task appears, in the spawning thread; worker is no_worker outside the runtime's
-///     threads. Some worker can run it. O(1) expected; may be the cost of every spawn.
+///     A task is ready, and some worker can run it. Called in the spawning thread; worker is
+///     no_worker outside the runtime's threads. Should be O(1): every spawn may pay this cost.
 ///   Wake push_activated(ctx, std::span<TaskId const>, worker)              optional
-///     `worker`'s finished task made these ready. Wake::any() wakes one for each task;
-///     Wake::worker(w) that worker. Without it each is pushed. Or, to answer for each,
+///     A task that `worker` finished made these tasks ready. Wake::any() wakes one worker for each
+///     task; Wake::worker(w) wakes that worker. Without this hook each task is pushed. To answer
+///     for each task, declare instead
 ///   void push_activated(ctx, std::span<TaskId const>, worker, std::span<Wake> wakes)
-///     which writes as many wakes as there are tasks.
+///     which writes one wake for each task.
 ///   TaskId pop(ctx, worker)
-///     What the worker runs next, or no_task. From then on it is the worker's. Must answer only
-///     tasks with ctx.can_run(task, worker), and sees every task that this worker alone can reach.
+///     The task that the worker runs next, or no_task. The task then belongs to the worker. pop
+///     returns only tasks with ctx.can_run(task, worker). It must find every task that only this
+///     worker can reach.
 ///   TaskId steal(ctx, thief)                                               optional
-///     pop gave none: tries every eligible victim once, in seeded order. May answer Stolen instead,
-///     so that the engine can spare a busy victim: the thief of a contested task whose body took
-///     less than the theft pauses for 32 times as long, at most 10 us, before it steals again.
+///     Called when pop returned no_task. Tries every eligible victim once, in seeded order. May
+///     return Stolen, which says whether the victim is using its queue (contested). If the body of
+///     a contested task took less time than the theft, the thief pauses before it steals again: for
+///     32 times as long as the theft, at most 10 us.
 ///   void prologue(ctx, task, worker), epilogue(ctx, task, worker, Duration) optional
-///     Around a body; the duration is 0 unless the model or Config::timing asks for clocks.
+///     Around a body. The duration is 0 unless the model or Config::timing needs clocks.
 ///   std::size_t peek(ctx, worker, std::span<TaskId> next)                  optional
-///     The worker, a device's, has taken on as much as it may: writes what pop would answer it
-///     next, first things first, and answers how many. Their data are sent ahead where there is
-///     room. Of a concurrent scheduler only tasks that nobody but this worker can take.
+///     The worker of a device has taken as many tasks as it may. Writes the tasks that pop would
+///     return to it next, in that order, and returns their number. Their data are sent ahead if
+///     there is room. A concurrent scheduler writes only tasks that no other worker can take.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
-///     Before a captured graph runs; no task is live. Or, to know beforehand what its tasks take,
+///     Called before a captured graph runs; no task is live. The graph lives until all its tasks
+///     have ended. To learn also how long the tasks are expected to take, declare instead
 ///   void prepare(ctx, TaskGraph const&, std::span<ExpectedTimes const>)
-///     with one for each task, known until it returns. The graph is there until all have ended.
+///     with one entry for each task. The span is valid until prepare returns.
 ///   TaskId reconsider(ctx, worker)                                         optional
-///     Before pop, for every worker that can take a task: one that another worker has taken and
-///     that is to be aborted there and run here instead, from its beginning (spoliation: Kumar
-///     2017, sec. 3.7.2 and 5.2), or no_task: pop goes on.
+///     Called before pop, for every worker that can take a task. Returns a task that another worker
+///     has taken. That task is aborted there and runs here from its beginning (spoliation: Kumar
+///     2017, sec. 3.7.2 and 5.2). With no_task, pop follows.
 ///   TaskId preempt(ctx, task)                                              optional
-///     This ready task was pushed, and no worker that can run it is idle or took it: a task that a
-///     worker has taken and that is to be aborted, or no_task. It is pushed again, as if by that
-///     worker, which is then offered work (sec. 3.7.2, HP+PP). Once for each push.
-/// The last two name tasks with ctx.task(t).abortable only, and those that ctx.running(w) says are
-/// some. An aborted attempt leaves no trace in its data and has no epilogue. In virtual time all
-/// tasks are abortable; on threads those spawned so, where the attempt that was to be aborted may
-/// go on, and even end first: then its result counts. A task that has ended since is left alone. On
-/// threads `preempt` is not called.
-/// A scheduler without `steal` that keeps a task for one worker may see nested programs block each
-/// other's children; the engine notices (all workers asleep) and lifts the nesting rule then.
+///     Called once for each push, if no worker that can run the pushed task is idle or took it.
+///     Returns a task that a worker has taken, to be aborted, or no_task. The aborted task is
+///     pushed again, as if by that worker. The worker is then offered work (sec. 3.7.2, HP+PP).
+///     Called in virtual time only.
+/// reconsider and preempt return only tasks with ctx.task(t).abortable; ctx.running(w) names some
+/// of the tasks that have been taken. An aborted attempt leaves no trace in its data and has no
+/// epilogue. In virtual time all tasks are abortable. On threads those that were spawned so are.
+/// There the attempt that was to be aborted may go on, and may even end first: then its result
+/// counts. A task that has ended since is left alone.
+/// A scheduler without `steal` may keep a task for one worker. Nested programs can then block each
+/// other's children. The engine notices this (all workers are asleep) and lifts the nesting rule.
 template <class S, class Ctx>
 concept scheduler_for = requires(S& s, Ctx const& ctx, TaskId task, WorkerId worker) {
-  { S::threading } -> std::convertible_to<Threading>;
-  { S::priority_scope } -> std::convertible_to<PriorityScope>;
+  requires chosen_at_run_time<S, Ctx> || declares_rules<S>;
   { s.push(ctx, task, worker) } -> std::same_as<Wake>;
   { s.pop(ctx, worker) } -> std::same_as<TaskId>;
 };
@@ -140,8 +166,8 @@ concept has_preempt = requires(S& s, Ctx const& ctx, TaskId task) {
   { s.preempt(ctx, task) } -> std::same_as<TaskId>;
 };
 
-/// The hooks an engine found, as bits; every scheduler's test asserts its set, so that a misspelt
-/// optional hook cannot go unnoticed.
+/// The hooks that an engine found, as bits. Every scheduler's test asserts its set, so that a
+/// misspelt optional hook cannot go unnoticed.
 enum Hook : unsigned {
   hook_push = 1,
   hook_pop = 2,
@@ -165,6 +191,16 @@ template <class S, class Ctx>
          (has_prepare<S, Ctx> || has_prepare_expecting<S, Ctx> ? hook_prepare : 0U) |
          (has_peek<S, Ctx> ? hook_peek : 0U) | (has_reconsider<S, Ctx> ? hook_reconsider : 0U) |
          (has_preempt<S, Ctx> ? hook_preempt : 0U);
+}
+
+/// The rules of a scheduler: constants of its type, or what a scheduler chosen at run time says.
+template <class Ctx, class S>
+[[nodiscard]] constexpr SchedulerRules rules_of(S const& scheduler) noexcept {
+  if constexpr (chosen_at_run_time<S, Ctx>) {
+    return scheduler.template rules<Ctx>();
+  } else {
+    return {S::threading, S::priority_scope, hooks_of<S, Ctx>()};
+  }
 }
 
 } // namespace hetsched

@@ -2,13 +2,13 @@
 #pragma once
 // Vector update by blocks.
 
-#include <hetsched/access.hpp>
-#include <hetsched/data.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/gpu_blas.hpp>
-#include <hetsched/gpu_stream.hpp>
-#include <hetsched/partition.hpp>
-#include <hetsched/task.hpp>
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
+#include <hetsched/handles/partition.hpp>
 
 #include <cstddef>
 #include <string>

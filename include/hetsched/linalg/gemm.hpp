@@ -2,14 +2,14 @@
 #pragma once
 // Tile matrix product.
 
-#include <hetsched/access.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/gpu_blas.hpp>
-#include <hetsched/gpu_stream.hpp>
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
-#include <hetsched/runtime.hpp>
-#include <hetsched/task.hpp>
+#include <hetsched/runtime/runtime.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -11,9 +11,10 @@
 // Matrices are column-major. No kernel reads or writes the strictly upper triangle of a triangular
 // or symmetric argument.
 
-#include <hetsched/data.hpp>
-#include <hetsched/detail/assert.hpp>
-#include <hetsched/team.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/assert.hpp>
+#include <hetsched/detail/linalg/blas_calls.hpp>
+#include <hetsched/runtime/team.hpp>
 
 #include <Eigen/Core>
 
@@ -21,23 +22,8 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <type_traits>
-
-#ifdef HETSCHED_HAVE_LAPACKE
-#include <complex> // before lapacke.h, which would take C's
-#ifndef LAPACK_COMPLEX_CPP
-#define LAPACK_COMPLEX_CPP
-#endif
-#include <cblas.h>
-#include <lapacke.h>
-
-extern "C" { // not in every cblas.h
-void openblas_set_num_threads(int);
-int openblas_get_num_threads(void);
-}
-#endif
 
 namespace hetsched::linalg {
 
@@ -118,38 +104,6 @@ template <class Body>
 
 } // namespace detail
 
-#ifdef HETSCHED_HAVE_LAPACKE
-namespace detail {
-
-[[nodiscard]] inline int blas_int(std::size_t value) noexcept {
-  HETSCHED_ASSERT(value <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
-                  "larger than BLAS can address");
-  return static_cast<int>(value);
-}
-
-/// cblas and LAPACKE by element type.
-template <class T>
-struct Blas;
-
-template <>
-struct Blas<float> {
-  static constexpr auto gemm = cblas_sgemm;
-  static constexpr auto syrk = cblas_ssyrk;
-  static constexpr auto trsm = cblas_strsm;
-  static constexpr auto potrf = LAPACKE_spotrf_work;
-};
-
-template <>
-struct Blas<double> {
-  static constexpr auto gemm = cblas_dgemm;
-  static constexpr auto syrk = cblas_dsyrk;
-  static constexpr auto trsm = cblas_dtrsm;
-  static constexpr auto potrf = LAPACKE_dpotrf_work;
-};
-
-} // namespace detail
-#endif
-
 /// C := beta C; overwritten if beta is 0, so that NaN in it does not survive.
 template <std::floating_point T>
 void scale(T beta, TileView<T> c) {
@@ -186,21 +140,7 @@ void gemm(T alpha,
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  detail::Blas<T>::gemm(CblasColMajor,
-                        CblasNoTrans,
-                        CblasNoTrans,
-                        blas_int(c.rows()),
-                        blas_int(c.cols()),
-                        blas_int(a.cols()),
-                        alpha,
-                        a.data(),
-                        blas_int(a.ld()),
-                        b.data(),
-                        blas_int(b.ld()),
-                        beta,
-                        c.data(),
-                        blas_int(c.ld()));
+  detail::blas_gemm<T>(alpha, a, CblasNoTrans, b, beta, c);
 #else
   scale(beta, c);
   as_eigen(c).noalias() += alpha * as_eigen(a) * as_eigen(b);
@@ -223,21 +163,7 @@ void gemm_update(TileView<T const> a, std::type_identity_t<TileView<T const>> b,
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  detail::Blas<T>::gemm(CblasColMajor,
-                        CblasNoTrans,
-                        CblasTrans,
-                        blas_int(c.rows()),
-                        blas_int(c.cols()),
-                        blas_int(a.cols()),
-                        T(-1),
-                        a.data(),
-                        blas_int(a.ld()),
-                        b.data(),
-                        blas_int(b.ld()),
-                        T(1),
-                        c.data(),
-                        blas_int(c.ld()));
+  detail::blas_gemm<T>(T(-1), a, CblasTrans, b, T(1), c);
 #else
   as_eigen(c).noalias() -= as_eigen(a) * as_eigen(b).transpose();
 #endif
@@ -299,19 +225,7 @@ void trsm(TileView<T const> l, TileView<T> b) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  detail::Blas<T>::trsm(CblasColMajor,
-                        CblasRight,
-                        CblasLower,
-                        CblasTrans,
-                        CblasNonUnit,
-                        blas_int(b.rows()),
-                        blas_int(b.cols()),
-                        T(1),
-                        l.data(),
-                        blas_int(l.ld()),
-                        b.data(),
-                        blas_int(b.ld()));
+  detail::blas_trsm<T>(CblasRight, CblasTrans, CblasNonUnit, l, b);
 #else
   auto target = as_eigen(b);
   as_eigen(l)

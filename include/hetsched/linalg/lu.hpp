@@ -2,18 +2,18 @@
 #pragma once
 // LU factorisation with partial pivoting, by blocks of columns.
 
-#include <hetsched/access.hpp>
-#include <hetsched/data.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/gpu_blas.hpp>
-#include <hetsched/gpu_stream.hpp>
-#include <hetsched/handle.hpp>
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
+#include <hetsched/handles/handle.hpp>
+#include <hetsched/handles/partition.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/lu_kernels.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
-#include <hetsched/partition.hpp>
-#include <hetsched/runtime.hpp>
-#include <hetsched/task.hpp>
+#include <hetsched/runtime/runtime.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -71,6 +71,22 @@ report_lu(kernels::Breakdown where, std::size_t block, std::size_t first_column)
   throw Error(ErrorCode::numerical, "lu", message);
 }
 
+/// The blocks of one LuUpdate: of the panel its triangle and what is below, of the block column the
+/// rows of U and what is below.
+template <class T>
+struct LuBlocks {
+  TileView<T const> triangle;
+  TileView<T const> left;
+  TileView<T> top;
+  TileView<T> rest;
+
+  LuBlocks(std::size_t first, std::size_t height, TileView<T const> panel, TileView<T> a)
+      : triangle(kernels::block(panel, first, 0, height, height)),
+        left(kernels::block(panel, first + height, 0, a.rows() - first - height, height)),
+        top(kernels::block(a, first, 0, height, a.cols())),
+        rest(kernels::block(a, first + height, 0, a.rows() - first - height, a.cols())) {}
+};
+
 } // namespace detail
 } // namespace linalg
 
@@ -100,17 +116,10 @@ struct TaskBodyCPU<linalg::LuUpdate<T>> {
                   std::size_t const* /* the same */,
                   TileView<T> a) const {
     namespace kernels = linalg::kernels;
-    auto const height = pivots.size();
-    auto const next = first + height;
-    auto const below = a.rows() - next;
-    auto const top = kernels::block(a, first, 0, height, a.cols());
+    linalg::detail::LuBlocks<T> const blocks(first, pivots.size(), panel, a);
     kernels::swap_rows(first, pivots, a);
-    kernels::trsm_unit(kernels::block(panel, first, 0, height, height), top);
-    kernels::gemm<T>(T(-1),
-                     kernels::block(panel, next, 0, below, height),
-                     top,
-                     T(1),
-                     kernels::block(a, next, 0, below, a.cols()));
+    kernels::trsm_unit(blocks.triangle, blocks.top);
+    kernels::gemm<T>(T(-1), blocks.left, blocks.top, T(1), blocks.rest);
   }
 };
 
@@ -122,26 +131,14 @@ struct TaskBodyGPU<linalg::LuUpdate<T>> {
                   VectorView<std::size_t const> pivots,
                   std::size_t const* pivots_on_host,
                   TileView<T> a) const {
-    namespace kernels = linalg::kernels;
-    auto const height = pivots.size();
-    auto const next = first + height;
-    auto const below = a.rows() - next;
-    auto const top = kernels::block(a, first, 0, height, a.cols());
-    for (std::size_t i = 0; i < height; ++i) {
+    linalg::detail::LuBlocks<T> const blocks(first, pivots.size(), panel, a);
+    for (std::size_t i = 0; i < pivots.size(); ++i) {
       if (pivots_on_host[i] != first + i) {
         gpu::swap(stream, gpu::row(a, first + i), gpu::row(a, pivots_on_host[i]));
       }
     }
-    gpu::trsm(
-        stream, 'L', 'L', 'N', 'U', T(1), kernels::block(panel, first, 0, height, height), top);
-    gpu::gemm(stream,
-              'N',
-              'N',
-              T(-1),
-              kernels::block(panel, next, 0, below, height),
-              top,
-              T(1),
-              kernels::block(a, next, 0, below, a.cols()));
+    gpu::trsm(stream, 'L', 'L', 'N', 'U', T(1), blocks.triangle, blocks.top);
+    gpu::gemm(stream, 'N', 'N', T(-1), blocks.left, blocks.top, T(1), blocks.rest);
   }
 };
 
@@ -242,7 +239,7 @@ void lu(Rt& rt, ColumnBlocks<T> const& a, Pivots const& pivots) {
   }
   use_one_blas_thread();
   auto const width = a.width();
-  auto const panels = pivots.size() / width + (pivots.size() % width == 0 ? 0 : 1);
+  auto const panels = detail::blocks_in(pivots.size(), width);
   std::size_t const tail = panels > 1 || a.size() > panels ? 1 : 0; // after the last panel
   auto const level = [panels, tail](std::size_t k, std::size_t j) {
     auto const tasks = j < panels ? j - k + 2 * (panels - 1 - j) + 1 + tail : panels - k;

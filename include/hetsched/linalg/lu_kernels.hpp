@@ -3,8 +3,8 @@
 // Kernels of LU with partial pivoting, for float and double. What they share with other
 // algorithms, and which library does the work, is in kernels.hpp.
 
-#include <hetsched/data.hpp>
-#include <hetsched/detail/assert.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/assert.hpp>
 #include <hetsched/linalg/kernels.hpp>
 
 #include <Eigen/Core>
@@ -32,19 +32,7 @@ void trsm_unit(TileView<T const> l, TileView<T> b) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  detail::Blas<T>::trsm(CblasColMajor,
-                        CblasLeft,
-                        CblasLower,
-                        CblasNoTrans,
-                        CblasUnit,
-                        blas_int(b.rows()),
-                        blas_int(b.cols()),
-                        T(1),
-                        l.data(),
-                        blas_int(l.ld()),
-                        b.data(),
-                        blas_int(b.ld()));
+  detail::blas_trsm<T>(CblasLeft, CblasNoTrans, CblasUnit, l, b);
 #else
   auto target = as_eigen(b);
   as_eigen(l).template triangularView<Eigen::UnitLower>().solveInPlace(target);

@@ -2,17 +2,17 @@
 #pragma once
 // Tile QR factorisation.
 
-#include <hetsched/access.hpp>
-#include <hetsched/data.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/gpu_blas.hpp>
-#include <hetsched/gpu_stream.hpp>
-#include <hetsched/handle.hpp>
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
+#include <hetsched/handles/handle.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/qr_kernels.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
-#include <hetsched/runtime.hpp>
-#include <hetsched/task.hpp>
+#include <hetsched/runtime/runtime.hpp>
 
 #include <Eigen/Core>
 
@@ -70,20 +70,7 @@ struct QrCheck : Task<4>::Signature<V<std::size_t>, V<std::size_t>, R<TileView<T
   static constexpr std::string_view name = "qr_check";
 };
 
-} // namespace linalg
-
-namespace linalg::detail {
-
-/// Calls use(first, width) for the inner blocks of `count` reflections, in the order in which op(Q)
-/// applies them.
-template <class Use>
-void for_each_inner_block(Transpose transpose, std::size_t count, std::size_t inner, Use&& use) {
-  std::size_t const blocks = (count + inner - 1) / inner;
-  for (std::size_t b = 0; b < blocks; ++b) {
-    std::size_t const first = (transpose == Transpose::yes ? b : blocks - 1 - b) * inner;
-    use(first, std::min(inner, count - first));
-  }
-}
+namespace detail {
 
 /// C := (I - V op(T) V^T) C on a GPU, for one inner block: V is the identity, which meets C1, and
 /// `rest`, which meets C2. These may overlap, for `rest` has explicit zeros where there is nothing
@@ -105,7 +92,8 @@ void apply_block(GpuStream& stream,
   gpu::gemm(stream, 'N', 'N', T(-1), rest, w, T(1), c2);
 }
 
-} // namespace linalg::detail
+} // namespace detail
+} // namespace linalg
 
 template <class T>
 struct TaskBodyCPU<linalg::Geqrt<T>> {
@@ -162,7 +150,7 @@ struct TaskBodyGPU<linalg::Ormqr<T>> {
                   TileView<T> scratch) const {
     namespace kernels = linalg::kernels;
     auto const count = std::min({v.rows(), v.cols(), t.cols()});
-    linalg::detail::for_each_inner_block(
+    kernels::for_each_inner_block(
         transpose, count, t.rows(), [&](std::size_t first, std::size_t width) {
           auto const rows = v.rows() - first;
           linalg::detail::apply_block<T>(stream,
@@ -186,7 +174,7 @@ struct TaskBodyGPU<linalg::Tsmqr<T>> {
                   TileView<T> c2,
                   TileView<T> scratch) const {
     namespace kernels = linalg::kernels;
-    linalg::detail::for_each_inner_block(
+    kernels::for_each_inner_block(
         transpose, v.cols(), t.rows(), [&](std::size_t first, std::size_t width) {
           linalg::detail::apply_block<T>(stream,
                                          transpose,
@@ -205,10 +193,8 @@ struct TaskBodyCPU<linalg::QrCheck<T>> {
     for (std::size_t j = 0; j < std::min(r.rows(), r.cols()); ++j) {
       if (!std::isfinite(r(j, j))) {
         auto const k = std::to_string(tile);
-        throw Error(ErrorCode::numerical,
-                    "qr",
-                    "NaN or infinity at column " + std::to_string(first + j) + " (tile " + k +
-                        ", " + k + ")");
+        auto const what = "NaN or infinity at column " + std::to_string(first + j);
+        throw Error(ErrorCode::numerical, "qr", what + " (tile " + k + ", " + k + ")");
       }
     }
   }
@@ -250,13 +236,12 @@ public:
 
   /// Diagonal tiles.
   [[nodiscard]] std::size_t steps() const noexcept {
-    auto const extent = std::min(rows_, cols_);
-    return extent / tile_ + (extent % tile_ == 0 ? 0 : 1);
+    return detail::blocks_in(std::min(rows_, cols_), tile_);
   }
 
   /// For the library: T(i, k), V(k), scratch for what changes tile (k, j) of a matrix of so many
-  /// tile columns, what orders the checks, whether they fit a matrix. Tasks that change one tile
-  /// follow each other, so their scratch can be one.
+  /// tile columns, what orders the checks; Error(bad_data) unless they fit a matrix. Tasks that
+  /// change one tile follow each other, so their scratch can be one.
   [[nodiscard]] Tile const& t(std::size_t i, std::size_t k) const noexcept { return t_(i, k); }
 
   [[nodiscard]] Tile const& v(std::size_t k) const noexcept { return v_(k, 0); }
@@ -269,8 +254,10 @@ public:
   [[nodiscard]] Handle<int> const& checked() const noexcept { return checked_handle_; }
 
   template <class TA>
-  [[nodiscard]] bool fit(TiledMatrix<TA> const& a) const noexcept {
-    return rows_ == a.rows() && cols_ == a.cols() && tile_ == a.tile_size();
+  void check_fit(TiledMatrix<TA> const& a, char const* user) const {
+    if (rows_ != a.rows() || cols_ != a.cols() || tile_ != a.tile_size()) {
+      throw Error(ErrorCode::bad_data, user, "the reflections were made for another shape");
+    }
   }
 
 private:
@@ -280,8 +267,7 @@ private:
   /// more columns tasks that could run at the same time need not share one.
   [[nodiscard]] std::size_t scratch_tiles() const noexcept {
     auto const least = std::min<std::size_t>(64, (std::size_t{1} << 22U) / (inner_ * tile_) + 1);
-    auto const tile_cols = cols_ / tile_ + (cols_ % tile_ == 0 ? 0 : 1);
-    return std::max(steps() * tile_cols, least);
+    return std::max(steps() * detail::blocks_in(cols_, tile_), least);
   }
 
   static Eigen::Index index(std::size_t value) { return static_cast<Eigen::Index>(value); }
@@ -333,9 +319,7 @@ template <class Rt, class T>
 void qr(Rt& rt, TiledMatrix<T> const& a, Reflections<T> const& q) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: qr works in place on float or double");
-  if (!q.fit(a)) {
-    throw Error(ErrorCode::bad_data, "qr", "the reflections were made for another shape");
-  }
+  q.check_fit(a, "qr");
   use_one_blas_thread();
   auto const rows = a.tile_rows();
   auto const steps = q.steps();
@@ -377,9 +361,7 @@ void apply_q(Rt& rt,
              TiledMatrix<T> const& c) {
   static_assert(std::is_same_v<std::remove_const_t<TA>, T>,
                 "hetsched: apply_q needs matrices of one element type");
-  if (!q.fit(a)) {
-    throw Error(ErrorCode::bad_data, "apply_q", "the reflections were made for another shape");
-  }
+  q.check_fit(a, "apply_q");
   if (c.rows() != a.rows() || c.tile_size() != a.tile_size()) {
     throw Error(ErrorCode::bad_data,
                 "apply_q",

@@ -8,8 +8,9 @@
 // T has `inner` rows, and in the columns of a group its triangle; the elements below it are 0 or as
 // they were. Both libraries use this layout, which is LAPACK's.
 
-#include <hetsched/data.hpp>
-#include <hetsched/detail/assert.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/assert.hpp>
+#include <hetsched/detail/linalg/blas_calls.hpp>
 #include <hetsched/linalg/kernels.hpp>
 
 #include <Eigen/Core>
@@ -26,6 +27,17 @@ namespace hetsched::linalg::kernels {
 /// Which orthogonal factor to apply: Q or Q^T.
 enum class Transpose : bool { no, yes };
 
+/// Calls use(first, width) for the inner blocks of `count` reflections, in the order in which op(Q)
+/// applies them.
+template <class Use>
+void for_each_inner_block(Transpose transpose, std::size_t count, std::size_t inner, Use&& use) {
+  std::size_t const blocks = (count + inner - 1) / inner;
+  for (std::size_t b = 0; b < blocks; ++b) {
+    std::size_t const first = (transpose == Transpose::yes ? b : blocks - 1 - b) * inner;
+    use(first, std::min(inner, count - first));
+  }
+}
+
 namespace detail {
 
 /// Columns in an inner block, for `count` reflections with the tile `t` of T.
@@ -35,25 +47,6 @@ template <class T>
 }
 
 #ifdef HETSCHED_HAVE_LAPACKE
-
-template <class T>
-struct QrBlas;
-
-template <>
-struct QrBlas<float> {
-  static constexpr auto geqrt = LAPACKE_sgeqrt_work;
-  static constexpr auto gemqrt = LAPACKE_sgemqrt_work;
-  static constexpr auto tpqrt = LAPACKE_stpqrt_work;
-  static constexpr auto tpmqrt = LAPACKE_stpmqrt_work;
-};
-
-template <>
-struct QrBlas<double> {
-  static constexpr auto geqrt = LAPACKE_dgeqrt_work;
-  static constexpr auto gemqrt = LAPACKE_dgemqrt_work;
-  static constexpr auto tpqrt = LAPACKE_dtpqrt_work;
-  static constexpr auto tpmqrt = LAPACKE_dtpmqrt_work;
-};
 
 [[nodiscard]] inline char letter(Transpose transpose) noexcept {
   return transpose == Transpose::yes ? 'T' : 'N';
@@ -169,17 +162,6 @@ void apply_block(
   as_eigen(c2).noalias() -= as_eigen(v) * w;
 }
 
-/// Calls use(first, width) for the inner blocks of `count` reflections, in the order in which op(Q)
-/// applies them.
-template <class Use>
-void for_each_block(Transpose transpose, std::size_t count, std::size_t inner, Use&& use) {
-  std::size_t const blocks = (count + inner - 1) / inner;
-  for (std::size_t b = 0; b < blocks; ++b) {
-    std::size_t const first = (transpose == Transpose::yes ? b : blocks - 1 - b) * inner;
-    use(first, std::min(inner, count - first));
-  }
-}
-
 #endif
 
 } // namespace detail
@@ -195,20 +177,9 @@ void geqrt(TileView<T> a, TileView<T> t) {
   }
   auto const inner = detail::inner_block(t, count);
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  std::vector<T> work(inner * a.cols());
-  [[maybe_unused]] auto const info = detail::QrBlas<T>::geqrt(LAPACK_COL_MAJOR,
-                                                              blas_int(a.rows()),
-                                                              blas_int(a.cols()),
-                                                              blas_int(inner),
-                                                              a.data(),
-                                                              blas_int(a.ld()),
-                                                              t.data(),
-                                                              blas_int(t.ld()),
-                                                              work.data());
-  HETSCHED_ASSERT(info == 0, "geqrt: illegal argument");
+  detail::call_lapack<T>(detail::Blas<T>::geqrt, inner * a.cols(), a.rows(), a.cols(), inner, a, t);
 #else
-  detail::for_each_block(Transpose::yes, count, inner, [&](std::size_t first, std::size_t width) {
+  for_each_inner_block(Transpose::yes, count, inner, [&](std::size_t first, std::size_t width) {
     auto const v = block(a, first, first, a.rows() - first, width);
     auto const factor = block(t, 0, first, width, width);
     for (std::size_t j = 0; j < width; ++j) {
@@ -242,25 +213,19 @@ void ormqr(Transpose transpose, TileView<T const> v, TileView<T const> t, TileVi
   }
   auto const inner = detail::inner_block(t, count);
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  std::vector<T> work(inner * c.cols());
-  [[maybe_unused]] auto const info = detail::QrBlas<T>::gemqrt(LAPACK_COL_MAJOR,
-                                                               'L',
-                                                               detail::letter(transpose),
-                                                               blas_int(c.rows()),
-                                                               blas_int(c.cols()),
-                                                               blas_int(count),
-                                                               blas_int(inner),
-                                                               v.data(),
-                                                               blas_int(v.ld()),
-                                                               t.data(),
-                                                               blas_int(t.ld()),
-                                                               c.data(),
-                                                               blas_int(c.ld()),
-                                                               work.data());
-  HETSCHED_ASSERT(info == 0, "gemqrt: illegal argument");
+  detail::call_lapack<T>(detail::Blas<T>::gemqrt,
+                         inner * c.cols(),
+                         'L',
+                         detail::letter(transpose),
+                         c.rows(),
+                         c.cols(),
+                         count,
+                         inner,
+                         v,
+                         t,
+                         c);
 #else
-  detail::for_each_block(transpose, count, inner, [&](std::size_t first, std::size_t width) {
+  for_each_inner_block(transpose, count, inner, [&](std::size_t first, std::size_t width) {
     auto const rows = v.rows() - first;
     detail::apply_block<T>(transpose,
                            block(v, first, first, rows, width),
@@ -283,44 +248,30 @@ void tsqrt(TileView<T> r, TileView<T> a, TileView<T> t) {
   }
   auto const inner = detail::inner_block(t, a.cols());
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  std::vector<T> work(inner * a.cols());
-  [[maybe_unused]] auto const info = detail::QrBlas<T>::tpqrt(LAPACK_COL_MAJOR,
-                                                              blas_int(a.rows()),
-                                                              blas_int(a.cols()),
-                                                              0,
-                                                              blas_int(inner),
-                                                              r.data(),
-                                                              blas_int(r.ld()),
-                                                              a.data(),
-                                                              blas_int(a.ld()),
-                                                              t.data(),
-                                                              blas_int(t.ld()),
-                                                              work.data());
-  HETSCHED_ASSERT(info == 0, "tpqrt: illegal argument");
+  detail::call_lapack<T>(
+      detail::Blas<T>::tpqrt, inner * a.cols(), a.rows(), a.cols(), std::size_t{0}, inner, r, a, t);
 #else
   std::vector<T> const zero(inner);
-  detail::for_each_block(
-      Transpose::yes, a.cols(), inner, [&](std::size_t first, std::size_t width) {
-        auto const v = block(a, 0, first, a.rows(), width);
-        auto const factor = block(t, 0, first, width, width);
-        for (std::size_t j = 0; j < width; ++j) {
-          auto const k = first + j;
-          auto const right = width - j - 1;
-          auto const x = block(v, 0, j, a.rows(), 1);
-          T const tau = detail::eliminate(
-              r(k, k), x, block(r, k, k + 1, 1, right), block(v, 0, j + 1, a.rows(), right));
-          TileView<T const> const beside_one(zero.data(), 1, j, 1);
-          detail::append<T>(factor, j, tau, beside_one, block(v, 0, 0, a.rows(), j), x);
-        }
-        auto const next = first + width;
-        auto const right = a.cols() - next;
-        detail::apply_block<T>(Transpose::yes,
-                               v,
-                               factor,
-                               block(r, first, next, width, right),
-                               block(a, 0, next, a.rows(), right));
-      });
+  for_each_inner_block(Transpose::yes, a.cols(), inner, [&](std::size_t first, std::size_t width) {
+    auto const v = block(a, 0, first, a.rows(), width);
+    auto const factor = block(t, 0, first, width, width);
+    for (std::size_t j = 0; j < width; ++j) {
+      auto const k = first + j;
+      auto const right = width - j - 1;
+      auto const x = block(v, 0, j, a.rows(), 1);
+      T const tau = detail::eliminate(
+          r(k, k), x, block(r, k, k + 1, 1, right), block(v, 0, j + 1, a.rows(), right));
+      TileView<T const> const beside_one(zero.data(), 1, j, 1);
+      detail::append<T>(factor, j, tau, beside_one, block(v, 0, 0, a.rows(), j), x);
+    }
+    auto const next = first + width;
+    auto const right = a.cols() - next;
+    detail::apply_block<T>(Transpose::yes,
+                           v,
+                           factor,
+                           block(r, first, next, width, right),
+                           block(a, 0, next, a.rows(), right));
+  });
 #endif
 }
 
@@ -347,28 +298,21 @@ void tsmqr(
   }
   auto const inner = detail::inner_block(t, count);
 #ifdef HETSCHED_HAVE_LAPACKE
-  using detail::blas_int;
-  std::vector<T> work(inner * c1.cols());
-  [[maybe_unused]] auto const info = detail::QrBlas<T>::tpmqrt(LAPACK_COL_MAJOR,
-                                                               'L',
-                                                               detail::letter(transpose),
-                                                               blas_int(c2.rows()),
-                                                               blas_int(c2.cols()),
-                                                               blas_int(count),
-                                                               0,
-                                                               blas_int(inner),
-                                                               v.data(),
-                                                               blas_int(v.ld()),
-                                                               t.data(),
-                                                               blas_int(t.ld()),
-                                                               c1.data(),
-                                                               blas_int(c1.ld()),
-                                                               c2.data(),
-                                                               blas_int(c2.ld()),
-                                                               work.data());
-  HETSCHED_ASSERT(info == 0, "tpmqrt: illegal argument");
+  detail::call_lapack<T>(detail::Blas<T>::tpmqrt,
+                         inner * c1.cols(),
+                         'L',
+                         detail::letter(transpose),
+                         c2.rows(),
+                         c2.cols(),
+                         count,
+                         std::size_t{0},
+                         inner,
+                         v,
+                         t,
+                         c1,
+                         c2);
 #else
-  detail::for_each_block(transpose, count, inner, [&](std::size_t first, std::size_t width) {
+  for_each_inner_block(transpose, count, inner, [&](std::size_t first, std::size_t width) {
     detail::apply_block<T>(transpose,
                            block(v, 0, first, v.rows(), width),
                            block(t, 0, first, width, width),

@@ -2,15 +2,15 @@
 #pragma once
 // Cholesky factorisation by tasks that cut their blocks and spawn tasks on the parts.
 
-#include <hetsched/access.hpp>
-#include <hetsched/data.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/handle.hpp>
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/handles/handle.hpp>
+#include <hetsched/handles/partition.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/kernels.hpp>
-#include <hetsched/partition.hpp>
-#include <hetsched/runtime.hpp>
-#include <hetsched/task.hpp>
+#include <hetsched/runtime/runtime.hpp>
 
 #include <cstddef>
 #include <string>

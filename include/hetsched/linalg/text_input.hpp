@@ -2,7 +2,7 @@
 #pragma once
 // Lines and numbers of a text file that nobody vouches for; shared by the matrix readers.
 
-#include <hetsched/error.hpp>
+#include <hetsched/core/error.hpp>
 
 #include <Eigen/SparseCore>
 

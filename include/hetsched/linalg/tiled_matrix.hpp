@@ -2,11 +2,11 @@
 #pragma once
 // Dense column-major matrices cut into square tiles, or into blocks of columns, that tasks work on.
 
-#include <hetsched/data.hpp>
-#include <hetsched/detail/assert.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/handle.hpp>
-#include <hetsched/partition.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/assert.hpp>
+#include <hetsched/handles/handle.hpp>
+#include <hetsched/handles/partition.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -61,6 +61,11 @@ DenseRegion<ElementOf<M>> region_of(M& matrix, char const* user) {
           .ld = matrix.cols() <= 1 ? std::max(rows, stride) : stride};
 }
 
+/// Of so many rows or columns each, the last one ragged.
+[[nodiscard]] constexpr std::size_t blocks_in(std::size_t extent, std::size_t block) noexcept {
+  return extent / block + (extent % block == 0 ? 0 : 1);
+}
+
 /// A region cut into a grid of equal blocks, the last row and column of them ragged; no blocks in a
 /// direction that is empty.
 template <class T>
@@ -79,9 +84,9 @@ public:
 
   [[nodiscard]] std::size_t cols() const noexcept { return cols_; }
 
-  [[nodiscard]] std::size_t tile_rows() const noexcept { return count(rows_, blocks_.rows); }
+  [[nodiscard]] std::size_t tile_rows() const noexcept { return blocks_in(rows_, blocks_.rows); }
 
-  [[nodiscard]] std::size_t tile_cols() const noexcept { return count(cols_, blocks_.cols); }
+  [[nodiscard]] std::size_t tile_cols() const noexcept { return blocks_in(cols_, blocks_.cols); }
 
   [[nodiscard]] Tile const& operator()(std::size_t i, std::size_t j) const noexcept {
     HETSCHED_ASSERT(i < tile_rows() && j < tile_cols(), "no such tile");
@@ -89,10 +94,6 @@ public:
   }
 
 private:
-  static std::size_t count(std::size_t extent, std::size_t block) noexcept {
-    return extent / block + (extent % block == 0 ? 0 : 1);
-  }
-
   std::size_t rows_;
   std::size_t cols_;
   Blocks blocks_;

@@ -4,12 +4,12 @@
 //
 // The body of a task is declared, and defined, beside the task, in a header that host compilers
 // see, but a kernel for CUDA must be compiled by nvcc. So the body calls it through a pointer,
-// which is null unless cuda/jacobi.hpp, compiled by nvcc, is part of the program. A program for CPU
-// cores links nothing; on emulated devices the loops of kernels.hpp serve.
+// which is null unless stencil/cuda_jacobi.hpp, compiled by nvcc, is part of the program. A program
+// for CPU cores links nothing; on emulated devices the loops of kernels.hpp serve.
 
-#include <hetsched/data.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/gpu_stream.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
 #include <hetsched/stencil/kernels.hpp>
 
 #include <string>
@@ -31,7 +31,7 @@ namespace detail {
 template <class T>
 using SweepLauncher = void (*)(GpuStream& stream, SweepTile<T> const& tile);
 
-/// For CUDA devices; set by cuda/jacobi.hpp before main begins.
+/// For CUDA devices; set by stencil/cuda_jacobi.hpp before main begins.
 template <class T>
 inline constinit SweepLauncher<T> cuda_sweep = nullptr;
 
@@ -51,11 +51,12 @@ void sweep(GpuStream& stream, SweepTile<T> const& tile) {
     detail::cuda_sweep<T>(stream, tile);
     return;
   }
-  throw Error(ErrorCode::cannot_run,
-              "sweep",
-              "this program has no kernel for " + std::string(stream.driver().name) +
-                  " devices: link a file that includes <hetsched/cuda/jacobi.hpp> and is compiled "
-                  "by nvcc, or use no such devices");
+  throw Error(
+      ErrorCode::cannot_run,
+      "sweep",
+      "this program has no kernel for " + std::string(stream.driver().name) +
+          " devices: link a file that includes <hetsched/stencil/cuda_jacobi.hpp> and is compiled "
+          "by nvcc, or use no such devices");
 }
 
 } // namespace hetsched::stencil

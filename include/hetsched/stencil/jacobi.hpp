@@ -2,16 +2,16 @@
 #pragma once
 // Jacobi's iteration for Poisson's equation, by tiles.
 
-#include <hetsched/access.hpp>
-#include <hetsched/data.hpp>
-#include <hetsched/gpu_blas.hpp>
-#include <hetsched/gpu_stream.hpp>
-#include <hetsched/handle.hpp>
-#include <hetsched/runtime.hpp>
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
+#include <hetsched/handles/handle.hpp>
+#include <hetsched/runtime/runtime.hpp>
 #include <hetsched/stencil/gpu_kernels.hpp>
 #include <hetsched/stencil/kernels.hpp>
 #include <hetsched/stencil/poisson_grid.hpp>
-#include <hetsched/task.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -191,7 +191,7 @@ void for_each_tile(PoissonGrid<T> const& grid, Use&& use) {
 /// barrier. Priorities are bottom levels with unit times: the sweeps that are left.
 ///
 /// All run on GPUs, too, with the same bits. On CUDA devices that takes a file in the program that
-/// includes cuda/jacobi.hpp and is compiled by nvcc: without it, sweeps there fail with
+/// includes stencil/cuda_jacobi.hpp and is compiled by nvcc: without it, sweeps there fail with
 /// Error(cannot_run).
 ///
 /// Costs a task per tile and sweep, one per tile to begin with and, for an odd number of sweeps,

@@ -10,8 +10,8 @@
 // in this order, so that a grid gives the same bits whatever its tiles. Multiplying by 4 and 1/4 is
 // exact: fused multiply-add changes nothing.
 
-#include <hetsched/data.hpp>
-#include <hetsched/detail/assert.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/assert.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,12 +2,12 @@
 #pragma once
 // Poisson's equation on a grid cut into tiles that tasks work on.
 
-#include <hetsched/data.hpp>
-#include <hetsched/detail/assert.hpp>
-#include <hetsched/error.hpp>
-#include <hetsched/handle.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/assert.hpp>
+#include <hetsched/handles/handle.hpp>
+#include <hetsched/handles/partition.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
-#include <hetsched/partition.hpp>
 #include <hetsched/stencil/kernels.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The least that satisfies each context concept: instantiating a policy's hooks on them shows that
-// the policy asks for nothing that its concept does not offer. They compile; nothing calls them.
+// The smallest type for each context concept. Instantiating a policy's hooks on them shows that the
+// policy asks for nothing that its concept does not offer. They compile; nothing calls them.
 //
 //     template hs::TaskId MyScheduler::pop(hs::testing::PlacementArchetype const&, hs::WorkerId);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Puts any cache policy through what concepts/cache.hpp promises; for any test framework.
+// Tests any cache policy against the contract of concepts/cache.hpp, in any test framework.
 
-#include <hetsched/testing/detail/cache_driver.hpp>
+#include <hetsched/detail/testing/cache_driver.hpp>
+#include <hetsched/detail/testing/conformance_run.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 namespace hetsched::testing {
 
-/// How hard to try. The defaults take a fraction of a second for a shipped policy.
+/// How much to test. The defaults take a fraction of a second for a shipped policy.
 struct CacheOptions {
   std::uint64_t seed = 1;          // the first one
   int seeds = 10;                  // the random scenario runs once for each
-  int steps = 600;                 // in it
+  int steps = 600;                 // of the random scenario
   int blocks = 2000;               // at one time, in the scenario of many blocks
-  std::size_t max_violations = 16; // then the kit stops
+  std::size_t max_violations = 16; // the kit stops when it has found so many
 };
 
 namespace detail {
@@ -45,10 +46,10 @@ private:
   C cache_;
 };
 
-class CacheConformance {
+class CacheConformance
+    : ConformanceRun<CacheDriver, CacheOptions, MakeCache, CacheReport, CacheFindings> {
 public:
-  CacheConformance(CacheOptions const& options, MakeCache make)
-      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {}
+  using ConformanceRun::ConformanceRun;
 
   CacheReport run() && {
     in_case("empty node", options_.seed, [](CacheDriver& node) { empty_node(node); });
@@ -63,14 +64,6 @@ public:
   }
 
 private:
-  template <class F>
-  void in_case(char const* scenario, std::uint64_t seed, F&& body) {
-    if (!findings_.full()) {
-      CacheDriver node(scenario, seed, make_, findings_);
-      body(node);
-    }
-  }
-
   static BlockUse use_of(std::uint64_t task) { return {.bytes = 64, .task = task}; }
 
   static void empty_node(CacheDriver& node) {
@@ -83,7 +76,7 @@ private:
     node.victim();
   }
 
-  /// Pins count, and a use does not undo them.
+  /// Pins count, and a use does not remove them.
   static void pins(CacheDriver& node) {
     auto const a = node.insert(use_of(1));
     auto const b = node.insert(use_of(1));
@@ -104,7 +97,7 @@ private:
     drain(node);
   }
 
-  /// A block that left leaves nothing behind for the next one of its number.
+  /// A block that left leaves nothing behind for the next block with its number.
   static void numbers_again(CacheDriver& node) {
     for (std::uint64_t task = 1; task <= 50 && !node.spoiled(); ++task) {
       auto const other = node.insert(use_of(task));
@@ -115,7 +108,7 @@ private:
       node.release(block);
       node.erase(block);
       node.victim();
-      node.insert(use_of(task)); // the same number
+      node.insert(use_of(task)); // the same number again
       node.pin(other);
       node.victim();
       node.release(other);
@@ -125,7 +118,7 @@ private:
     drain(node);
   }
 
-  /// Few blocks, so that everything happens to each: what the policy is told is drawn, too.
+  /// Few blocks, so that everything happens to each of them. The calls are drawn, too.
   void random_mix(CacheDriver& node, std::uint64_t seed) const {
     constexpr std::size_t capacity = 12;
     Dice dice(seed);
@@ -158,7 +151,7 @@ private:
       }
       break;
     case 2:
-      if (node.pins(block) == 0) { // written by another node
+      if (node.pins(block) == 0) { // another node writes it
         node.erase(block);
       }
       break;
@@ -193,7 +186,7 @@ private:
     for (std::size_t i = 0; i < count; ++i) {
       node.access(node.at(dice.below(count)), draw_use(dice, ++task, node));
     }
-    for (std::size_t i = 0; i < count; i += count / 32 + 1) { // what some tasks use at a time
+    for (std::size_t i = 0; i < count; i += count / 32 + 1) { // blocks that tasks use at a time
       node.pin(node.at(i));
     }
     for (std::size_t i = 0; i < count / 4 && node.evict(); ++i) {
@@ -204,7 +197,7 @@ private:
     drain(node);
   }
 
-  /// Without pins, every block comes once, and then none.
+  /// Without pins, every block is a victim once, and then there is none.
   static void drain(CacheDriver& node) {
     for (std::size_t i = 0; i < node.size(); ++i) {
       while (node.pins(node.at(i)) > 0) {
@@ -214,23 +207,18 @@ private:
     while (node.evict()) {
     }
   }
-
-  CacheOptions const& options_;
-  MakeCache make_;
-  CacheReport report_;
-  CacheFindings findings_;
 };
 
 } // namespace detail
 
-/// Drives instances of C as an engine would for a node and reports every rule of the contract that
-/// was seen violated; nothing when good. Violations end in the report, never in an exception, and
-/// the kit ends by itself unless an operation does not return.
+/// Drives instances of C as an engine would for a node, and reports every rule of the contract that
+/// was broken; nothing if there is none. Violations are in the report, never in an exception. The
+/// kit ends by itself unless an operation does not return.
 ///
 ///     auto const report = hetsched::testing::check_cache<MyCache>();
 ///     CHECK_MESSAGE(report.ok(), report.text());
 ///
-/// What it cannot see: whether the choice is a good one.
+/// It cannot see whether the choice is a good one.
 template <class C>
 [[nodiscard]] CacheReport check_cache(CacheOptions const& options = {}) {
   static_assert(cache_policy<C>, "hetsched: check_cache<C> needs a Cache; see concepts/cache.hpp");

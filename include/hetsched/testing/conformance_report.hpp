@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the conformance kits answer, and what the one for schedulers takes and looks for.
+// The report of the conformance kits; the options and the rules of the kit for schedulers.
 
-#include <hetsched/types.hpp>
+#include <hetsched/core/types.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,29 +13,29 @@
 
 namespace hetsched::testing {
 
-/// How hard to try. The defaults take well below a second for a shipped scheduler.
+/// How much to test. The defaults take well below a second for a shipped scheduler.
 struct Options {
   std::uint64_t seed = 1;          // the first one
   int seeds = 10;                  // scenarios of one thread run once for each
-  int tasks = 150;                 // in each of them
+  int tasks = 150;                 // in each of these scenarios
   int threads = 4;                 // worker threads at most, 2 to 8; 0: no scenario with threads
   int threaded_tasks = 1500;       // in each scenario with threads
   int handovers = 300;             // races of one push against one worker that falls asleep
-  std::size_t max_violations = 16; // then the kit stops
+  std::size_t max_violations = 16; // the kit stops when it has found so many
 };
 
 /// The rules of concepts/scheduler.hpp that can be checked from outside.
 enum class Rule : std::uint8_t {
   lost,         // a pushed task never comes out
   twice,        // a task comes out a second time
-  invented,     // an answer that is no pushed task
+  invented,     // an answer that is not a pushed task
   wrong_worker, // an answer that the worker cannot run at that time
-  hidden,       // pop does not see a task that this worker alone can reach
-  missed_wake,  // a task waits while those that its Wake designates sleep or find nothing
+  hidden,       // pop does not find a task that only this worker can reach
+  missed_wake,  // a task waits while the workers that its Wake names sleep or find nothing
   wrong_wake,   // a Wake that names no worker, or one that cannot run the task
-  priority,     // less than what priority_scope promises
-  peeked,       // peek answers what does not wait, or a task twice, or too many
-  aborted,      // reconsider or preempt answers what runs nowhere (else), or is not abortable
+  priority,     // less than priority_scope promises
+  peeked,       // peek answers a task that does not wait, a task twice, or too many tasks
+  aborted,      // reconsider or preempt answers a task that runs nowhere (else) or is not abortable
   stale_view,   // ctx.task() of a task whose epilogue has returned, or that never was
   determinism,  // one thread, the same seed, another sequence of answers
   threw,        // a hook threw an exception
@@ -77,12 +77,12 @@ template <class R>
 struct ViolationOf {
   R rule{};
   std::uint64_t seed = 0;
-  WorkerId worker;  // no_worker: none in particular
+  WorkerId worker;  // no_worker: no particular worker
   std::string text; // one sentence: rule, what happened to what, where, seed
 };
 
-/// What was violated, in the order of discovery: the first case of each rule in each scenario. R:
-/// the rules of one kind of policy.
+/// The broken rules, in the order of discovery: the first case of each rule in each scenario. R is
+/// the type of the rules of one kind of policy.
 template <class R>
 struct ReportOf {
   std::vector<ViolationOf<R>> violations;
@@ -94,7 +94,7 @@ struct ReportOf {
         violations.begin(), violations.end(), [=](auto const& it) { return it.rule == rule; });
   }
 
-  /// One line per violation; empty when good.
+  /// One line for each violation; empty if there is none.
   [[nodiscard]] std::string text() const {
     std::string lines;
     for (auto const& violation : violations) {

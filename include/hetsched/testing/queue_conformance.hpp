@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Puts any queue through what concepts/queue.hpp promises; for any test framework.
+// Tests any queue against the contract of concepts/queue.hpp, in any test framework.
 
-#include <hetsched/testing/detail/queue_scenarios.hpp>
+#include <hetsched/detail/testing/conformance_run.hpp>
+#include <hetsched/detail/testing/queue_scenarios.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,19 +12,19 @@
 
 namespace hetsched::testing {
 
-/// How hard to try. The defaults take well below a second for a shipped queue.
+/// How much to test. The defaults take well below a second for a shipped queue.
 struct QueueOptions {
   std::uint64_t seed = 1; // the first one
   int seeds = 10;         // the random scenario runs once for each
-  int steps = 400;        // in it
+  int steps = 400;        // of the random scenario
   int tasks = 1000;       // at one time, in the scenario of many tasks
-  int threads = 4;        // in the scenarios with threads; below 2: none
-  /// Whether any thread may push and pop. Queues without `steal` always are tested so, those with
-  /// it by an owner and thieves, and if they are to be shared, too.
+  int threads = 4;        // in the scenarios with threads; below 2: no such scenario
+  /// Whether any thread may push and pop. Queues without `steal` are always tested in this way.
+  /// Queues with `steal` are tested by an owner and thieves, and if this is set in this way, too.
   bool shared = false;
   int threaded_tasks = 3000;       // in each scenario with threads
   int handovers = 300;             // races of one push against one thread that falls asleep
-  std::size_t max_violations = 16; // then the kit stops
+  std::size_t max_violations = 16; // the kit stops when it has found so many
 };
 
 namespace detail {
@@ -63,10 +64,10 @@ private:
   Q queue_;
 };
 
-class QueueConformance {
+class QueueConformance
+    : ConformanceRun<QueueDriver, QueueOptions, MakeQueue, QueueReport, QueueFindings> {
 public:
-  QueueConformance(QueueOptions const& options, MakeQueue make)
-      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {}
+  using ConformanceRun::ConformanceRun;
 
   QueueReport run(bool steals) && {
     in_case("one task", options_.seed, [](QueueDriver& queue) { one_task(queue); });
@@ -85,14 +86,6 @@ public:
   }
 
 private:
-  template <class F>
-  void in_case(char const* scenario, std::uint64_t seed, F&& body) {
-    if (!findings_.full()) {
-      QueueDriver queue(scenario, seed, make_, findings_);
-      body(queue);
-    }
-  }
-
   void with_threads(bool steals) {
     if (!steals || options_.shared) {
       in_case("pushers and takers", options_.seed, [&](QueueDriver& queue) {
@@ -108,24 +101,19 @@ private:
       QueueHandover(queue, options_.handovers).run();
     });
   }
-
-  QueueOptions const& options_;
-  MakeQueue make_;
-  QueueReport report_;
-  QueueFindings findings_;
 };
 
 } // namespace detail
 
 /// Drives instances of Q by one thread and by several, as schedulers would, and reports every rule
-/// of the contract that was seen violated; nothing when good. Violations end in the report, never
-/// in an exception, and the kit ends by itself unless an operation does not return. Run it under
+/// of the contract that was broken; nothing if there is none. Violations are in the report, never
+/// in an exception. The kit ends by itself unless an operation does not return. Run it under
 /// ThreadSanitizer, too.
 ///
 ///     auto const report = hetsched::testing::check_queue<MyQueue>();
 ///     CHECK_MESSAGE(report.ok(), report.text());
 ///
-/// What it cannot see: from which end `steal` takes, and std::bad_alloc.
+/// It cannot see from which end `steal` takes, nor std::bad_alloc.
 template <class Q>
 [[nodiscard]] QueueReport check_queue(QueueOptions const& options = {}) {
   static_assert(task_queue<Q>, "hetsched: check_queue<Q> needs a queue; see concepts/queue.hpp");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Puts any scheduler through what concepts/scheduler.hpp promises; for any test framework.
+// Tests any scheduler against the contract of concepts/scheduler.hpp, in any test framework.
 
+#include <hetsched/detail/testing/abort_scenarios.hpp>
+#include <hetsched/detail/testing/driver.hpp>
+#include <hetsched/detail/testing/scenarios.hpp>
+#include <hetsched/detail/testing/sleep_scenarios.hpp>
+#include <hetsched/detail/testing/thread_scenarios.hpp>
 #include <hetsched/testing/conformance_report.hpp>
-#include <hetsched/testing/detail/abort_scenarios.hpp>
-#include <hetsched/testing/detail/driver.hpp>
-#include <hetsched/testing/detail/scenarios.hpp>
-#include <hetsched/testing/detail/sleep_scenarios.hpp>
-#include <hetsched/testing/detail/thread_scenarios.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -23,7 +23,7 @@ namespace hetsched::testing {
 
 namespace detail {
 
-/// Every scenario on machines of one class and of several; returns early when the report is full.
+/// Runs every scenario on machines of one class and of several, until the report is full.
 class Conformance {
 public:
   Conformance(Options const& options, Make make)
@@ -36,7 +36,7 @@ public:
     for (auto const& machine : {one, three, mixed}) {
       one_thread(machine);
     }
-    // A class of one worker each: what the others may not be relied on to take.
+    // One worker for each class: no other worker can be relied on to take its tasks.
     in_case({"1 worker each of 3 classes", {ArchHost, ArchCUDA, Arch{2}}},
             "nested wait",
             options_.seed,
@@ -61,7 +61,7 @@ private:
       Driver driver(machine, scenario, seed, threads, make_, findings_);
       body(driver);
       return driver.trace();
-    } catch (std::exception const& error) { // hooks' exceptions end in the driver
+    } catch (std::exception const& error) { // the driver catches the exceptions of hooks
       findings_.add(Rule::threw,
                     "construction",
                     seed,
@@ -127,16 +127,16 @@ private:
 } // namespace detail
 
 /// Drives instances of S by hand and by real threads, as an engine would, and reports every rule of
-/// the contract that was seen violated; nothing when good. Violations end in the report, never in
-/// an exception, and the kit ends by itself unless a hook does not return. Several threads run at
-/// once inside (under one lock if S is serialized): run it under ThreadSanitizer, too.
+/// the contract that was broken; nothing if there is none. Violations are in the report, never in
+/// an exception. The kit ends by itself unless a hook does not return. Several threads run inside
+/// at once (under one lock if S is serialized): run the kit under ThreadSanitizer, too.
 ///
 ///     auto const report = hetsched::testing::check_scheduler<MyScheduler>();
 ///     CHECK_MESSAGE(report.ok(), report.text());
 ///
-/// What "per_queue" is taken to mean: tasks of one pusher and of the same classes, answered with
-/// the same Wake, are in one queue: that of the worker named, else the pusher's own. A worker's
-/// pops take from its queue the highest priority first, first come first served among equals.
+/// "per_queue" means here: tasks of one pusher with the same classes that got the same Wake as the
+/// answer are in one queue. It is the queue of the named worker, or otherwise of the pusher. A
+/// worker's pops take the highest priority from its queue, first come first served among equals.
 template <class S>
 [[nodiscard]] Report check_scheduler(Options const& options = {}) {
   static_assert(std::is_constructible_v<S, std::span<WorkerInfo const>> ||

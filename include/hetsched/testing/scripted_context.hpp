@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A context driven by hand: tests say what workers, tasks and times there are, and call the hooks.
+// A context for tests: a test sets workers, tasks and times, and calls the hooks itself.
 
 #include <hetsched/concepts/context.hpp>
 
@@ -27,7 +27,7 @@ namespace hetsched::testing {
 
 inline constexpr std::uint64_t scramble_step = 0x9e3779b97f4a7c15U;
 
-/// What a scripted task is.
+/// A task of the script.
 struct ScriptedTask {
   std::int32_t priority = 0;
   ArchMask archs = ArchMask::only(ArchHost);
@@ -40,12 +40,12 @@ struct ScriptedTask {
   std::string type = "scripted";
 };
 
-/// Satisfies `context` and `memory_context`. Everything const may be called from any thread at any
-/// time, and so may restrict_to, forbid, permit, finish and the setters; `add` and `predict` only
+/// Satisfies `context` and `memory_context`. Any thread may call const members at any time, and
+/// also restrict_to, forbid, permit, finish and the setters. `add` and `predict` may only be called
 /// while no other call runs. At most 64 workers.
 class ScriptedContext {
 public:
-  /// Worker k is of class `archs[k]`; hosts address node 0, each other worker a node of its own.
+  /// Worker k is of class `archs[k]`. Hosts address node 0, and each other worker its own node.
   explicit ScriptedContext(std::vector<Arch> const& archs, std::uint64_t seed = 1)
       : slots_(std::make_unique<Slot[]>(archs.size() + 1)), seed_(seed) {
     nodes_.push_back({host_node, 0});
@@ -71,7 +71,7 @@ public:
     return id_of(tasks_.size() - 1);
   }
 
-  /// Until lifted by group 0, the worker can run tasks of this group only: it waits in a task.
+  /// The worker waits in a task: until group 0 lifts this, it can run only tasks of this group.
   void restrict_to(WorkerId worker, std::uint32_t group) noexcept {
     slots_[worker.index()].group.store(group, std::memory_order_seq_cst);
   }
@@ -88,7 +88,7 @@ public:
     find(task)->forbidden.fetch_and(~(std::uint64_t{1} << worker.index()));
   }
 
-  /// The task's epilogue has returned: nobody may ask for its view any more.
+  /// The task's epilogue has returned. Its view must not be asked for any more.
   void finish(TaskId task) noexcept { find(task)->finished.store(true); }
 
   void set_now(Instant now) noexcept { now_.store(now.ns); }
@@ -101,25 +101,25 @@ public:
     slots_[worker.index()].busy_until.store(until.ns);
   }
 
-  /// From now on `predicted` answers `mean` for the task on workers of this class.
+  /// From now on `predicted` returns `mean` for the task on workers of this class.
   void predict(TaskId task, Arch arch, Duration mean) noexcept {
     find(task)->predicted[arch.index] = mean;
   }
 
-  // ---- what a test asks ----
+  // ---- questions of a test ----
 
   [[nodiscard]] std::size_t task_count() const noexcept { return tasks_.size(); }
 
-  /// The task that was added after `index` others.
+  /// The task that was added after `index` other tasks.
   [[nodiscard]] TaskId task_id(std::size_t index) const noexcept { return id_of(index); }
 
-  /// Position of a task in the order of `add`; nothing for an id that was never given out.
+  /// Position of a task in the order of `add`; no value for an id that was never given out.
   [[nodiscard]] std::optional<std::size_t> number(TaskId task) const noexcept {
     auto const index = (task.value & address_bits) / 64 - 1;
     return index < tasks_.size() && id_of(index) == task ? std::optional(index) : std::nullopt;
   }
 
-  /// Views asked for of finished or unknown tasks: 0 for a scheduler that keeps its contract.
+  /// How often the view of a finished or unknown task was asked for. 0 if the contract is kept.
   [[nodiscard]] std::uint64_t stale_views() const noexcept { return stale_views_.load(); }
 
   // ---- the concepts ----
@@ -219,7 +219,7 @@ private:
     std::atomic<std::uint32_t> group{0};
   };
 
-  /// As an engine's: a generation above what looks like an address, neither small nor dense.
+  /// An id like an engine's: a generation above something like an address, neither small nor dense.
   [[nodiscard]] TaskId id_of(std::size_t index) const noexcept {
     auto const generation = scramble(seed_ + index) >> 48U;
     return {generation << 48U | (static_cast<std::uint64_t>(index) + 1) * 64};

@@ -4,6 +4,8 @@
 
 #include <hetsched/concepts/cache.hpp>
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
@@ -54,6 +56,31 @@ std::vector<hs::BlockId> leave(Cache& cache, std::initializer_list<hs::BlockId> 
     cache.erase(order.back());
   }
   return order;
+}
+
+/// Of a cache in which a, b and c are equal, a was used last and d would leave after them.
+template <class Cache>
+void check_clean_then_oldest(Cache& cache) {
+  CHECK(victim(cache) == b);
+  CHECK(victim(cache, {b}) == c);
+  CHECK(victim(cache, {b, c}) == a);
+  CHECK(victim(cache, {a, b, c}) == b); // rather than d, which is clean
+}
+
+/// Of a cache in which a leaves before b. `meanwhile` is called while a is pinned.
+template <class Cache, class Meanwhile>
+void check_pins(Cache& cache, Meanwhile const& meanwhile) {
+  cache.pin(a);
+  cache.pin(a);
+
+  CHECK(victim(cache) == b);
+  meanwhile();
+  cache.release(a);
+  CHECK(victim(cache) == b);
+  cache.pin(b);
+  CHECK(victim(cache) == hs::no_block);
+  cache.release(a);
+  CHECK(victim(cache) == a);
 }
 
 using Blocks = std::vector<hs::BlockId>;

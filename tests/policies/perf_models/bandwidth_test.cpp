@@ -2,7 +2,7 @@
 #include <hetsched/policies/perf_models/bandwidth.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
 
-#include "../../support.hpp"
+#include "../../support/support.hpp"
 #include "measured_platform.hpp"
 #include "model_folder.hpp"
 #include "sized_task.hpp"

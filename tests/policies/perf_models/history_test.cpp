@@ -2,9 +2,9 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/simulated_runtime.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 
-#include "../../simulated_machine.hpp"
+#include "../../support/simulated_machine.hpp"
 #include "sized_task.hpp"
 
 #include <doctest/doctest.h>

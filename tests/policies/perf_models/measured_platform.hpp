@@ -2,7 +2,7 @@
 #pragma once
 // What hetsched-calibrate might have measured of a core and two GPUs.
 
-#include <hetsched/detail/model_files.hpp>
+#include <hetsched/detail/policies/model_files.hpp>
 
 #include <filesystem>
 #include <string>

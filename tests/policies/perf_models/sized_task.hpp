@@ -2,7 +2,7 @@
 #pragma once
 // The view of a task as performance models see it.
 
-#include <hetsched/task.hpp>
+#include <hetsched/core/task.hpp>
 
 #include <cstddef>
 #include <string_view>

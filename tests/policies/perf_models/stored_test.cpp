@@ -4,8 +4,8 @@
 #include <hetsched/policies/perf_models/stored.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 
-#include "../../mutations.hpp"
-#include "../../support.hpp"
+#include "../../support/mutations.hpp"
+#include "../../support/support.hpp"
 #include "model_folder.hpp"
 #include "sized_task.hpp"
 

@@ -3,7 +3,7 @@
 #include <hetsched/policies/perf_models/table.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 
-#include "../../support.hpp"
+#include "../../support/support.hpp"
 #include "measured_platform.hpp"
 #include "model_folder.hpp"
 #include "sized_task.hpp"

@@ -6,7 +6,7 @@
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 
 #include "../../../benchmarks/worst_cases.hpp"
-#include "../../best_schedule.hpp"
+#include "../../support/best_schedule.hpp"
 
 #include <doctest/doctest.h>
 

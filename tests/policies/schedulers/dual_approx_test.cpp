@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include <hetsched/accel_32.hpp>
-#include <hetsched/dual_approx_2.hpp>
-#include <hetsched/dual_approx_43.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/independent/accel_32.hpp>
+#include <hetsched/independent/dual_approx_2.hpp>
+#include <hetsched/independent/dual_approx_43.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
 #include <hetsched/policies/schedulers/dual_approx.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
+
+#include "../../support/scripted.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,15 +20,12 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 
 using hs::Accel32;
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::DualApprox2;
 using hs::DualApprox43;
 using hs::policies::DualApprox;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake DualApprox<Accel32>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId DualApprox<Accel32>::pop(ContextArchetype const&, hs::WorkerId);
@@ -40,7 +39,6 @@ namespace dual_approx_test {
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
 constexpr hs::WorkerId gpu_too{2};
-constexpr auto both = hs::ArchMask::only(ArchHost) | hs::ArchMask::only(ArchCUDA);
 
 /// A core on node 0, and two GPUs on nodes 1 and 2.
 template <class Solver>

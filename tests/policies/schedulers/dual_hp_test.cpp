@@ -3,7 +3,8 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
-#include "../../simulated_machine.hpp"
+#include "../../support/scripted.hpp"
+#include "../../support/simulated_machine.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,13 +15,10 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::detail::DualApproximation;
 using hs::policies::DualHP;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake DualHP::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId DualHP::pop(ContextArchetype const&, hs::WorkerId);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/capture.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
-#include "../../simulated_machine.hpp"
-#include "../../support.hpp"
+#include "../../support/scripted.hpp"
+#include "../../support/simulated_machine.hpp"
+#include "../../support/support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -22,28 +24,26 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::detail::HeftForecast;
 using hs::policies::Dmdas;
 using hs::policies::DynamicHeft;
 using hs::policies::DynamicHeftp;
 using hs::policies::LookAhead;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 using Let = DynamicHeftp<LookAhead::local_time>;
 using Gb = DynamicHeftp<LookAhead::gpus_busy>;
 using Mms = DynamicHeftp<LookAhead::min_makespan>;
+using Forms = hs::policies::DynamicHeftpForms;
 
 template hs::Wake DynamicHeft::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId DynamicHeft::pop(ContextArchetype const&, hs::WorkerId);
 template void
-Mms::prepare(ContextArchetype const&, hs::TaskGraph const&, std::span<hs::ExpectedTimes const>);
-template hs::Wake Mms::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
-template hs::TaskId Mms::pop(ContextArchetype const&, hs::WorkerId);
-template void Mms::epilogue(ContextArchetype const&, hs::TaskId, hs::WorkerId, hs::Duration);
+Forms::prepare(ContextArchetype const&, hs::TaskGraph const&, std::span<hs::ExpectedTimes const>);
+template hs::Wake Forms::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
+template hs::TaskId Forms::pop(ContextArchetype const&, hs::WorkerId);
+template void Forms::epilogue(ContextArchetype const&, hs::TaskId, hs::WorkerId, hs::Duration);
 
 namespace dynamic_heft_test {
 
@@ -51,19 +51,6 @@ constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
 
 struct Increment : hs::Task<1>::Signature<hs::RW<int>> {};
-
-/// For everything.
-struct OneMicrosecond {
-  static constexpr bool measures = false;
-
-  [[nodiscard]] std::optional<hs::Prediction> predict(hs::TaskView const&, hs::Arch) const {
-    return hs::Prediction{{1000}, {}, 1};
-  }
-
-  void record(hs::TaskView const&, hs::Arch, hs::Duration) {}
-
-  [[nodiscard]] hs::Duration transfer(std::size_t, hs::NodeId, hs::NodeId) const { return {}; }
-};
 
 /// One core and one GPU.
 template <class Scheduler>

@@ -6,25 +6,20 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::Eager;
 using hs::policies::PriorityHeap;
-using hs::testing::PlacementArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake Eager<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Eager<>::pop(PlacementArchetype const&, hs::WorkerId);
 
 namespace eager_test {
-
-constexpr hs::WorkerId w0{0};
-constexpr hs::WorkerId w1{1};
-constexpr hs::WorkerId w2{2};
 
 TEST_SUITE_BEGIN("policies/schedulers");
 

@@ -7,6 +7,8 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -15,15 +17,12 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::Dmda;
 using hs::policies::Dmdar;
 using hs::policies::Dmdas;
 using hs::policies::Heft;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake Heft<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Dmdar::pop(ContextArchetype const&, hs::WorkerId);
@@ -31,10 +30,7 @@ template hs::TaskId Dmdas::pop(ContextArchetype const&, hs::WorkerId);
 
 namespace earliest_finish_test {
 
-constexpr hs::WorkerId w0{0};
-constexpr hs::WorkerId w1{1};
 constexpr hs::WorkerId g2{2};
-constexpr auto both = hs::ArchMask::only(ArchHost) | hs::ArchMask::only(ArchCUDA);
 
 /// Workers 0 and 1 are host cores, 2 is a GPU.
 template <class S>

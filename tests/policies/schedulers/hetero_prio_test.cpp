@@ -3,18 +3,17 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <optional>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::HeteroPrio;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake HeteroPrio::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId HeteroPrio::pop(ContextArchetype const&, hs::WorkerId);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/capture.hpp>
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
-#include "../../simulated_machine.hpp"
+#include "../../support/scripted.hpp"
+#include "../../support/simulated_machine.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,28 +16,23 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 namespace hetero_prio = hs::policies::hetero_prio;
 
 using hs::Arch;
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::detail::AffinityPlan;
 using hs::detail::AffinityType;
 using hs::policies::AffinityScore;
 using hs::policies::HeteroPrioTypes;
 using hs::policies::QueueView;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
-using Everything = HeteroPrioTypes<hetero_prio::pcept>;
+using Everything = hs::policies::HeteroPrioForms;
 template hs::Wake Everything::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Everything::pop(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Everything::reconsider(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Everything::preempt(ContextArchetype const&, hs::TaskId);
 
 namespace hetero_prio_types_test {
-
-constexpr auto both = hs::ArchMask::only(ArchHost) | hs::ArchMask::only(ArchCUDA);
 
 /// A type that takes so long on each class, from class 0 on.
 AffinityType type(std::vector<std::int64_t> const& times, std::int64_t tasks = 1) {

@@ -3,24 +3,19 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::Priority;
-using hs::testing::PlacementArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake Priority<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Priority<>::pop(PlacementArchetype const&, hs::WorkerId);
 
 namespace priority_test {
-
-constexpr hs::WorkerId w0{0};
-constexpr hs::WorkerId w1{1};
-constexpr hs::WorkerId w2{2};
 
 TEST_SUITE_BEGIN("policies/schedulers");
 

@@ -5,6 +5,8 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -12,13 +14,10 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::PriorityHeap;
 using hs::policies::Random;
-using hs::testing::PlacementArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake Random<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Random<>::pop(PlacementArchetype const&, hs::WorkerId);

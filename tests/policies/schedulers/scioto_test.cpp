@@ -3,19 +3,18 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <optional>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::SciotoDouble;
 using hs::policies::SciotoSingle;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake SciotoSingle::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::Wake SciotoDouble<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);

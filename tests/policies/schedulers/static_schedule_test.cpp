@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include <hetsched/allocation.hpp>
-#include <hetsched/bounds.hpp>
+#include <hetsched/bounds/bounds.hpp>
+#include <hetsched/graphs/random_graphs.hpp>
+#include <hetsched/plans/allocation.hpp>
+#include <hetsched/plans/heft_plan.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/static_schedule.hpp>
-#include <hetsched/random_graphs.hpp>
-#include <hetsched/simulated_runtime.hpp>
-#include <hetsched/static_heft.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
-#include "../../simulated_machine.hpp"
+#include "../../support/scripted.hpp"
+#include "../../support/simulated_machine.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,15 +24,12 @@
 #include <vector>
 
 namespace hs = hetsched;
-using hs::ArchCUDA;
-using hs::ArchHost;
+using namespace scripted;
 using hs::StaticPlan;
 using hs::TaskId;
 using hs::Wake;
 using hs::WorkerId;
 using hs::policies::StaticSchedule;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake StaticSchedule::push(ContextArchetype const&, TaskId, WorkerId);
 template TaskId StaticSchedule::pop(ContextArchetype const&, WorkerId);
@@ -46,7 +44,6 @@ constexpr WorkerId core{0};
 constexpr WorkerId core_too{1};
 constexpr WorkerId gpu{2};
 constexpr WorkerId gpu_too{3};
-constexpr auto both = hs::ArchMask::only(ArchHost) | hs::ArchMask::only(ArchCUDA);
 std::vector<hs::Arch> const two_and_two{ArchHost, ArchHost, ArchCUDA, ArchCUDA};
 
 /// Tasks of these types, each on a datum of its own.

@@ -7,6 +7,8 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -16,13 +18,10 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::DataAware;
 using hs::policies::LocalityAware;
-using hs::testing::ContextArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake DataAware<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::Wake LocalityAware<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
@@ -32,8 +31,6 @@ namespace to_the_data_test {
 constexpr auto r = hs::AccessMode::read;
 constexpr auto w = hs::AccessMode::write;
 constexpr auto rw = hs::AccessMode::read_write;
-constexpr hs::WorkerId w0{0};
-constexpr hs::WorkerId w1{1};
 constexpr hs::WorkerId g2{2};
 constexpr hs::WorkerId g3{3};
 constexpr auto only_host = hs::ArchMask::only(ArchHost);

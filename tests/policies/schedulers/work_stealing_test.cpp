@@ -4,6 +4,8 @@
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
+#include "../../support/scripted.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,12 +17,9 @@
 #include <vector>
 
 namespace hs = hetsched;
+using namespace scripted;
 
-using hs::ArchCUDA;
-using hs::ArchHost;
 using hs::policies::WorkStealing;
-using hs::testing::PlacementArchetype;
-using hs::testing::ScriptedContext;
 
 template hs::Wake WorkStealing<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId WorkStealing<>::pop(PlacementArchetype const&, hs::WorkerId);
@@ -34,10 +33,6 @@ template hs::TaskId MostLoaded::pop(PlacementArchetype const&, hs::WorkerId);
 template hs::Stolen MostLoaded::steal(PlacementArchetype const&, hs::WorkerId);
 
 namespace work_stealing_test {
-
-constexpr hs::WorkerId w0{0};
-constexpr hs::WorkerId w1{1};
-constexpr hs::WorkerId w2{2};
 
 /// Workers 0 and 1 are host cores, worker 2 is a GPU.
 struct Machine {

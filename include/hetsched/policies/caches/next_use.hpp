@@ -3,22 +3,22 @@
 // Replacement by the next use, known from the tasks spawned so far.
 
 #include <hetsched/concepts/cache.hpp>
-#include <hetsched/detail/ranked_blocks.hpp>
+#include <hetsched/detail/policies/ranked_blocks.hpp>
 
 namespace hetsched::policies {
 
-/// Decides: the unpinned block whose next use is farthest in program order leaves first, one
-///   without a next use before all others; among equals a clean one, then the one whose last use is
-///   longest ago.
+/// Decides: the unpinned block whose next use is farthest in program order leaves first, and before
+///   all others a block without a next use; among equals a clean one, then the one whose last use
+///   is longest ago.
 /// Source: Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems
-///   Journal 5(2), 1966; there for pages of one size that all uses come to in the order known.
-/// Cost: O(log U) per call for U next uses in store; victim O(pinned and dirty blocks before it).
-/// Needs: use.next_use; the engine keeps that only for policies that want it.
+///   Journal 5(2), 1966. There pages have one size, and all uses come in the known order.
+/// Cost: O(log U) per call for U known next uses; victim O(pinned and dirty blocks before it).
+/// Needs: use.next_use; the engine keeps it only for policies that want it.
 /// Threading: called under the memory node's lock.
 /// Deterministic: yes.
 /// Knobs: none.
-/// Limits: learns a next use only at a use: tasks spawned later are not seen before that, and a use
-///   that went to another node still counts as to come. Looks at no sizes.
+/// Limits: learns a next use only at a use: it does not see tasks spawned later before that, and a
+///   use that went to another node still counts as a future use. Looks at no sizes.
 class NextUse {
 public:
   static constexpr bool wants_next_use = true;

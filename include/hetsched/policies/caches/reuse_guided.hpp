@@ -3,7 +3,7 @@
 // Replacement by reuse indices that the program gives.
 
 #include <hetsched/concepts/cache.hpp>
-#include <hetsched/detail/ranked_blocks.hpp>
+#include <hetsched/detail/policies/ranked_blocks.hpp>
 
 #include <cstdint>
 
@@ -12,13 +12,13 @@ namespace hetsched::policies {
 /// Decides: the unpinned block with the lowest reuse index leaves first; among equals a clean one,
 ///   then the one whose last use is longest ago. The index is that of the block's latest use.
 /// Source: the guided software cache for sparse LU, sec. 4.1 (multi-grained sparse LU on CPU and
-///   GPU). There an index is fixed when data enter and ties are left open.
+///   GPU). There an index is fixed when data enter, and ties are left open.
 /// Cost: O(log I) per call for I indices in use; victim O(pinned and dirty blocks before it).
-/// Needs: use.reuse, from `reuse(index)`: of the spawn, else of the datum.
+/// Needs: use.reuse, from `reuse(index)` at the spawn, otherwise of the datum.
 /// Threading: called under the memory node's lock.
 /// Deterministic: yes.
 /// Knobs: none; a very high index locks a block until it is used with a lower one.
-/// Limits: knows what it is told: without indices it is Lru that prefers clean blocks.
+/// Limits: knows only what the program says: without indices it is Lru that prefers clean blocks.
 class ReuseGuided {
 public:
   void insert(BlockId block, BlockUse const& use) { blocks_.insert(block, rank(use)); }
@@ -34,7 +34,7 @@ public:
   [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const { return blocks_.victim(dirty); }
 
 private:
-  /// Unsigned, in the same order.
+  /// The index as an unsigned number, in the same order.
   static std::uint64_t rank(BlockUse const& use) noexcept {
     return static_cast<std::uint64_t>(use.reuse) ^ (std::uint64_t{1} << 63U);
   }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What tasks took before.
+// Times that tasks took before.
 
 #include <hetsched/concepts/perf_model.hpp>
+#include <hetsched/detail/policies/time_window.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -19,21 +18,22 @@
 
 namespace hetsched::policies {
 
-/// Decides: a task takes on a class of worker what tasks of the same type, with data of the same
-///   sizes, took there: the median of the newest 32 times, from the third on. The spread is 1.4826
-///   times the median distance from it, a normal distribution's deviation: neither minds spikes.
-///   When the newest eight times lie apart from those before, these are forgotten.
-/// Source: Lima et al. 2015, sec. 4.2: task name, footprint and processor type are the key;
-/// StarPU's
-///   history-based models.
-/// Cost: predict one look-up under a lock that few share; record the same and, for the first eight
-///   times and every fourth after them, medians of 32 numbers; clocks are read around bodies.
+/// Decides: the time of a task on a class of worker is the median of the newest 32 times of tasks
+///   of the same type, with data of the same sizes, there, from the third time on. The spread
+///   is 1.4826 times the median distance from it, as for the deviation of a normal distribution.
+///   Spikes change neither. When the newest eight times differ from those before, the latter are
+///   forgotten.
+/// Source: Lima et al. 2015, sec. 4.2: task name, footprint and processor type are the key. The
+///   history-based models of StarPU.
+/// Cost: predict takes one look-up under a lock that few share. record takes the same and, for the
+///   first eight times and every fourth after them, medians of 32 numbers. Clocks are read around
+///   bodies.
 /// Needs: nothing of the context.
 /// Threading: any operation from any thread; sixteen locks, chosen by the key.
 /// Deterministic: yes, for one order of records.
 /// Knobs: none.
-/// Limits: knows nothing of sizes that it has not seen, and of transfers; forgets all when it goes:
-///   `Stored` keeps it.
+/// Limits: knows nothing about sizes that it has not seen, nor about transfers. Forgets everything
+///   when it is destroyed; `Stored` keeps it.
 class History {
 public:
   static constexpr bool measures = true;
@@ -82,12 +82,12 @@ public:
     Key const key{task.footprint(), arch};
     auto& shard = shards_[shard_of(key)];
     std::lock_guard const guard(shard.mutex);
-    auto const its = shard.kinds.find(key);
-    if (its == shard.kinds.end() || its->second.kept < least) {
+    auto const found = shard.kinds.find(key);
+    if (found == shard.kinds.end() || found->second.newest.count() < least) {
       return std::nullopt;
     }
-    auto const& kind = its->second;
-    return Prediction{kind.median, kind.spread, kind.kept};
+    auto const& newest = found->second.newest;
+    return Prediction{newest.median(), newest.spread(), newest.count()};
   }
 
   void record(TaskView const& task, Arch arch, Duration measured) {
@@ -140,8 +140,8 @@ public:
                        kind.bytes,
                        kind.count,
                        {static_cast<std::int64_t>(kind.mean + 0.5)},
-                       kind.median,
-                       kind.spread,
+                       kind.newest.median(),
+                       kind.newest.spread(),
                        kind.drifts});
       }
     }
@@ -152,8 +152,9 @@ public:
   }
 
 private:
-  static constexpr std::size_t recent = 8; // those that tell of a drift
-  static constexpr std::size_t least = 3;  // before a median is worth anything
+  using Newest = detail::TimeWindow<window>;
+
+  static constexpr std::size_t least = 3; // before a median is worth anything
 
   struct Key {
     std::uint64_t footprint;
@@ -175,10 +176,7 @@ private:
     std::size_t bytes = 0;
     std::uint64_t count = 0;
     double mean = 0; // nanoseconds
-    std::array<std::int64_t, window> times{};
-    std::size_t kept = 0; // of `times`, oldest first
-    Duration median;
-    Duration spread;
+    Newest newest;
     std::uint64_t drifts = 0;
 
     struct Fresh { // of those, what is not kept yet
@@ -192,14 +190,17 @@ private:
     void add(Duration measured) {
       average(mean, ++count, measured);
       average(fresh.mean, ++fresh.count, measured);
-      if (kept == window) {
-        std::copy(times.begin() + 1, times.end(), times.begin());
-        --kept;
-      }
-      times[kept++] = measured.ns;
-      if (count <= recent || count % 4 == 0) {
+      newest.add(measured.ns);
+      if (count <= Newest::recent || count % 4 == 0) {
         forget_if_drifted();
-        std::tie(median, spread) = summary(std::span(times).first(kept));
+        newest.summarise();
+      }
+    }
+
+    void forget_if_drifted() {
+      if (newest.forget_if_drifted()) {
+        ++drifts;
+        ++fresh.drifts;
       }
     }
 
@@ -213,62 +214,22 @@ private:
       count = samples.count;
       mean = samples.mean_ns;
       for (auto const time : samples.newest) {
-        times[kept++] = time.ns;
+        newest.add(time.ns);
       }
       forget_if_drifted(); // as the run did that recorded the newest
       drifts = samples.drifts;
       fresh = {};
-      if (kept != 0) {
-        std::tie(median, spread) = summary(std::span(times).first(kept));
-      }
+      newest.summarise();
     }
 
     [[nodiscard]] Samples take_fresh(Key key) {
       Samples samples{
           type, key.footprint, key.arch, bytes, fresh.count, fresh.mean, fresh.drifts, {}};
-      auto const newest = std::min<std::uint64_t>(fresh.count, kept);
-      for (auto k = kept - newest; k < kept; ++k) {
-        samples.newest.push_back({times[k]});
+      for (auto const time : newest.last(fresh.count)) {
+        samples.newest.push_back({time});
       }
       fresh = {};
       return samples;
-    }
-
-    /// The newest are apart from the others by more than chance, and by more than a tenth.
-    void forget_if_drifted() {
-      if (kept < 3 * recent) { // fewer do not tell how wide they scatter
-        return;
-      }
-      auto const all = std::span(times).first(kept);
-      auto const [before, width] = summary(all.first(kept - recent));
-      auto const [now, ignored] = summary(all.last(recent));
-      if (std::abs(now.ns - before.ns) > std::max(4 * width.ns, before.ns / 10)) {
-        std::copy(all.end() - recent, all.end(), times.begin());
-        kept = recent;
-        ++drifts;
-        ++fresh.drifts;
-      }
-    }
-
-    /// Median and spread.
-    [[nodiscard]] static std::tuple<Duration, Duration>
-    summary(std::span<std::int64_t const> values) {
-      std::array<std::int64_t, window> sorted{};
-      auto const place = std::span(sorted).first(values.size());
-      std::copy(values.begin(), values.end(), place.begin());
-      auto const median = middle(place);
-      for (auto& value : place) {
-        value = std::abs(value - median);
-      }
-      auto const deviation = 1.4826 * static_cast<double>(middle(place));
-      return {Duration{median}, Duration{static_cast<std::int64_t>(deviation + 0.5)}};
-    }
-
-    /// The lower of the two in the middle, if there are two.
-    [[nodiscard]] static std::int64_t middle(std::span<std::int64_t> values) {
-      auto const at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-      std::nth_element(values.begin(), at, values.end());
-      return *at;
     }
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What tasks of other sizes took.
+// Times that tasks of other sizes took.
 
 #include <hetsched/policies/perf_models/history.hpp>
 
@@ -33,9 +33,9 @@ struct PowerLaw {
     double t; // above 0
   };
 
-  /// The constant c is sought from 0 to the least time, on a grid that is refined around its best
-  /// point; for each c the rest is a straight line in logarithms. With two sizes c is 0. Nothing
-  /// with fewer, or if they lie within a factor of 1.5. O(128 points).
+  /// Finds the constant c between 0 and the least time, on a grid that is refined around its best
+  /// point. For each c the rest is a straight line in logarithms. With two sizes c is 0. No value
+  /// with fewer sizes, or if all sizes lie within a factor of 1.5. O(128 points).
   [[nodiscard]] static std::optional<PowerLaw> fit(std::span<Point const> points) {
     if (points.empty()) {
       return std::nullopt;
@@ -87,7 +87,7 @@ private:
       xy += dx * (std::log(point.t - c) - y);
     }
     PowerLaw law;
-    law.b = std::max(0.0, xy / xx); // more data never take less
+    law.b = std::max(0.0, xy / xx); // more data never take less time
     law.a = std::exp(y - law.b * x);
     law.c = c;
     for (auto const& point : points) {
@@ -99,17 +99,17 @@ private:
   }
 };
 
-/// Decides: as History; for sizes that it has not seen three times, a n^b + c, n the bytes of all
-///   data, fitted to what is known of the type on that class of worker. Nothing if that is one size
-///   only, or if the size asked for is more than eight times off those known.
+/// Decides: as History. For sizes that it has not seen three times, a n^b + c, where n is the
+///   number of bytes of all data, fitted to the known times of the type on that class of worker. No
+///   value if only one size is known, or if the size is more than eight times off the known ones.
 /// Source: StarPU's non-linear regression models; History's.
-/// Cost: as History's. Where it has nothing, a look-up under one lock, and a fit to all sizes of
-///   the type whenever times of 16 more tasks were recorded.
+/// Cost: as History's. For other sizes a look-up under one lock, and a fit to all sizes of the type
+///   whenever the times of 16 more tasks were recorded.
 /// Needs: nothing of the context.
 /// Threading: any operation from any thread.
 /// Deterministic: yes, for one order of records and predictions.
 /// Knobs: none.
-/// Limits: shapes of equal bytes are one size; knows nothing of transfers.
+/// Limits: shapes with equally many bytes are one size; knows nothing about transfers.
 class Regression {
 public:
   static constexpr bool measures = true;
@@ -120,22 +120,22 @@ public:
     }
     auto const n = static_cast<double>(task.bytes());
     std::lock_guard const guard(mutex_);
-    auto const& its = fitted(task, arch);
-    if (!its.law || n * reach < its.low || n > its.high * reach) {
+    auto const& fit = fitted(task, arch);
+    if (!fit.law || n * reach < fit.low || n > fit.high * reach) {
       return std::nullopt;
     }
-    auto const time = (*its.law)(n);
+    auto const time = (*fit.law)(n);
     if (!(time < 9e18)) {
       return std::nullopt;
     }
     return Prediction{{static_cast<std::int64_t>(time + 0.5)},
-                      {static_cast<std::int64_t>(time * its.law->error + 0.5)},
-                      its.sizes};
+                      {static_cast<std::int64_t>(time * fit.law->error + 0.5)},
+                      fit.sizes};
   }
 
   void record(TaskView const& task, Arch arch, Duration measured) {
     history_.record(task, arch, measured);
-    recorded_.fetch_add(1, std::memory_order_relaxed); // only says that there is something new
+    recorded_.fetch_add(1, std::memory_order_relaxed); // says only that there are new times
   }
 
   [[nodiscard]] Duration transfer(std::size_t /*bytes*/, NodeId /*from*/, NodeId /*to*/) const {
@@ -157,10 +157,10 @@ private:
 
   struct Fit {
     std::optional<PowerLaw> law;
-    double low = 0; // sizes it was fitted to
+    double low = 0; // sizes to which it was fitted
     double high = 0;
     std::uint64_t sizes = 0;
-    std::optional<std::uint64_t> recorded; // when it was made
+    std::optional<std::uint64_t> recorded; // value of recorded_ when it was made
   };
 
   Fit const& fitted(TaskView const& task, Arch arch) const {

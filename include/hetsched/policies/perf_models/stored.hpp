@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Keeps what a model knows from run to run. Needs nlohmann-json.
+// Keeps the times of a model from run to run. Needs nlohmann-json.
 
-#include <hetsched/detail/model_files.hpp>
+#include <hetsched/detail/policies/model_files.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
 
 #include <concepts>
@@ -16,29 +16,28 @@ namespace hetsched::policies {
 
 /// A model whose times can be kept: `History`, `Regression`.
 ///
-/// restore(samples): learns one kind of task, before anything is recorded. take_fresh(): what was
-/// recorded since and not restored.
+/// restore(samples): learns the kept times of one kind of task, before anything is recorded.
+/// take_fresh(): the times recorded since the last call, without restored ones.
 template <class M>
 concept storable_model = perf_model<M> && requires(M& model, History::Samples const& samples) {
   { model.restore(samples) } -> std::same_as<void>;
   { model.take_fresh() } -> std::same_as<std::vector<History::Samples>>;
 };
 
-/// Decides: as Model, which begins with what earlier runs recorded on this machine and hardware,
-///   and adds what this run records when the runtime ends.
+/// Decides: as Model, which begins with the times that earlier runs recorded on this machine and
+///   hardware. When the runtime ends, the times of this run are added.
 /// Source: StarPU's models, one file for each machine; Lima et al. 2015, sec. 4.2.
-/// Cost: as Model; when the runtime begins and ends, it reads, and writes, one file for each class
-/// of
-///   worker, under a lock.
-/// Needs: nothing of the context; Config::model_dir, without which it is Model.
-/// Threading: as Model. Any number of runtimes and processes may share the files: each adds its own
-///   times to what is there, and replaces the file at once.
+/// Cost: as Model. When the runtime begins it reads, and when it ends it reads and writes, one file
+///   for each class of worker, under a lock.
+/// Needs: nothing of the context; Config::model_dir. Without that it is Model.
+/// Threading: as Model. Any number of runtimes and processes may share the files. Each adds its
+///   times to the contents of a file, and replaces the file in one step.
 /// Deterministic: as Model, for the same files.
 /// Knobs: none.
-/// Limits: a process that is killed leaves nothing; a file that cannot be read or is of another
-///   machine is named on stderr and set aside; one that cannot be written is named, and the times
-///   are lost. Times in simulated runtimes are not kept. Throws Error(bad_config) where the folder
-///   cannot be made.
+/// Limits: a process that is killed writes nothing. A file that cannot be read or belongs to
+///   another machine is named on stderr and set aside. A file that cannot be written is named, and
+///   the times are lost. Times in simulated runtimes are not kept. Throws Error(bad_config) if the
+///   folder cannot be made.
 template <storable_model Model = History>
 class Stored {
 public:
@@ -90,14 +89,14 @@ private:
   void save() {
     auto const fresh = model_.take_fresh();
     for (auto const& workers : classes_) {
-      std::vector<History::Samples> its;
+      std::vector<History::Samples> of_class;
       for (auto const& samples : fresh) {
         if (samples.arch == workers.arch) {
-          its.push_back(samples);
+          of_class.push_back(samples);
         }
       }
-      if (!its.empty()) {
-        folder_->add(workers, its);
+      if (!of_class.empty()) {
+        folder_->add(workers, of_class);
       }
     }
   }

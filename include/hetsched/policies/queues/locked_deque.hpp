@@ -3,7 +3,7 @@
 // A double-ended queue under one lock: Fifo and Lifo.
 
 #include <hetsched/concepts/queue.hpp>
-#include <hetsched/detail/array.hpp>
+#include <hetsched/detail/core/array.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -15,14 +15,14 @@ namespace hetsched::policies {
 
 enum class DequeOrder : bool { fifo, lifo };
 
-/// Decides: Fifo gives the oldest accepted task, Lifo the newest; steal takes from the other end.
+/// Decides: Fifo gives the oldest accepted task, Lifo the newest. steal takes from the other end.
 /// Source: the textbook.
-/// Cost: push O(1); pop and steal O(1) when the first task is accepted, else O(tasks looked at).
+/// Cost: push O(1); pop and steal O(1) if the first task is accepted, else O(tasks looked at).
 /// Needs: nothing of the context.
-/// Threading: any operation from any thread; one mutex, which an empty deque does without.
+/// Threading: any operation from any thread; one mutex. An empty deque answers without it.
 /// Deterministic: yes, for one thread.
 /// Knobs: the template parameter.
-/// Limits: ignores priorities; its lock is one for all users.
+/// Limits: ignores priorities; all users share its one lock.
 template <DequeOrder Order>
 class LockedDeque {
 public:
@@ -56,12 +56,13 @@ public:
     return count;
   }
 
-  /// relaxed: a hint, of one moment or another; what it counts is looked for under the lock.
+  /// relaxed: a hint, from one moment or another. pop and steal look for the tasks under the lock.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
 private:
-  /// Without the lock. seq_cst, as is `count`: a push that precedes the engine's look at sleeping
-  /// workers is seen by one that announced its sleep before (concepts/queue.hpp, visibility).
+  /// Called without the lock. seq_cst, like `count`: if the engine does not see after a push that a
+  /// worker sleeps, this worker sees the push when it looks for the last time before it sleeps
+  /// (concepts/queue.hpp, visibility).
   [[nodiscard]] bool empty() const noexcept { return size_.load(std::memory_order_seq_cst) == 0; }
 
   void count() noexcept { size_.store(tasks_.size() - first_, std::memory_order_seq_cst); }
@@ -92,7 +93,7 @@ private:
     auto const task = tasks_[i];
     if (i == first_) {
       ++first_;
-      if (2 * first_ >= tasks_.size()) { // each task is moved at most once for one that left
+      if (2 * first_ >= tasks_.size()) { // each task moves at most once for each one that left
         tasks_.erase(0, first_);
         first_ = 0;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A queue that many threads fill without a lock: what a worker is sent by others.
+// A queue that many threads fill without a lock: the tasks that others send to a worker.
 
 #include <hetsched/concepts/queue.hpp>
 
@@ -16,15 +16,16 @@ namespace hetsched::policies {
 
 /// Decides: first in, first out among the tasks that are accepted.
 /// Source: Boost.Lockfree's queue (Michael and Scott 1996).
-/// Cost: push O(1), lock-free; pop O(1), under a lock that only takers share; O(tasks looked at)
-///   when tasks are refused; pop of an empty mailbox one load.
+/// Cost: push O(1), lock-free; pop O(1), under a lock that only takers share; O(tasks looked at) if
+///   tasks are refused; pop of an empty mailbox is one load.
 /// Needs: nothing of the context.
-/// Threading: any operation from any thread; Boost's queue moves the tasks, `count_` decides
-///   visibility: seq_cst on both sides, because Boost's own orders are weaker (concepts/queue.hpp).
+/// Threading: any operation from any thread. Boost's queue moves the tasks. `count_` decides
+///   visibility. It is seq_cst on both sides, because Boost's own orders are weaker
+///   (concepts/queue.hpp).
 /// Deterministic: yes, for one thread.
 /// Knobs: none.
-/// Limits: ignores priorities; made for one taker: several wait for each other. Without their lock,
-///   each could hold tasks in its hands that the others then do not see, or wait for for ever.
+/// Limits: ignores priorities; made for one taker, because several takers wait for each other.
+///   Without their lock, each taker could hold tasks that the others do not see, or wait for ever.
 class Mailbox {
 public:
   static constexpr bool ordered_by_priority = false;
@@ -61,7 +62,7 @@ public:
     return no_task;
   }
 
-  /// relaxed: a hint, of one moment or another. A taker may count before the pusher does.
+  /// relaxed: a hint, from one moment or another. A taker may count before the pusher does.
   [[nodiscard]] std::size_t size() const noexcept {
     auto const count = count_.load(std::memory_order_relaxed);
     return count < 0 ? 0 : static_cast<std::size_t>(count);
@@ -69,9 +70,9 @@ public:
 
 private:
   boost::lockfree::queue<std::uint64_t> queue_{16};
-  std::atomic<std::int64_t> count_{0}; // pushed and not taken; lags behind queue_ during a push
+  std::atomic<std::int64_t> count_{0}; // pushed and not taken; grows after queue_ during a push
   std::mutex taking_;
-  std::deque<TaskId> refused_; // older than all in queue_; guarded by taking_
+  std::deque<TaskId> refused_; // older than all tasks in queue_; guarded by taking_
 };
 
 static_assert(sized_queue<Mailbox>);

@@ -3,7 +3,7 @@
 // A binary heap of ready tasks under one lock.
 
 #include <hetsched/concepts/queue.hpp>
-#include <hetsched/detail/array.hpp>
+#include <hetsched/detail/core/array.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -15,12 +15,12 @@ namespace hetsched::policies {
 
 /// Decides: highest priority first; first come, first served among equals.
 /// Source: the textbook.
-/// Cost: push and pop O(log Q) for Q tasks; pop O(Q) when the first task is refused.
+/// Cost: push and pop O(log Q) for Q tasks; pop O(Q) if the first task is refused.
 /// Needs: nothing of the context.
 /// Threading: any operation from any thread; one mutex.
 /// Deterministic: yes, for one thread.
 /// Knobs: none.
-/// Limits: its lock is one for all users.
+/// Limits: all users share its one lock.
 class PriorityHeap {
 public:
   static constexpr bool ordered_by_priority = true;
@@ -67,7 +67,7 @@ public:
     return count;
   }
 
-  /// relaxed, as its stores under the lock: a hint, of one moment or another.
+  /// relaxed, like its stores under the lock: a hint, from one moment or another.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
 private:
@@ -81,7 +81,7 @@ private:
     return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
   }
 
-  /// Position of the first accepted entry in the heap's order but for the top; 0 if none.
+  /// Position of the first accepted entry in the heap's order, without the top; 0 if there is none.
   template <class Accept>
   std::size_t best_beyond_first(Accept& accept) {
     std::size_t best = 0;
@@ -93,7 +93,7 @@ private:
     return best;
   }
 
-  /// Removes the entry at `i`: the last one takes its place and moves to where it belongs.
+  /// Removes the entry at `i`. The last entry takes its place and moves to where it belongs.
   TaskId take(std::size_t i) noexcept {
     auto const task = heap_[i].task;
     auto const last = heap_.pop_back();
@@ -131,9 +131,10 @@ private:
 
   std::mutex mutex_;
   detail::Array<Entry> heap_;
-  detail::Array<std::size_t> reached_; // by a peek: what comes after those it has answered
+  detail::Array<std::size_t>
+      reached_; // in a peek: candidates that follow the tasks already written
   std::uint64_t pushed_ = 0;
-  std::atomic<std::size_t> size_{0}; // of the heap, for who does not hold the lock
+  std::atomic<std::size_t> size_{0}; // of the heap, for threads that do not hold the lock
 };
 
 static_assert(priority_queue<PriorityHeap> && peekable_queue<PriorityHeap>);

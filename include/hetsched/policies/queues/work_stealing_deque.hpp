@@ -3,7 +3,7 @@
 // The lock-free deque of a work-stealing worker.
 
 #include <hetsched/concepts/queue.hpp>
-#include <hetsched/detail/array.hpp>
+#include <hetsched/detail/core/array.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -11,13 +11,12 @@
 namespace hetsched::policies {
 
 /// Decides: last in, first out for the owner; first in, first out for thieves.
-/// Source: Chase and Lev, Dynamic circular work-stealing deque, SPAA 2005; here without fences, by
-///   sequentially consistent accesses (ThreadSanitizer does not model fences).
-/// Cost: push and pop O(1), one locked instruction each; steal O(1), a compare-and-swap; doubling
-/// is
-///   amortised, and outgrown rings are kept until destruction because thieves may be reading them.
+/// Source: Chase and Lev, Dynamic circular work-stealing deque, SPAA 2005. Here without fences, by
+///   sequentially consistent accesses, because ThreadSanitizer does not model fences.
+/// Cost: push and pop O(1), one locked instruction each; steal O(1), a compare-and-swap. Doubling
+///   is amortised. Outgrown rings are kept until destruction, because thieves may be reading them.
 /// Needs: nothing of the context.
-/// Threading: push and pop by the owner only, steal by anybody; lock-free.
+/// Threading: push and pop by the owner only, steal by any thread; lock-free.
 /// Deterministic: yes, for one thread.
 /// Knobs: none.
 /// Limits: ignores priorities; pop and steal look at one task and give up if it is refused.
@@ -47,8 +46,8 @@ public:
       ring = grow(top, bottom);
     }
     ring->slot(bottom).store(task.value, std::memory_order_relaxed);
-    // Release publishes the slot and the task to thieves; seq_cst orders it before the engine's
-    // look at sleeping workers (concepts/queue.hpp, visibility).
+    // Release publishes the slot and the task to thieves. seq_cst orders this store before the
+    // engine's look at sleeping workers (concepts/queue.hpp, visibility).
     bottom_.store(bottom + 1, std::memory_order_seq_cst);
   }
 
@@ -63,7 +62,7 @@ public:
     if (!accept(task)) {
       return no_task;
     }
-    bottom_.store(last, std::memory_order_seq_cst); // before the look at top: seq_cst both
+    bottom_.store(last, std::memory_order_seq_cst); // before the look at top: both are seq_cst
     auto top = top_.load(std::memory_order_seq_cst);
     if (top < last) {
       return task;
@@ -101,8 +100,8 @@ public:
     return contested_.load(std::memory_order_relaxed);
   }
 
-  /// relaxed: a hint, of two moments: the thieves' end may have passed what is seen of the owner's,
-  /// and a pop in progress may count or not. What it counts is looked for by pop and steal.
+  /// relaxed: a hint, from two moments. The thieves' end may have passed the owner's end that is
+  /// seen here, and a pop in progress may count or not. pop and steal look again.
   [[nodiscard]] std::size_t size() const noexcept {
     auto const top = top_.load(std::memory_order_relaxed);
     auto const bottom = bottom_.load(std::memory_order_relaxed);
@@ -110,7 +109,7 @@ public:
   }
 
 private:
-  /// 2^k slots, used cyclically; what thieves may still read stays reachable through `smaller`.
+  /// 2^k slots, used cyclically. Rings that thieves may still read stay reachable by `smaller`.
   struct Ring {
     Ring(std::size_t size, Ring* outgrown) : slots(size), smaller(outgrown) {}
 
@@ -134,7 +133,7 @@ private:
   }
 
   alignas(64) std::atomic<std::int64_t> top_{0};
-  // the thieves' notes, on the cache line that a theft writes anyway
+  // Notes of the thieves, on the cache line that a theft writes anyway.
   std::atomic<std::int64_t> seen_bottom_{0};
   std::atomic<bool> contested_{false};
   alignas(64) std::atomic<std::int64_t> bottom_{0};

@@ -4,7 +4,7 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/earliest_finish.hpp>
+#include <hetsched/detail/policies/earliest_finish.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 // Solvers for independent tasks, applied to what is ready at once.
 
-#include <hetsched/accel_32.hpp>
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/earliest_finish.hpp>
-#include <hetsched/independent_tasks.hpp>
+#include <hetsched/detail/policies/earliest_finish.hpp>
+#include <hetsched/independent/accel_32.hpp>
+#include <hetsched/independent/independent_tasks.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 
 #include <algorithm>

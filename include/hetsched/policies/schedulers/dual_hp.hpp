@@ -3,7 +3,7 @@
 // Ready tasks shared out between cores and GPUs by dual approximation.
 
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/dual_approximation.hpp>
+#include <hetsched/detail/policies/dual_approximation.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace hetsched::policies {
 
-/// What a guess at the makespan does with tasks: detail/dual_approximation.hpp. The papers leave
-/// open how work counts that is under way (here the sum over a side, although one worker may have
-/// more than the guess), whether what is forced upon GPUs is checked (it is), and how the least
-/// guess is found (see there). GPUs are filled in the order of acceleration factors, the highest
-/// first, then of priorities, then of age.
+/// What a guess at the makespan does with tasks: detail/policies/dual_approximation.hpp. The papers
+/// leave open how work counts that is under way (here the sum over a side, although one worker may
+/// have more than the guess), whether what is forced upon GPUs is checked (it is), and how the
+/// least guess is found (see there). GPUs are filled in the order of acceleration factors, the
+/// highest first, then of priorities, then of age.
 ///
 /// Decides: whenever tasks become ready, all that are not taken are shared out anew between the
 ///   cores and the GPUs by the least guess that succeeds. An idle worker takes the highest priority

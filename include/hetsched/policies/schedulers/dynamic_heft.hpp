@@ -4,8 +4,9 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/earliest_finish.hpp>
-#include <hetsched/detail/heft_forecast.hpp>
+#include <hetsched/detail/policies/earliest_finish.hpp>
+#include <hetsched/detail/policies/heft_forecast.hpp>
+#include <hetsched/detail/policies/heft_look_ahead.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 
@@ -62,15 +63,6 @@ private:
   detail::EarliestFinish<Fifo, Fifo> dates_;
 };
 
-/// How DynamicHeftp finds tasks that had better run on a core than where it would end them first
-/// (Kumar 2017, sec. 3.6.1): by a simulation of what it would do with the rest of the graph.
-enum class LookAhead : std::uint8_t {
-  none,
-  local_time,   // heftp+LET: a core is expected to end it no later than the simulation does
-  gpus_busy,    // heftp+GB: with it on a core, no GPU is idle until it ends there; else on a GPU
-  min_makespan, // heftp+MMS: the whole graph ends earlier with it on a core
-};
-
 /// What the thesis leaves open of heftp: what counts for when a worker is free (all that is in its
 /// queue: the text has tasks passed over later, when dmdas would leave lower priorities out), and
 /// which tasks are sorted before they choose (those that one task's end makes ready; ends at the
@@ -87,21 +79,38 @@ enum class LookAhead : std::uint8_t {
 ///   Priorities::bottom_min. Look-ahead: a graph by Runtime::run, and times of all its tasks.
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
-/// Knobs: How, the look-ahead.
+/// Knobs: Config::look_ahead, none.
 /// Limits: as DynamicHeft's. Without what it needs, or for tasks outside a graph, there is no
 ///   look-ahead. All that are not cores are GPUs.
-template <LookAhead How = LookAhead::none>
-class DynamicHeftp {
+class DynamicHeftpForms {
 public:
+  struct Config {
+    LookAhead look_ahead = LookAhead::none;
+  };
+
   static constexpr auto threading = Threading::serialized;
   static constexpr auto priority_scope = PriorityScope::per_queue;
 
-  explicit DynamicHeftp(std::span<WorkerInfo const> workers)
-      : dates_(workers), forecast_(workers) {}
+  explicit DynamicHeftpForms(std::span<WorkerInfo const> workers)
+      : DynamicHeftpForms(workers, Config{}) {}
+
+  DynamicHeftpForms(std::span<WorkerInfo const> workers, Config config)
+      : how_(config.look_ahead), dates_(workers), forecast_(workers) {}
+
+  /// Without look-ahead no graph is prepared.
+  template <class Ctx>
+  [[nodiscard]] SchedulerRules rules() const noexcept {
+    return {threading,
+            priority_scope,
+            hook_push | hook_pop | hook_push_activated | hook_peek | hook_epilogue |
+                (how_ != LookAhead::none ? hook_prepare : 0U)};
+  }
 
   template <context Ctx>
-    requires(How != LookAhead::none)
   void prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
+    if (how_ == LookAhead::none) {
+      return;
+    }
     std::vector<detail::HeftForecast::Times> times;
     for (auto const& its : expected) {
       times.emplace_back().fill(detail::HeftForecast::never);
@@ -141,11 +150,9 @@ public:
              : a.node != b.node       ? a.node < b.node
                                       : a.number < b.number;
     });
-    if constexpr (How != LookAhead::none) {
-      rest_.clear();
-      for (auto const& place : order_) {
-        rest_.push_back(static_cast<Node>(place.node));
-      }
+    rest_.clear();
+    for (auto const& place : order_) {
+      rest_.push_back(static_cast<Node>(place.node));
     }
     for (std::size_t k = 0; k < order_.size(); ++k) {
       wakes[order_[k].number] = assign(ctx, tasks[order_[k].number], k);
@@ -155,8 +162,8 @@ public:
   template <context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
     auto const task = dates_.pop(ctx, worker);
-    if constexpr (How != LookAhead::none) {
-      if (auto const node = task ? ctx.task(task).graph_node : -1; forecast_.knows(node)) {
+    if (task && how_ != LookAhead::none) {
+      if (auto const node = ctx.task(task).graph_node; forecast_.knows(node)) {
         forecast_.take(static_cast<Node>(node), worker, ctx.now().ns);
       }
     }
@@ -171,7 +178,7 @@ public:
   template <context Ctx>
   void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
     dates_.end(ctx, task, worker);
-    if constexpr (How != LookAhead::none) {
+    if (how_ != LookAhead::none) {
       if (auto const node = ctx.task(task).graph_node; forecast_.knows(node)) {
         forecast_.end(static_cast<Node>(node), worker, ctx.now().ns);
       }
@@ -192,81 +199,47 @@ private:
     std::int32_t node;
   };
 
-  /// Stops at the task's end.
-  struct UntilEnd {
-    Node node;
-
-    static bool idle(Arch, std::int64_t) noexcept { return true; }
-
-    [[nodiscard]] bool ended(Node its, std::int64_t) const noexcept { return its != node; }
-  };
-
-  /// And before, if a GPU is idle.
-  struct UntilIdle {
-    Node node;
-    bool* busy;
-
-    [[nodiscard]] bool idle(Arch arch, std::int64_t) const noexcept {
-      *busy = arch == ArchHost;
-      return *busy;
-    }
-
-    [[nodiscard]] bool ended(Node its, std::int64_t) const noexcept { return its != node; }
-  };
-
-  struct ToTheEnd {
-    static bool idle(Arch, std::int64_t) noexcept { return true; }
-
-    static bool ended(Node, std::int64_t) noexcept { return true; }
-  };
-
   /// The k-th of order_.
   template <context Ctx>
   Wake assign(Ctx const& ctx, TaskId task, std::size_t k) {
-    if constexpr (How != LookAhead::none) {
-      if (forecast_.knows(order_[k].node)) {
-        auto const wake = dates_.assign(ctx, task, classes_for(ctx.now().ns, k));
-        if (wake.target()) {
-          forecast_.give(rest_[k], wake.target());
-        }
-        return wake;
-      }
+    if (how_ == LookAhead::none || !forecast_.knows(order_[k].node)) {
+      return dates_.assign(ctx, task);
     }
-    return dates_.assign(ctx, task);
+    auto const rest = std::span(rest_).subspan(k + 1);
+    auto const classes = detail::classes_to_ask(forecast_, how_, ctx.now().ns, rest_[k], rest);
+    auto const wake = dates_.assign(ctx, task, classes);
+    if (wake.target()) {
+      forecast_.give(rest_[k], wake.target());
+    }
+    return wake;
   }
 
-  /// Which are to be asked.
-  [[nodiscard]] ArchMask classes_for(std::int64_t now, std::size_t k) const {
-    auto const node = rest_[k];
-    auto const first = forecast_.choose(now, node, all);
-    auto const on_core = forecast_.choose(now, node, only_cores);
-    if (!on_core.worker || !forecast_.choose(now, node, not_cores).worker) {
-      return all;
-    }
-    auto const end = [&](WorkerId worker, auto const& watch) {
-      return forecast_.go_on(now, node, worker, std::span(rest_).subspan(k + 1), watch);
-    };
-    if constexpr (How == LookAhead::gpus_busy) {
-      bool busy = true;
-      (void)end(on_core.worker, UntilIdle{node, &busy});
-      return busy ? only_cores : not_cores;
-    } else if (on_core.worker == first.worker) {
-      return only_cores;
-    } else if constexpr (How == LookAhead::local_time) {
-      return on_core.end <= end(first.worker, UntilEnd{node}) ? only_cores : all;
-    } else {
-      return end(on_core.worker, ToTheEnd{}) < end(first.worker, ToTheEnd{}) ? only_cores : all;
-    }
-  }
-
-  static constexpr ArchMask all{0xff};
-  static constexpr auto only_cores = ArchMask::only(ArchHost);
-  static constexpr ArchMask not_cores{static_cast<std::uint8_t>(~ArchMask::only(ArchHost).bits)};
-
+  LookAhead how_;
   detail::EarliestFinish<Queue, PriorityHeap> dates_;
   detail::HeftForecast forecast_; // of look-ahead
   std::vector<Place> order_;
   std::vector<Node> rest_; // nodes of order_
+};
+
+/// With one look-ahead, as a type of its own, which has no hooks but those it needs.
+template <LookAhead How = LookAhead::none>
+class DynamicHeftp : private DynamicHeftpForms {
+public:
+  using DynamicHeftpForms::epilogue;
+  using DynamicHeftpForms::peek;
+  using DynamicHeftpForms::pop;
+  using DynamicHeftpForms::priority_scope;
+  using DynamicHeftpForms::push;
+  using DynamicHeftpForms::push_activated;
+  using DynamicHeftpForms::threading;
+
+  explicit DynamicHeftp(std::span<WorkerInfo const> workers) : DynamicHeftpForms(workers, {How}) {}
+
+  template <context Ctx>
+    requires(How != LookAhead::none)
+  void prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
+    DynamicHeftpForms::prepare(ctx, graph, expected);
+  }
 };
 
 } // namespace hetsched::policies

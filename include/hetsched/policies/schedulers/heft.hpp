@@ -4,8 +4,8 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/earliest_finish.hpp>
-#include <hetsched/detail/ratio_of_times.hpp>
+#include <hetsched/detail/policies/earliest_finish.hpp>
+#include <hetsched/detail/policies/ratio_of_times.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 

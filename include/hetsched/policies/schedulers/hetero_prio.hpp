@@ -3,7 +3,7 @@
 // Tasks to the class of worker that suits them, and over again where that was a mistake.
 
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/ratio_of_times.hpp>
+#include <hetsched/detail/policies/ratio_of_times.hpp>
 
 #include <algorithm>
 #include <cstdint>

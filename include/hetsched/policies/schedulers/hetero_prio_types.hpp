@@ -3,13 +3,12 @@
 // HeteroPrio with a queue for each type of task, its corrections, and more than two classes.
 
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/affinity_types.hpp>
+#include <hetsched/detail/policies/affinity_queues.hpp>
+#include <hetsched/detail/policies/affinity_types.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -24,7 +23,7 @@ enum class PriorityConstraint : std::uint8_t {
   except_suited_to_cores_or_less // HP+PCEPT: nor trsm
 };
 
-/// Which of its forms HeteroPrioTypes has.
+/// A form of HeteroPrio with a queue for each type.
 struct HeteroPrioOptions {
   AffinityScore score = AffinityScore::acceleration;
   QueueView view = QueueView::apart;
@@ -91,21 +90,32 @@ inline constexpr HeteroPrioOptions hetindex{
 ///   counts of tasks, of a graph by Runtime::run, else of those that became ready so far.
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
-/// Knobs: Options.
+/// Knobs: Config, which is HeteroPrioOptions: by default HP without corrections.
 /// Limits: spoliation and preemption need tasks that may be aborted. Transfers count in spoliation
 ///   only. Types of unknown times have a factor of 1, or come last.
-template <HeteroPrioOptions Options>
-class HeteroPrioTypes {
+class HeteroPrioForms {
 public:
+  using Config = HeteroPrioOptions;
+
   static constexpr auto threading = Threading::serialized;
   static constexpr auto priority_scope = PriorityScope::none;
 
-  explicit HeteroPrioTypes(std::span<WorkerInfo const> workers) : types_(workers) {}
+  explicit HeteroPrioForms(std::span<WorkerInfo const> workers, Config config = {})
+      : config_(config), types_(workers) {}
+
+  /// A form without a correction does without its hook.
+  template <class Ctx>
+  [[nodiscard]] SchedulerRules rules() const noexcept {
+    return {threading,
+            priority_scope,
+            hook_push | hook_pop | hook_prepare | (config_.spoliation ? hook_reconsider : 0U) |
+                (config_.preemption ? hook_preempt : 0U)};
+  }
 
   template <context Ctx>
   void prepare(Ctx const& /*ctx*/, TaskGraph const& graph, std::span<ExpectedTimes const> times) {
     types_.learn(graph, times);
-    queues_.clear();
+    queues_ = {};
     promised_.clear();
   }
 
@@ -113,23 +123,18 @@ public:
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
     auto const view = ctx.task(task);
     auto const type = types_.note(ctx, task, view);
-    queues_.resize(types_.size());
-    queues_[type].insert({view.priority, ++pushed_, task});
+    queues_.push(type, view.priority, task);
     return Wake::any();
   }
 
   template <context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    if constexpr (Options.preemption) {
-      if (auto const task = take_promised(ctx, worker)) {
-        return task;
-      }
+    if (auto const task = take_promised(ctx, worker)) {
+      return task;
     }
     auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
     for (auto const& group : plan().order(ctx.workers()[worker.index()].arch)) {
-      if (auto const place = find(group, accept)) {
-        auto const task = place->entry->task;
-        queues_[place->type].erase(place->entry);
+      if (auto const task = queues_.take(group, accept)) {
         return task;
       }
     }
@@ -137,13 +142,12 @@ public:
   }
 
   template <context Ctx>
-    requires(Options.spoliation)
   TaskId reconsider(Ctx const& ctx, WorkerId worker) {
-    if (!plan().fast(ctx.workers()[worker.index()].arch)) {
+    if (!config_.spoliation || !plan().fast(ctx.workers()[worker.index()].arch)) {
       return no_task;
     }
-    auto const ready = highest_ready(ctx, worker);
-    if (ready && Options.constraint == PriorityConstraint::none) {
+    auto const ready = queues_.highest([&](TaskId task) { return ctx.can_run(task, worker); });
+    if (ready && config_.constraint == PriorityConstraint::none) {
       return no_task;
     }
     auto best = no_task;
@@ -172,8 +176,10 @@ public:
   }
 
   template <context Ctx>
-    requires(Options.preemption)
   TaskId preempt(Ctx const& ctx, TaskId task) {
+    if (!config_.preemption) {
+      return no_task;
+    }
     auto const view = ctx.task(task);
     auto const type = types_.type_of(ctx, task, view);
     if (!plan().suits_cores(type)) {
@@ -203,94 +209,33 @@ public:
     if (!victim) {
       return no_task;
     }
-    auto const& queue = queues_[type];
-    auto const its = std::find_if(
-        queue.begin(), queue.end(), [&](Entry const& entry) { return entry.task == task; });
-    if (its == queue.end()) {
+    auto const entry = queues_.entry_of(type, task);
+    if (!entry) {
       return no_task;
     }
-    promised_.push_back({core, type, *its});
+    promised_.push_back({core, type, *entry});
     return victim;
   }
 
 private:
-  /// The highest priority first, then the oldest.
-  struct Entry {
-    std::int32_t priority;
-    std::int64_t number;
-    TaskId task;
-
-    friend bool operator<(Entry const& a, Entry const& b) noexcept {
-      return a.priority != b.priority ? a.priority > b.priority : a.number < b.number;
-    }
-  };
-
-  using Queue = std::set<Entry>;
-
-  struct Place {
-    std::size_t type;
-    typename Queue::const_iterator entry;
-  };
-
   struct Promise {
     WorkerId core;
     std::size_t type;
-    Entry entry;
+    detail::AffinityQueues::Entry entry;
   };
 
   [[nodiscard]] detail::AffinityPlan const& plan() {
     if (types_.take_change()) {
-      queues_.resize(types_.size());
-      plan_ = detail::AffinityPlan(types_.all(), types_.workers(), Options.score, Options.view);
+      plan_ = detail::AffinityPlan(types_.all(), types_.workers(), config_.score, config_.view);
     }
     return plan_;
-  }
-
-  /// The first of a queue that is accepted, from one end or the other.
-  template <class Accept>
-  [[nodiscard]] std::optional<Place>
-  find_in(std::size_t type, bool highest, Accept const& accept) const {
-    auto const& queue = queues_[type];
-    auto const good = [&](Entry const& entry) { return accept(entry.task); };
-    if (highest) {
-      auto const its = std::find_if(queue.begin(), queue.end(), good);
-      return its == queue.end() ? std::nullopt : std::optional(Place{type, its});
-    }
-    auto const its = std::find_if(queue.rbegin(), queue.rend(), good);
-    return its == queue.rend() ? std::nullopt : std::optional(Place{type, std::prev(its.base())});
-  }
-
-  template <class Accept>
-  [[nodiscard]] std::optional<Place> find(detail::AffinityPlan::Group const& group,
-                                          Accept const& accept) const {
-    std::optional<Place> best;
-    for (auto const type : group.types) {
-      auto const its = find_in(type, group.highest, accept);
-      if (its && (!best || (group.highest ? its->entry->priority > best->entry->priority
-                                          : its->entry->priority < best->entry->priority))) {
-        best = its;
-      }
-    }
-    return best;
-  }
-
-  template <context Ctx>
-  [[nodiscard]] std::optional<std::int32_t> highest_ready(Ctx const& ctx, WorkerId worker) const {
-    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
-    std::optional<std::int32_t> highest;
-    for (std::size_t type = 0; type < queues_.size(); ++type) {
-      if (auto const its = find_in(type, true, accept)) {
-        highest = std::max(highest.value_or(its->entry->priority), its->entry->priority);
-      }
-    }
-    return highest;
   }
 
   /// From the constraint.
   [[nodiscard]] bool is_excepted(std::size_t type) {
     using enum PriorityConstraint;
-    return (Options.constraint != all && plan().suits_cores(type)) ||
-           (Options.constraint == except_suited_to_cores_or_less && plan().suits_less(type));
+    return (config_.constraint != all && plan().suits_cores(type)) ||
+           (config_.constraint == except_suited_to_cores_or_less && plan().suits_less(type));
   }
 
   /// What a core was stopped for, unless another has taken it.
@@ -304,15 +249,40 @@ private:
     }
     auto const [core, type, entry] = *its;
     promised_.erase(its);
-    return ctx.can_run(entry.task, worker) && queues_[type].erase(entry) != 0 ? entry.task
-                                                                              : no_task;
+    return ctx.can_run(entry.task, worker) && queues_.erase(type, entry) ? entry.task : no_task;
   }
 
+  Config config_;
   detail::AffinityTypes types_;
   detail::AffinityPlan plan_;
-  std::vector<Queue> queues_; // of each type
+  detail::AffinityQueues queues_;
   std::vector<Promise> promised_;
-  std::int64_t pushed_ = 0;
+};
+
+/// One of the forms as a type of its own, which has no hooks but those it needs.
+template <HeteroPrioOptions Options>
+class HeteroPrioTypes : private HeteroPrioForms {
+public:
+  using HeteroPrioForms::pop;
+  using HeteroPrioForms::prepare;
+  using HeteroPrioForms::priority_scope;
+  using HeteroPrioForms::push;
+  using HeteroPrioForms::threading;
+
+  explicit HeteroPrioTypes(std::span<WorkerInfo const> workers)
+      : HeteroPrioForms(workers, Options) {}
+
+  template <context Ctx>
+    requires(Options.spoliation)
+  TaskId reconsider(Ctx const& ctx, WorkerId worker) {
+    return HeteroPrioForms::reconsider(ctx, worker);
+  }
+
+  template <context Ctx>
+    requires(Options.preemption)
+  TaskId preempt(Ctx const& ctx, TaskId task) {
+    return HeteroPrioForms::preempt(ctx, task);
+  }
 };
 
 } // namespace hetsched::policies

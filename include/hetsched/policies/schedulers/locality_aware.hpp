@@ -4,7 +4,7 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/stealing_queues.hpp>
+#include <hetsched/detail/policies/stealing_queues.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/work_stealing_deque.hpp>

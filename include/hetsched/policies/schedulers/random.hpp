@@ -4,7 +4,7 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
-#include <hetsched/detail/array.hpp>
+#include <hetsched/detail/core/array.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// What simulate says of a run: a row, a trace, a picture.
+
+#include <hetsched/trace/formats/write_trace.hpp>
+
+#include "run.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <tuple>
+#include <utility>
+
+namespace benchmarks {
+
+namespace {
+
+/// Of all workers of a class, from the first task's begin to the last one's end.
+double idle_seconds(Case const& its, Result const& result, std::size_t worker_class) {
+  std::size_t first = 0;
+  for (std::size_t c = 0; c < worker_class; ++c) {
+    first += static_cast<std::size_t>(its.platform.classes[c].workers);
+  }
+  hs::Duration idle;
+  for (int k = 0; k < its.platform.classes[worker_class].workers; ++k) {
+    idle += result.stats.workers[first + static_cast<std::size_t>(k)].idle -
+            (result.stats.elapsed - result.makespan);
+  }
+  return idle.seconds();
+}
+
+/// The equivalent acceleration factor of what a class ran (Kumar 2017, sec. 5.6.2): its time on
+/// cores over its time on GPUs.
+ordered_json acceleration(Result const& result, int on) {
+  return result.comparable[on] && result.equal_gpu[on].ns != 0
+             ? ordered_json(result.equal_cpu[on].seconds() / result.equal_gpu[on].seconds())
+             : ordered_json(nullptr);
+}
+
+} // namespace
+
+ordered_json row_of(Case const& its,
+                    Options const& options,
+                    std::string_view scheduler,
+                    std::uint64_t seed,
+                    Result const& result) {
+  auto const& stats = result.stats;
+  auto const makespan = result.makespan;
+  std::uint64_t bytes = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t uses = 0;
+  for (auto const& device : stats.devices) {
+    bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
+    hits += device.hits;
+    uses += device.hits + device.misses;
+  }
+  ordered_json row;
+  row["platform"] = its.platform.name;
+  row["dag"] = options.machine.dag;
+  row["tiles"] = its.tiles ? ordered_json(*its.tiles) : nullptr;
+  row["precision"] = options.machine.precision;
+  row["tile"] = options.machine.tile;
+  row["library"] = its.library;
+  row["cpus"] = its.platform.classes[0].workers;
+  row["gpus"] = its.platform.classes[1].workers;
+  row["cores_each"] = options.machine.group;
+  row["serve"] = options.serve;
+  row["comm"] = options.comm;
+  row["window"] = options.comm == "free" ? 1 : options.window;
+  row["cache"] = options.cache;
+  row["noise"] = options.noise;
+  row["related"] = its.related ? ordered_json(*its.related) : nullptr;
+  row["tasks"] = its.graph.size();
+  row["scheduler"] = scheduler;
+  row["rank"] = options.rank;
+  row["seed"] = seed;
+  row["makespan_s"] = makespan.seconds();
+  row["gflops"] =
+      its.tiles ? ordered_json(options.machine.flops(*its.tiles) / static_cast<double>(makespan.ns))
+                : nullptr;
+  its.bounds.add_to(row);
+  auto const best = its.bounds.best();
+  row["ratio"] = best ? ordered_json(makespan.seconds() / best->seconds()) : nullptr;
+  row["solver_bound_s"] =
+      its.plan_bound ? ordered_json(its.plan_bound->seconds()) : ordered_json(nullptr);
+  row["proved"] =
+      its.plan_bound && options.comm == "free" && options.noise == 0
+          ? ordered_json(makespan <= std::max(*its.plan_bound, best.value_or(hs::Duration{})))
+          : ordered_json(nullptr);
+  row["idle_cpu_s"] = idle_seconds(its, result, 0);
+  row["idle_gpu_s"] = idle_seconds(its, result, 1);
+  // By what the class does in the area bound's solution (sec. 5.6.2).
+  auto const& use = its.bounds.area_use;
+  auto const normalised = [&](std::size_t worker_class) {
+    bool const used = !use.empty() && use[worker_class].ns != 0;
+    return used
+               ? ordered_json(idle_seconds(its, result, worker_class) / use[worker_class].seconds())
+               : ordered_json(nullptr);
+  };
+  row["idle_cpu_norm"] = normalised(0);
+  row["idle_gpu_norm"] = normalised(1);
+  row["accel_cpu"] = acceleration(result, 0);
+  row["accel_gpu"] = acceleration(result, 1);
+  bool const moves = !stats.devices.empty(); // else transfers are free, caches without limit
+  row["bytes"] = moves ? ordered_json(bytes) : nullptr;
+  row["hit_ratio"] =
+      uses != 0 ? ordered_json(static_cast<double>(hits) / static_cast<double>(uses)) : nullptr;
+  row["home_s"] = (stats.elapsed - makespan).seconds();
+  row["aborts"] = stats.aborted;
+  row["wasted_s"] = stats.wasted.seconds();
+  auto const tasks = static_cast<double>(its.graph.size());
+  row["sched_ns_per_task"] = options.deterministic || options.speed
+                                 ? ordered_json(nullptr)
+                                 : ordered_json(static_cast<double>(stats.deciding.ns) / tasks);
+  row["tasks_per_s"] = options.speed ? ordered_json(tasks / result.real_seconds) : nullptr;
+  return row;
+}
+
+void check_one_run(Options const& options, std::size_t runs) {
+  for (auto const& [file, option, does] :
+       {std::tuple(&options.gantt, "--gantt", "draws"),
+        std::tuple(&options.trace, "--trace", "is of"),
+        std::tuple(&options.plans.save, "--save-schedule", "is of")}) {
+    if (!file->empty() && runs != 1) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      option,
+                      std::string(does) + " one run, and these are " + std::to_string(runs));
+    }
+  }
+  auto const plan = StaticChoice::of(options.scheduler);
+  if (options.plans.inflate != 0 && options.plans.save.empty() && !(plan && plan->computes())) {
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--inflate-cpus",
+                    "is for schedules that are computed or saved: static:heft, static:search, "
+                    "static:solver, --save-schedule");
+  }
+}
+
+void write_trace(Case const& its,
+                 Options const& options,
+                 std::string_view scheduler,
+                 Result& result) {
+  auto& trace = result.trace;
+  trace.scheduler = scheduler;
+  trace.about = {{"platform", its.platform.name},
+                 {"graph", options.machine.dag},
+                 {"precision", options.machine.precision},
+                 {"tile", std::to_string(options.machine.tile)},
+                 {"transfers", options.comm},
+                 {"rank", options.rank}};
+  if (its.tiles) {
+    trace.about.emplace_back("tiles", std::to_string(*its.tiles));
+  }
+  auto const& bounds = its.bounds;
+  for (auto const& [name, bound] : {std::pair("area", bounds.area),
+                                    std::pair("mixed", bounds.mixed),
+                                    std::pair("critical path", bounds.path),
+                                    std::pair("iterative", bounds.iterative)}) {
+    if (bound) {
+      trace.bounds.emplace_back(name, *bound);
+    }
+  }
+  for (auto& type : trace.types) {
+    auto const* const kernel = its.platform.find(type.name,
+                                                 options.machine.kernels_of(),
+                                                 options.machine.arithmetic(),
+                                                 options.machine.tile,
+                                                 its.library);
+    for (std::size_t c = 0; kernel != nullptr && c < its.platform.classes.size(); ++c) {
+      if (auto const& time = kernel->on(c)) {
+        type.expected[its.platform.classes[c].arch.index] = time->mean;
+      }
+    }
+  }
+  hs::write_trace(trace, options.trace);
+}
+
+void draw(Case const& its, Options const& options, std::string_view scheduler, Result& result) {
+  auto title = std::string(scheduler) + ", " + options.machine.dag;
+  if (its.tiles) {
+    title += " of " + std::to_string(*its.tiles) + " x " + std::to_string(*its.tiles) + " tiles";
+  }
+  title += " on " + its.platform.name + ", virtual time";
+  std::vector<std::pair<std::string, hs::Duration>> marks;
+  if (auto const best = its.bounds.best()) {
+    marks.emplace_back("lower bound", *best);
+  }
+  std::ofstream file(options.gantt);
+  file << result.gantt.svg(title, its.platform, result.makespan, marks);
+  file.close();
+  if (file.fail()) {
+    throw hs::Error(hs::ErrorCode::bad_input, options.gantt, "cannot be written");
+  }
+}
+
+} // namespace benchmarks

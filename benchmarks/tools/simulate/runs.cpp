@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Simulations, each under one scheduler. All schedulers share one engine.
+
+#include <hetsched/hetsched.hpp>
+#include <hetsched/policies/any_scheduler.hpp>
+#include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/recording.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
+
+#include "../../../examples/common/chosen_cache.hpp"
+#include "run.hpp"
+
+#include <chrono>
+
+namespace benchmarks {
+
+namespace {
+
+using namespace hs::policies;
+
+hs::Simulation simulation(Case const& its, Options const& options, std::uint64_t seed) {
+  return {.platform = its.platform,
+          .algorithm = options.machine.kernels_of(),
+          .precision = options.machine.arithmetic(),
+          .tile = options.machine.tile,
+          .library = its.library,
+          .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu : hs::Simulation::Serve::gpu,
+          .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
+                       : options.comm == "shared" ? hs::Simulation::Transfers::shared
+                                                  : hs::Simulation::Transfers::free,
+          .window = options.window,
+          .explain = options.explain,
+          .memory_trace = options.memory_trace,
+          .noise = options.noise,
+          .noise_is = options.noise_is == "task" ? hs::Simulation::Noise::per_task
+                                                 : hs::Simulation::Noise::per_type,
+          .seed = seed,
+          .priorities = priorities(options.rank),
+          .time_decisions = !options.deterministic && !options.speed};
+}
+
+Result
+run(std::string const& scheduler, Case const& its, Options const& options, std::uint64_t seed) {
+  auto config = simulation(its, options, seed);
+  config.record = !options.trace.empty();
+  Result result;
+  hs::PlanRecorder recorder;
+  if (options.comm != "free" || !options.gantt.empty() || options.record) {
+    config.on_task = [&](hs::SimulatedTask const& task) {
+      result.makespan = task.end - hs::Instant{};
+      recorder(task);
+      if (!options.gantt.empty()) {
+        result.gantt.add(task);
+      }
+    };
+  }
+  hs::SimulatedRuntime<AnyScheduler, example::ChosenCache> rt(config,
+                                                              AnyScheduler::Config{scheduler});
+  auto const begin = std::chrono::steady_clock::now();
+  rt.run(its.graph, its.allowed);
+  result.real_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.stats = rt.stats();
+  if (!options.trace.empty()) {
+    result.trace = rt.trace();
+  }
+  if (options.record) {
+    result.plan = recorder.plan(its.graph, its.platform);
+  }
+  if (options.comm == "free") {
+    result.makespan = result.stats.elapsed;
+  }
+  for (auto const& type : result.stats.types) {
+    auto const on = type.arch == hs::ArchHost ? 0 : 1;
+    auto const* const kernel = its.platform.find(type.name,
+                                                 options.machine.kernels_of(),
+                                                 options.machine.arithmetic(),
+                                                 options.machine.tile,
+                                                 its.library);
+    auto const count = static_cast<std::int64_t>(type.count);
+    if (kernel->on(0) && kernel->on(1)) {
+      result.equal_cpu[on] += {kernel->on(0)->mean.ns * count};
+      result.equal_gpu[on] += {kernel->on(1)->mean.ns * count};
+    } else {
+      result.comparable[on] = false;
+    }
+  }
+  return result;
+}
+
+} // namespace
+
+void add_own_schedulers() {
+  add_lookahead(Options{}.effort);
+  add_scheduler<AnyScheduler>({"portfolio", "the best of some, by simulations beforehand"});
+  add_scheduler<WorkStealing<Fifo>>({"ws:queue=fifo", "ws, own oldest first"});
+  add_scheduler<WorkStealing<WorkStealingDeque, MostLoadedVictim>>(
+      {"ws:victim=loaded", "ws, from the most loaded first"});
+  add_scheduler<Eager<Lifo>>({"eager:queue=lifo", "eager, newest first"});
+  add_scheduler<Random<PriorityHeap>>({"random:queue=priority", "random, highest priority first"});
+}
+
+std::vector<std::string> schedulers_of(std::string const& asked) {
+  if (StaticChoice::of(asked)) {
+    return {asked};
+  }
+  std::vector<std::string> names;
+  for (auto const& one : scheduler_names()) {
+    if (asked == one.name || (asked == "all" && one.in_all)) {
+      names.emplace_back(one.name);
+    }
+  }
+  return names;
+}
+
+hs::Priorities priorities(std::string const& rank) {
+  return rank == "min"   ? hs::Priorities::bottom_min
+         : rank == "avg" ? hs::Priorities::bottom_avg
+                         : hs::Priorities::own;
+}
+
+Result simulate(std::string const& scheduler,
+                Case const& its,
+                Options const& options,
+                std::uint64_t seed) {
+  if (scheduler.starts_with(example::static_prefix)) {
+    add_scheduler<StaticSchedule>({scheduler, "follows a schedule"}, its.plan);
+  } else if (scheduler == "heteroprio:lookahead") {
+    add_lookahead(options.effort);
+  } else if (scheduler == "portfolio") {
+    auto const best = best_candidate(its.graph, simulation(its, options, seed));
+    add_scheduler<AnyScheduler>({scheduler, ""}, AnyScheduler::Config{best.name});
+    auto result = run(scheduler, its, options, seed);
+    result.ranking = best.ranking;
+    return result;
+  }
+  return run(scheduler, its, options, seed);
+}
+
+std::vector<hs::StaticPlan>
+heuristics(Case const& its, hs::Platform const& platform, Options const& options) {
+  auto alone = options;
+  alone.rank = "min";
+  alone.comm = "free";
+  alone.noise = 0;
+  alone.gantt.clear();
+  alone.explain.clear();
+  alone.trace.clear();
+  alone.memory_trace.clear();
+  alone.record = true;
+  Case const there{platform, its.graph, its.tiles, its.library, its.related, its.times, {}};
+  std::vector<hs::StaticPlan> plans;
+  for (auto const* const name : {"heteroprio", "heftp", "dmdas", "dualhp"}) {
+    plans.push_back(simulate(name, there, alone, options.seed).plan);
+  }
+  return plans;
+}
+
+} // namespace benchmarks

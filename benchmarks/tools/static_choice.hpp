@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Static schedules on simulate's command line.
+
+#include <hetsched/plans/allocation.hpp>
+#include <hetsched/plans/annealing.hpp>
+#include <hetsched/plans/heft_plan.hpp>
+#include <hetsched/plans/static_plan.hpp>
+#include <hetsched/plans/static_plan_json.hpp>
+#include <hetsched/policies/schedulers/static_schedule.hpp>
+
+#include "../../examples/common/static_name.hpp"
+#include "../common/machine.hpp"
+#include "solve.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace benchmarks {
+
+/// A schedule to follow, and what the solver has proved of it.
+struct ChosenPlan {
+  hs::policies::StaticSchedule::Config config;
+  std::optional<hs::Duration> bound; // no schedule is shorter; nothing: not by the solver
+};
+
+/// "static:FILE", "static:heft", "static:search" or "static:solver", with options behind it:
+/// example::StaticName.
+class StaticChoice {
+public:
+  /// Nothing if it is another scheduler's name.
+  [[nodiscard]] static std::optional<StaticChoice> of(std::string_view name) {
+    auto its = example::StaticName::of(name);
+    if (!its) {
+      return std::nullopt;
+    }
+    StaticChoice choice;
+    choice.its_ = std::move(*its);
+#ifndef HETSCHED_HAVE_GECODE
+    if (choice.solves()) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      "--scheduler",
+                      "static:solver needs Gecode, and this program was built without");
+    }
+#endif
+    return choice;
+  }
+
+  [[nodiscard]] static CLI::Validator is_one() {
+    return {[](std::string const& name) {
+              return name.starts_with(example::static_prefix) ? std::string()
+                                                              : "is no static schedule";
+            },
+            "static:..."};
+  }
+
+  [[nodiscard]] bool searches() const noexcept { return its_.from == "search"; }
+
+  [[nodiscard]] bool solves() const noexcept { return its_.from == "solver"; }
+
+  [[nodiscard]] bool computes() const noexcept {
+    return its_.from == "heft" || searches() || solves();
+  }
+
+  /// For that graph there, whose cores take so much longer when it is computed. A search begins
+  /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
+  template <class Heuristics>
+  [[nodiscard]] ChosenPlan config_for(hs::TaskGraph const& graph,
+                                      hs::Platform const& platform,
+                                      Machine const& machine,
+                                      std::string const& library,
+                                      hs::Priorities rank,
+                                      double slower_cores,
+                                      hs::SearchLimits const& limits,
+                                      Heuristics&& heuristics) const {
+    ChosenPlan chosen{its_.config, {}};
+    if (!computes()) {
+      auto plan = hs::read_plan(its_.from);
+      hs::check_plan_platform(plan, platform);
+      chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+      return chosen;
+    }
+    auto const its = platform.with_slower_cores(slower_cores);
+    auto const times = hs::class_times(
+        graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
+    auto plan = hs::heft_plan(graph, its, times, rank);
+    if (searches() || solves()) {
+      for (auto& other : heuristics(its)) {
+        if (other.makespan < plan.makespan) {
+          plan = std::move(other);
+        }
+      }
+      plan = hs::search_plan(graph, its, times, plan, solves() ? half(limits) : limits);
+    }
+#ifdef HETSCHED_HAVE_GECODE
+    if (solves()) {
+      auto solved = solve(graph, its, times, plan, half(limits));
+      plan = std::move(solved.plan);
+      chosen.bound = solved.bound;
+    }
+#endif
+    chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
+    return chosen;
+  }
+
+private:
+  /// For the search before the solver, and for that: it finds little that the search does not.
+  static hs::SearchLimits half(hs::SearchLimits limits) {
+    limits.seconds /= 2;
+    limits.evaluations = (limits.evaluations + 1) / 2;
+    return limits;
+  }
+
+  example::StaticName its_;
+};
+
+/// Options about schedules that are saved, and about classes of worker that tasks are kept to.
+struct PlanOptions {
+  std::string save;
+  std::string allocation;
+  double inflate = 0; // per cent
+  int trsm_on_cores = 0;
+  std::optional<double> search_seconds;
+  std::uint64_t search_evaluations = 0;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--save-schedule", save, "file for who ran what in the one run, and when");
+    app.add_option("--inflate-cpus",
+                   inflate,
+                   "per cent that cores take longer when a schedule is computed or saved")
+        ->check(CLI::Range(0.0, 1000.0));
+    app.add_option("--allocation",
+                   allocation,
+                   "file with a schedule, of which only the class of worker counts for each task");
+    app.add_option("--trsm-on-cpus",
+                   trsm_on_cores,
+                   "cholesky: cores run each trsm so many tiles or more below the diagonal")
+        ->check(CLI::Range(1, 200))
+        ->excludes("--allocation");
+    app.add_option("--search-seconds",
+                   search_seconds,
+                   "that static:search or static:solver may take (default 10, none with "
+                   "--search-evaluations)")
+        ->check(CLI::Range(0.001, 1e6));
+    app.add_option(
+           "--search-evaluations",
+           search_evaluations,
+           "schedules that static:search may try, or nodes static:solver: the same result always")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U));
+  }
+
+  [[nodiscard]] hs::SearchLimits limits(std::uint64_t seed, hs::Duration enough) const {
+    return {.seconds = search_seconds.value_or(search_evaluations != 0 ? 0 : 10),
+            .evaluations = search_evaluations,
+            .enough = enough,
+            .seed = seed};
+  }
+
+  /// Classes that tasks are kept to; empty: all.
+  [[nodiscard]] hs::Allocation
+  allowed(hs::TaskGraph const& graph, hs::Platform const& platform, Machine const& machine) const {
+    if (trsm_on_cores != 0 && machine.dag != "cholesky") {
+      throw hs::Error(
+          hs::ErrorCode::bad_input, "--trsm-on-cpus", "is for cholesky, not " + machine.dag);
+    }
+    if (trsm_on_cores != 0) {
+      return hs::far_trsm_on_cores(graph, static_cast<std::size_t>(trsm_on_cores));
+    }
+    if (allocation.empty()) {
+      return {};
+    }
+    auto const plan = hs::read_plan(allocation);
+    hs::check_plan_platform(plan, platform);
+    hs::check_plan(plan, graph, hs::workers_of(platform));
+    return hs::allocation_of(plan);
+  }
+};
+
+} // namespace benchmarks

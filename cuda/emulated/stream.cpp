@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "stream.hpp"
+
+#include "../last_error.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace hetsched::emulated {
+
+void Record::reach(hs_status status, std::string why) {
+  std::lock_guard const lock(mutex_);
+  if (status_ == hs_not_ready) {
+    status_ = status;
+    why_ = std::move(why);
+    time_ = Clock::now();
+    reached_.notify_all(); // with the lock: a waiter may destroy this as soon as it has it
+  }
+}
+
+hs_status Record::query() const {
+  std::lock_guard const lock(mutex_);
+  return status_ == hs_ok || status_ == hs_not_ready ? status_ : devices::fail(status_, why_);
+}
+
+hs_status Record::synchronize() const {
+  wait();
+  return query();
+}
+
+void Record::wait() const {
+  std::unique_lock lock(mutex_);
+  reached_.wait(lock, [this] { return status_ != hs_not_ready; });
+}
+
+Clock::time_point Record::time() const {
+  std::lock_guard const lock(mutex_);
+  return time_;
+}
+
+Stream::Stream(Device& device) : device_(device), thread_([this] { serve(); }) {
+}
+
+Stream::~Stream() {
+  {
+    std::lock_guard const lock(mutex_);
+    ends_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+  device_.remove(*this); // until here it had to hear of a loss
+}
+
+hs_status Stream::give(Operation operation) {
+  {
+    std::lock_guard const lock(mutex_);
+    if (!lost_) {
+      queue_.push_back(std::move(operation));
+      changed_.notify_all();
+      return hs_ok;
+    }
+  }
+  return device_.check_lost(operation.name);
+}
+
+std::shared_ptr<Record> Stream::record() {
+  auto record = std::make_shared<Record>();
+  Operation operation{.what = Operation::What::record, .record = record, .name = "event_record"};
+  if (give(std::move(operation)) == hs_lost) {
+    record->reach(hs_lost, device_.why_lost());
+  }
+  return record;
+}
+
+void Stream::abandon(std::deque<Operation>& abandoned) {
+  std::lock_guard const lock(mutex_);
+  lost_ = true;
+  std::move(queue_.begin(), queue_.end(), std::back_inserter(abandoned));
+  queue_.clear();
+  changed_.notify_all();
+}
+
+void Stream::serve() {
+  for (;;) {
+    Operation operation;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !queue_.empty() || ends_; });
+      if (queue_.empty()) {
+        return;
+      }
+      operation = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    execute(operation);
+  }
+}
+
+void Stream::execute(Operation& operation) {
+  switch (operation.what) {
+  case Operation::What::record:
+    operation.record->reach(std::exchange(failure_, hs_ok), std::exchange(why_, {}));
+    break;
+  case Operation::What::wait:
+    operation.record->wait();
+    break;
+  case Operation::What::work:
+    work(operation);
+    break;
+  }
+}
+
+void Stream::work(Operation& operation) {
+  std::string wrong;
+  switch (operation.effect) {
+  case Effect::loses_device:
+    device_.lose(device_.name() + " was told to get lost at " + operation.name);
+    return;
+  case Effect::fails:
+    wrong = device_.name() + " was told to fail here";
+    break;
+  case Effect::none: {
+    auto const begin = Clock::now();
+    wrong = operation.work();
+    auto const took = std::max(Clock::now() - begin, Clock::duration(operation.least));
+    auto const slowed = device_.options().slow * std::chrono::duration<double>(took);
+    sleep_until(begin + std::chrono::ceil<Clock::duration>(slowed));
+    break;
+  }
+  }
+  if (!wrong.empty() && failure_ == hs_ok) {
+    failure_ = hs_failed;
+    why_ = std::string(operation.name) + ": " + wrong;
+  }
+}
+
+void Stream::sleep_until(Clock::time_point end) {
+  if (end > Clock::now()) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, end, [this] { return lost_; });
+  }
+}
+
+} // namespace hetsched::emulated

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Streams of emulated devices: a queue and a thread each; and what events point to.
+//
+// An operation that fails is reported by the first event recorded after it in its stream, whenever
+// and as often as that event is asked; the events after that one are fine again. Of several
+// failures before one event, the first is reported. stream_synchronize counts as an event.
+
+#include <hetsched/gpu/device.h>
+
+#include "device.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace hetsched::emulated {
+
+using Clock = std::chrono::steady_clock;
+
+/// One recording of an event. Shared by the event, the stream that is to reach it and the streams
+/// that wait for it.
+class Record {
+public:
+  /// Only the first call counts.
+  void reach(hs_status status, std::string why);
+  /// hs_not_ready, or what it was reached with; tells last_error then.
+  [[nodiscard]] hs_status query() const;
+  [[nodiscard]] hs_status synchronize() const;
+  void wait() const;
+
+  /// When it was reached; after that only.
+  [[nodiscard]] Clock::time_point time() const;
+
+private:
+  std::mutex mutable mutex_;
+  std::condition_variable mutable reached_;
+  hs_status status_ = hs_not_ready;
+  std::string why_;
+  Clock::time_point time_;
+};
+
+struct Operation {
+  enum class What { work, record, wait };
+
+  What what = What::work;
+  std::shared_ptr<Record> record{};    // to reach or to wait for
+  std::function<std::string()> work{}; // returns what went wrong; "" if nothing
+  char const* name = "";
+  Effect effect = Effect::none;
+  std::chrono::nanoseconds least{0}; // how long it takes
+};
+
+class Stream {
+public:
+  /// Its thread begins. Throws std::system_error if it cannot.
+  explicit Stream(Device& device);
+  Stream(Stream const&) = delete;
+  Stream& operator=(Stream const&) = delete;
+  /// Waits for what it was given.
+  ~Stream();
+
+  [[nodiscard]] Device& device() const noexcept { return device_; }
+
+  /// hs_lost if the device is; the operation is let go of then.
+  [[nodiscard]] hs_status give(Operation operation);
+
+  /// Gives an operation that reaches a new record; with hs_lost already if the device is lost.
+  [[nodiscard]] std::shared_ptr<Record> record();
+
+  /// Takes what it has not begun, and no more from now on: the device is lost.
+  void abandon(std::deque<Operation>& abandoned);
+
+private:
+  void serve();
+  void execute(Operation& operation);
+  void work(Operation& operation);
+  void sleep_until(Clock::time_point end);
+
+  Device& device_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Operation> queue_;
+  bool ends_ = false;
+  bool lost_ = false;
+  // Of its thread only:
+  hs_status failure_ = hs_ok; // not reported yet
+  std::string why_;
+  std::thread thread_;
+};
+
+/// What hs_event stands for.
+struct Event {
+  explicit Event(Device& owner) : device(owner) {}
+
+  [[nodiscard]] std::shared_ptr<Record> latest() {
+    std::lock_guard const lock(mutex);
+    return record;
+  }
+
+  Device& device;
+  std::mutex mutex;
+  std::shared_ptr<Record> record; // null: never recorded
+};
+
+} // namespace hetsched::emulated

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+#include "device_set.hpp"
+
+#include <hetsched/detail/dataflow/data_registry.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace hetsched::detail {
+namespace {
+
+/// How many CUDA devices there are; without a driver none, and a line that says so, once.
+int count_cuda_devices() {
+  int count = 0;
+  if (hetsched_cuda_driver()->count(&count) != hs_ok) {
+    static bool const told = [] {
+      std::fprintf(
+          stderr, "hetsched: no CUDA device is used: %s\n", hetsched_cuda_driver()->last_error());
+      return true;
+    }();
+    (void)told;
+    return 0;
+  }
+  return count;
+}
+
+hs_driver const& driver_of(DeviceChoice const& choice) {
+  return choice.driver == "cuda" ? *hetsched_cuda_driver() : *hetsched_emulated_driver();
+}
+
+} // namespace
+
+DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
+                     int window_length,
+                     int compute_streams,
+                     CacheKind const& cache,
+                     TransferCosts const& costs,
+                     std::string const& memory_trace) {
+  std::vector<std::size_t> capacities;
+  infos_.push_back({host_node, 0});
+  for (auto const& choice : choices) {
+    NodeId const node{static_cast<std::int32_t>(devices_.size()) + 1};
+    devices_.push_back(
+        std::make_unique<OpenDevice>(driver_of(choice), choice, node, compute_streams));
+    auto& device = *devices_.back();
+    infos_.push_back({node, device.capacity});
+    capacities.push_back(device.capacity);
+    windows_.push_back(std::make_unique<TaskWindow>(*this, device, window_length));
+  }
+  nodes_.emplace(cache, capacities, costs);
+  if (!memory_trace.empty()) {
+    nodes_->observe(&trace_.emplace(memory_trace, "HETSCHED_MEMORY_TRACE"));
+  }
+  for (auto const& from : devices_) {
+    for (auto const& to : devices_) {
+      if (from != to && &from->driver == &to->driver &&
+          from->driver.reaches(from->device, to->device) != 0) {
+        nodes_->connect(from->node, to->node);
+        if (trace_) {
+          trace_->peers(from->node, to->node);
+        }
+      }
+    }
+  }
+}
+
+/// All tasks are complete and host memory holds all data.
+DeviceSet::~DeviceSet() {
+  std::lock_guard const guard(mutex_);
+  nodes_->observe(trace_ ? &*trace_ : nullptr);
+  recording_.reset(); // the recorder may be gone; what ends from here on is in no trace
+  for (auto const& moving : moving_) { // that nobody waited for
+    if (!moving->over && moving->done != nullptr) {
+      moving->by->driver.event_synchronize(moving->done);
+    }
+  }
+  settle_copies();
+  while (auto* const datum = nodes_->first()) {
+    datum->slot->store(nullptr, std::memory_order_release);
+    nodes_->remove(*datum);
+    delete datum;
+  }
+  for (auto const& [memory, region] : pinned_) {
+    unpin(memory, region);
+  }
+  for (auto const& stream : streams_) {
+    device(stream.node).give_back(stream.mark);
+  }
+}
+
+void DeviceSet::unpin(void* memory, PinnedRegion const& region) noexcept {
+  if (region.ours) {
+    devices_.front()->driver.unpin(devices_.front()->device, memory);
+  }
+}
+
+void DeviceSet::note_spawn(TaskRecord& task) {
+  if (nodes_->wants_next_use()) {
+    std::lock_guard const guard(mutex_);
+    kept().expect_uses(task, ++spawned_);
+  }
+}
+
+void DeviceSet::note_end(TaskRecord& task) noexcept {
+  if (nodes_->wants_next_use()) {
+    std::lock_guard const guard(mutex_);
+    kept().end_uses(task);
+  }
+}
+
+// ---- memory of the program's ----
+
+void DeviceSet::adopt(DataRecord& record, NodeId at, void* memory) {
+  auto const bytes = record.bytes();
+  auto& on = device(at);
+  auto const refuse = [&](std::string const& why) {
+    throw Error(ErrorCode::bad_data, record.describe(), why);
+  };
+  std::lock_guard const guard(mutex_);
+  auto const next = adopted_.lower_bound({at, memory});
+  auto const ends_behind = [&](auto const& other, void const* begin) {
+    return other.first.first == at && static_cast<std::byte*>(other.first.second) + other.second >
+                                          static_cast<std::byte const*>(begin);
+  };
+  auto* const end = static_cast<std::byte*>(memory) + bytes;
+  if ((next != adopted_.end() && next->first.first == at && next->first.second < end) ||
+      (next != adopted_.begin() && ends_behind(*std::prev(next), memory))) {
+    refuse("overlaps memory on " + on.name + " that is registered");
+  }
+  if (on.driver.adopt(on.device, memory, bytes) != hs_ok) {
+    refuse(on.driver.last_error());
+  }
+  adopted_[{at, memory}] = bytes;
+  auto& datum = kept().list(record, record.replicas, record.home.base, record.home.ld);
+  nodes_->adopt(datum, at, on.offset(memory));
+}
+
+std::uint32_t DeviceSet::mark_stream(NodeId at, void* native) {
+  std::lock_guard const guard(mutex_);
+  auto known = std::find_if(streams_.begin(), streams_.end(), [&](ProgramStream const& stream) {
+    return stream.node == at && stream.native == native;
+  });
+  auto& on = device(at);
+  if (known == streams_.end()) {
+    auto* const mark = on.take_event();
+    if (mark == nullptr) {
+      throw Error(ErrorCode::device_failed, on.name, on.driver.last_error());
+    }
+    streams_.push_back({at, native, mark});
+    known = std::prev(streams_.end());
+  }
+  if (on.driver.event_record_native(known->mark, native) != hs_ok) {
+    throw Error(ErrorCode::device_failed, on.name, on.driver.last_error());
+  }
+  return static_cast<std::uint32_t>(known - streams_.begin());
+}
+
+void DeviceSet::forget(Replicas* data) noexcept {
+  Lock lock(mutex_);
+  while (data->copies_moving != 0) {
+    wait_for_copy(lock, *data);
+  }
+  data->slot->store(nullptr, std::memory_order_release);
+  if (data->home != host_node) {
+    auto& on = device(data->home);
+    auto* const memory = on.address(nodes_->offset(*data, data->home));
+    on.driver.disown(on.device, memory);
+    adopted_.erase({data->home, memory});
+  }
+  nodes_->remove(*data);
+  if (auto const pinned = pinned_.find(data->host);
+      pinned != pinned_.end() && pinned->second.record == data->identity) {
+    unpin(data->host, pinned->second);
+    pinned_.erase(pinned);
+  }
+  data->forgotten = true;
+  if (data->holders == 0) {
+    delete data;
+  }
+}
+
+// ---- hints ----
+
+void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
+  std::lock_guard const guard(mutex_);
+  if (!device(at).lost) {
+    nodes_->prefetch(kept().datum_of(hint.accesses()[0]), at);
+    start_copies();
+  }
+}
+
+void DeviceSet::send_ahead(TaskRecord& task, NodeId at) {
+  std::lock_guard const guard(mutex_);
+  if (device(at).lost) {
+    return;
+  }
+  kept().send_ahead(task, at);
+  start_copies();
+}
+
+void DeviceSet::evict(ReplicaSlot& slot, NodeId at) {
+  if (auto* const datum = slot.load(std::memory_order_acquire)) {
+    Lock lock(mutex_);
+    bring(lock, std::span(&datum, 1), Destination::host, false);
+    nodes_->evict(*datum, at);
+  }
+}
+
+void DeviceSet::unpin(ReplicaSlot& slot, NodeId at) {
+  if (auto* const datum = slot.load(std::memory_order_acquire)) {
+    std::lock_guard const guard(mutex_);
+    nodes_->unpin_user(*datum, at);
+  }
+}
+
+// ---- looking at it ----
+
+Devices::Shortage DeviceSet::shortage(std::span<DataRecord* const> data) const noexcept {
+  std::size_t all = 0;
+  std::vector<Replicas const*> at_home; // in their own places on some device
+  for (auto it = data.begin(); it != data.end(); ++it) {
+    if (std::find(data.begin(), it, *it) == it) {
+      all += Arena::rounded((*it)->bytes());
+      if ((*it)->buffer.get() != nullptr) { // device_data: known as long as there are handles
+        at_home.push_back((*it)->replicas.load(std::memory_order_acquire));
+      }
+    }
+  }
+  for (auto const& device : devices_) {
+    auto bytes = all;
+    for (auto const* datum : at_home) {
+      bytes -= datum != nullptr && datum->home == device->node ? Arena::rounded(datum->bytes()) : 0;
+    }
+    if (bytes > device->capacity) {
+      return {bytes - device->capacity, device->name};
+    }
+  }
+  return {};
+}
+
+std::size_t DeviceSet::unused(NodeId at) const {
+  std::lock_guard const guard(mutex_);
+  return nodes_->unused(at);
+}
+
+void DeviceSet::add_to(Stats& stats) const {
+  std::lock_guard const guard(mutex_);
+  for (auto const& device : devices_) {
+    DeviceStats of_device;
+    of_device.name = device->name;
+    of_device.node = device->node;
+    add_counters(of_device, nodes_->counters(device->node));
+    of_device.transfers = device->overlap.transfers();
+    of_device.kernels = device->overlap.kernels();
+    of_device.hidden = device->overlap.hidden();
+    stats.kept_bytes += nodes_->counters(device->node).kept_bytes;
+    stats.devices.push_back(std::move(of_device));
+  }
+}
+
+} // namespace hetsched::detail
+
+/// For gpu.hpp. A plain function name, so that a program that forgets to link the library is told
+/// what it lacks.
+hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
+                                                 hetsched::detail::CacheKind const& cache,
+                                                 hetsched::detail::TransferCosts const& costs) {
+  using namespace hetsched::detail;
+  auto const choices = read_device_list(config.devices.empty() ? "cuda" : config.devices,
+                                        "HETSCHED_DEVICES",
+                                        [] { return count_cuda_devices(); });
+  if (choices.empty()) {
+    return nullptr;
+  }
+  return new DeviceSet(choices,
+                       config.window.value_or(4),
+                       config.streams.value_or(2),
+                       cache,
+                       costs,
+                       config.memory_trace);
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The devices of one runtime: opens them, performs the transfers that MemoryNodes asks for, and
+// drives the windows of their workers.
+
+#include <hetsched/detail/dataflow/data_record.hpp>
+#include <hetsched/detail/engine/devices.hpp>
+#include <hetsched/detail/engine/known_data.hpp>
+#include <hetsched/detail/memory/memory_trace.hpp>
+#include <hetsched/detail/recording/recorded_memory.hpp>
+#include <hetsched/detail/recording/recorder.hpp>
+
+#include "device_list.hpp"
+#include "overlap.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+class DeviceSet;
+
+/// One open device: its memory, in one block, its streams and events. Closes what it opened.
+class OpenDevice {
+public:
+  /// Throws Error(bad_config).
+  OpenDevice(hs_driver const& driver, DeviceChoice const& choice, NodeId node, int compute_streams);
+  OpenDevice(OpenDevice const&) = delete;
+  OpenDevice& operator=(OpenDevice const&) = delete;
+  ~OpenDevice();
+
+  /// Null if there can be no more.
+  [[nodiscard]] hs_event* take_event() noexcept;
+
+  /// Marks in a stream where something to be measured begins; null if that cannot be done, and then
+  /// it is not measured.
+  [[nodiscard]] hs_event* mark(hs_stream* stream) noexcept;
+
+  /// Measures a transfer in a stream, between two reached events of which `begin`, which may be
+  /// null, is given back. Nothing if it is not known.
+  std::optional<Stretch> measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end);
+
+  /// The same for a task's kernels.
+  std::optional<Stretch> measure_kernel(hs_event* begin, hs_event* end);
+
+  /// Finds out what the host's clock shows when the device's own shows 0: some microseconds off.
+  /// Before anything is measured.
+  void anchor();
+
+  /// By CLOCK_MONOTONIC; nothing if that is not known.
+  [[nodiscard]] std::optional<Stretch> on_host(std::optional<Stretch> measured) const noexcept;
+
+  void give_back(hs_event* event) { events_.push_back(event); }
+
+  [[nodiscard]] std::byte* address(std::size_t offset) const noexcept {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory_) + offset);
+  }
+
+  /// The inverse, of memory anywhere in the device: the sum wraps around.
+  [[nodiscard]] std::size_t offset(void const* memory) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(memory_);
+  }
+
+  hs_driver const& driver;
+  NodeId const node;
+  hs_device* device = nullptr;
+  std::string name; // as the driver describes it
+  std::size_t capacity = 0;
+  hs_stream* in = nullptr;  // copies to the device
+  hs_stream* out = nullptr; // copies from it
+  std::vector<hs_stream*> compute;
+  std::atomic<bool> lost{false};
+  OverlapMeter overlap;
+
+private:
+  [[nodiscard]] std::optional<Stretch> stretch(hs_event* begin, hs_event* end);
+  void close() noexcept;
+  void require(hs_status status) const;
+
+  void* memory_ = nullptr;
+  std::vector<hs_event*> events_; // not in use
+  hs_event* origin_ = nullptr;    // reached, at origin_ns_ of the device's clock
+  std::int64_t origin_ns_ = 0;
+  std::optional<std::int64_t> anchor_ns_; // of the host's clock, when the device's shows 0
+};
+
+/// A transfer under way.
+struct Moving {
+  Copy* copy;
+  OpenDevice* by; // whose stream it is in
+  hs_stream* stream;
+  hs_event* begin; // null: not measured
+  hs_event* done;
+  int waiting = 0; // threads that wait for `done`
+  bool over = false;
+};
+
+/// A task in a device's window.
+struct WindowSlot {
+  enum class Stage : std::uint8_t { committed, admitted, launched };
+
+  TaskRecord* task = nullptr;
+  Stage stage = Stage::committed;
+  bool failed = false;  // its body threw: what it launched is waited for
+  bool undone = false;  // it follows a task that did not end well
+  bool attempt = false; // at an abortable task
+  std::vector<Need> needs;
+  std::vector<Replicas*> arguments; // of each access, in order
+  std::vector<void*> places;        // and where they are on the device
+  hs_stream* stream = nullptr;      // where it was launched
+  hs_event* begin = nullptr;
+  hs_event* end = nullptr;
+  std::optional<hs_status> ended = std::nullopt; // where `end` could not be recorded
+  std::string message;                           // if that is not hs_ok
+};
+
+class TaskWindow final : public DeviceWindow {
+public:
+  TaskWindow(DeviceSet& set, OpenDevice& device, int length)
+      : set_(set), device_(device), length_(static_cast<std::size_t>(length)) {}
+
+  [[nodiscard]] std::size_t length() const noexcept override { return length_; }
+
+  [[nodiscard]] bool has_room() const noexcept override { return slots_.size() < length_; }
+
+  [[nodiscard]] bool empty() const noexcept override { return slots_.empty(); }
+
+  [[nodiscard]] bool lost() const noexcept override { return device_.lost; }
+
+  void commit(TaskRecord& task) override;
+  bool poll(DeviceEvents& events) override;
+
+private:
+  /// A task that left the window, to be told without the lock.
+  struct Ended {
+    TaskRecord* task;
+    std::exception_ptr error;
+    Duration kernel;
+    bool undone;  // as a WindowSlot
+    bool refused; // by the device, and what it reads is intact
+  };
+
+  using Slots = std::list<WindowSlot>;
+
+  void collect_ended();
+  void admit_next();
+  void find_ready();
+  void launch(DeviceEvents& events, WindowSlot& slot);
+  [[nodiscard]] hs_stream* follow(WindowSlot const& slot);
+  [[nodiscard]] bool follows_any(Slots::iterator slot);
+  void undo_followers(Slots::iterator failed);
+  void leave_nodes(WindowSlot const& slot, bool done);
+  void
+  leave(Slots::iterator& slot, bool done, std::exception_ptr error, std::optional<Stretch> kernel);
+  [[nodiscard]] std::exception_ptr error_of(WindowSlot const& slot,
+                                            std::string const& message) const;
+
+  DeviceSet& set_;
+  OpenDevice& device_;
+  std::size_t const length_;
+  Slots slots_; // in the order of commitment; one that is launched may end before others
+  std::vector<Ended> ended_;
+  std::vector<WindowSlot*> ready_;
+  std::size_t next_stream_ = 0;
+};
+
+/// CLOCK_MONOTONIC.
+[[nodiscard]] std::int64_t host_ns() noexcept;
+
+/// Whom all is told, by times from `start_ns` of the host's clock on.
+struct Recording {
+  struct Clock {
+    std::int64_t start_ns;
+
+    [[nodiscard]] Instant operator()() const noexcept { return {host_ns() - start_ns}; }
+
+    /// As times there are.
+    [[nodiscard]] std::pair<Instant, Instant>
+    times(std::optional<Stretch> const& on_host) const noexcept;
+  };
+
+  Recorder& recorder;
+  Clock clock;
+  RecordedMemory<Clock> memory;
+};
+
+/// Host memory that tasks on devices use.
+struct PinnedRegion {
+  DataRecord* record;
+  bool ours; // else the program had pinned some of it, or it cannot be pinned
+};
+
+/// A stream of the program's own, and how far it had got when it was followed last.
+struct ProgramStream {
+  NodeId node;
+  void* native;
+  hs_event* mark;
+};
+
+class DeviceSet final : public Devices {
+public:
+  DeviceSet(std::vector<DeviceChoice> const& choices,
+            int window_length,
+            int compute_streams,
+            CacheKind const& cache,
+            TransferCosts const& costs,
+            std::string const& memory_trace);
+  ~DeviceSet() override;
+
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept override { return infos_; }
+
+  [[nodiscard]] DeviceWindow& window(NodeId at) noexcept override {
+    return *windows_[static_cast<std::size_t>(at.value) - 1];
+  }
+
+  void drive(ThreadCore& core, ThreadWorker& worker) override;
+
+  void note_spawn(TaskRecord& task) override;
+  void note_end(TaskRecord& task) noexcept override;
+  void acquire_on_host(TaskRecord& task, bool begun) override;
+  void bring_to_host(TaskRecord& attempt) override;
+  void take_on_host(TaskRecord& task) override;
+  [[nodiscard]] Shortage shortage(std::span<DataRecord* const> data) const noexcept override;
+  void adopt(DataRecord& record, NodeId at, void* memory) override;
+  [[nodiscard]] std::uint32_t mark_stream(NodeId at, void* native) override;
+  void prefetch(TaskRecord& hint, NodeId at) override;
+  void send_ahead(TaskRecord& task, NodeId at) override;
+  void evict(ReplicaSlot& slot, NodeId at) override;
+  void unpin(ReplicaSlot& slot, NodeId at) override;
+  void take_all_home(Domain const& domain) override;
+  [[nodiscard]] std::size_t unused(NodeId at) const override;
+  void record(Recorder& recorder, std::int64_t start_ns) override;
+  void add_to(Stats& stats) const override;
+
+  void take(std::span<Replicas* const> data, Destination destination, bool taken) override;
+  void forget(Replicas* data) noexcept override;
+
+private:
+  friend class TaskWindow;
+  using Lock = std::unique_lock<std::mutex>;
+
+  // With the lock held:
+  [[nodiscard]] KeptNodes kept() noexcept { return {*this, *nodes_}; }
+
+  void start_copies();
+  void start_copy(Copy& copy);
+  bool settle_copies();
+  void settle(Moving& moving, hs_status status);
+  void settle_unmarked(Moving& moving, hs_status status);
+  void record_admitted(WindowSlot const& slot);
+  void record_end(OpenDevice const& device,
+                  WindowSlot const& slot,
+                  std::optional<Stretch> kernel,
+                  bool done,
+                  bool stopped);
+  void wait_for_copy(Lock& lock, Replicas const& datum);
+  void bring(Lock& lock, std::span<Replicas* const> data, Destination destination, bool taken);
+  void give_up(OpenDevice& device);
+
+  [[nodiscard]] OpenDevice& device(NodeId at) noexcept {
+    return *devices_[static_cast<std::size_t>(at.value) - 1];
+  }
+
+  void follow(TaskRecord& hint, hs_stream* stream);
+  void pin_region(DataRecord& record);
+  void unpin(void* memory, PinnedRegion const& region) noexcept;
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<OpenDevice>> devices_;
+  std::vector<NodeInfo> infos_;
+  std::vector<std::unique_ptr<TaskWindow>> windows_;
+  std::optional<MemoryTrace> trace_;
+  std::optional<MemoryNodes> nodes_;
+  std::optional<Recording> recording_;
+  std::vector<std::unique_ptr<Moving>> moving_;
+  std::map<void*, PinnedRegion> pinned_;                    // by where they begin
+  std::map<std::pair<NodeId, void*>, std::size_t> adopted_; // where the program's memory begins
+  std::vector<ProgramStream> streams_;
+  std::string last_copy_error_;
+  std::uint64_t spawned_ = 0; // counted for caches that want next uses
+};
+
+} // namespace hetsched::detail

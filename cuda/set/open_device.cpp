@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "device_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hetsched::detail {
+
+OpenDevice::OpenDevice(hs_driver const& driver_of_kind,
+                       DeviceChoice const& choice,
+                       NodeId at,
+                       int compute_streams)
+    : driver(driver_of_kind), node(at) {
+  try {
+    require(driver.open(choice.ordinal, choice.capacity, choice.options.c_str(), &device));
+    name = driver.describe(device);
+    std::size_t unused = 0;
+    std::size_t total = 0;
+    require(driver.memory(device, &unused, &total));
+    // What the driver and the libraries need beside our block on a device that others use, too.
+    auto const available = choice.driver == "cuda" ? unused - unused / 10 : unused;
+    capacity = choice.capacity == 0 ? available : std::min(choice.capacity, unused);
+    capacity = capacity / Arena::alignment * Arena::alignment; // what a driver rounds up to
+    require(driver.allocate(device, capacity, &memory_));
+    require(driver.stream_create(device, &in));
+    require(driver.stream_create(device, &out));
+    for (int k = 0; k < compute_streams; ++k) {
+      hs_stream* stream = nullptr;
+      require(driver.stream_create(device, &stream));
+      compute.push_back(stream);
+    }
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+OpenDevice::~OpenDevice() {
+  close();
+}
+
+hs_event* OpenDevice::take_event() noexcept {
+  hs_event* event = nullptr;
+  if (!events_.empty()) {
+    event = events_.back();
+    events_.pop_back();
+  } else if (driver.event_create(device, &event) != hs_ok) {
+    return nullptr;
+  }
+  return event;
+}
+
+hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
+  auto* const event = take_event();
+  if (event != nullptr && driver.event_record(event, stream) != hs_ok) {
+    driver.event_destroy(event);
+    return nullptr;
+  }
+  return event;
+}
+
+std::optional<Stretch>
+OpenDevice::measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end) {
+  auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
+  if (measured) {
+    overlap.add_transfer(stream == in ? OverlapMeter::Lane::in : OverlapMeter::Lane::out,
+                         *measured);
+  }
+  return measured;
+}
+
+std::optional<Stretch> OpenDevice::measure_kernel(hs_event* begin, hs_event* end) {
+  auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
+  if (measured) {
+    overlap.add_kernel(*measured);
+  }
+  return measured;
+}
+
+void OpenDevice::anchor() {
+  auto* const event = mark(in);
+  if (event != nullptr && driver.event_synchronize(event) == hs_ok) {
+    anchor_ns_ = host_ns();
+    origin_ = event;
+    origin_ns_ = 0;
+  } else if (event != nullptr) {
+    give_back(event);
+  }
+}
+
+std::optional<Stretch> OpenDevice::on_host(std::optional<Stretch> measured) const noexcept {
+  return measured && anchor_ns_
+             ? std::optional(Stretch{measured->begin + *anchor_ns_, measured->end + *anchor_ns_})
+             : std::nullopt;
+}
+
+/// When something began and ended, of which `begin` is given back. A driver may count from an event
+/// with few digits, so the origin is moved on every second.
+std::optional<Stretch> OpenDevice::stretch(hs_event* begin, hs_event* end) {
+  constexpr std::int64_t longest_ns = 1'000'000'000;
+  std::int64_t at = 0;
+  std::int64_t took = 0;
+  bool const known = (origin_ == nullptr || driver.event_elapsed(origin_, begin, &at) == hs_ok) &&
+                     driver.event_elapsed(begin, end, &took) == hs_ok;
+  auto const from = origin_ns_ + at;
+  if (known && (origin_ == nullptr || at > longest_ns)) {
+    std::swap(origin_, begin);
+    origin_ns_ = from;
+  }
+  if (begin != nullptr) {
+    give_back(begin);
+  }
+  return known ? std::optional(Stretch{from, from + took}) : std::nullopt;
+}
+
+void OpenDevice::close() noexcept {
+  if (device == nullptr) {
+    return;
+  }
+  for (auto* stream : compute) {
+    driver.stream_destroy(stream);
+  }
+  for (auto* stream : {in, out}) {
+    if (stream != nullptr) {
+      driver.stream_destroy(stream);
+    }
+  }
+  for (auto* event : events_) {
+    driver.event_destroy(event);
+  }
+  if (origin_ != nullptr) {
+    driver.event_destroy(origin_);
+  }
+  if (memory_ != nullptr) {
+    driver.release(device, memory_);
+  }
+  driver.close(device);
+}
+
+void OpenDevice::require(hs_status status) const {
+  if (status != hs_ok) {
+    throw Error(ErrorCode::bad_config, name.empty() ? driver.name : name, driver.last_error());
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+#include <hetsched/detail/dataflow/attempts.hpp>
+#include <hetsched/detail/spawn/hints.hpp>
+
+#include "device_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace hetsched::detail {
+
+void TaskWindow::commit(TaskRecord& task) {
+  auto& slot = slots_.emplace_back();
+  slot.task = &task;
+  slot.attempt = is_attempt(task);
+  std::lock_guard const guard(set_.mutex_);
+  for (std::size_t k = 0; k < task.access_count; ++k) {
+    auto const& access = task.accesses()[k];
+    auto& datum = set_.kept().datum_of(first_access(task, k));
+    slot.arguments.push_back(&datum);
+    if (!access.duplicate) {
+      slot.needs.push_back(KeptNodes::need_of(task, access, datum));
+      datum.holders += slot.attempt ? 1 : 0;
+      set_.pin_region(*access.queue->data);
+    }
+  }
+}
+
+bool TaskWindow::poll(DeviceEvents& events) {
+  if (slots_.empty()) {
+    return false;
+  }
+  ended_.clear();
+  ready_.clear();
+  bool moved = false;
+  {
+    std::lock_guard const guard(set_.mutex_);
+    moved = set_.settle_copies();
+    collect_ended();
+    // Followers of what failed still write where they were to: nobody else comes there meanwhile.
+    if (std::none_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.undone; })) {
+      admit_next();
+      find_ready();
+    }
+    set_.start_copies();
+  }
+  for (auto* slot : ready_) {
+    launch(events, *slot);
+  }
+  for (auto& ended : ended_) {
+    if (ended.undone) {
+      events.undone(*ended.task);
+      continue;
+    }
+    if (ended.refused) {
+      events.refused(*ended.task, std::move(ended.error));
+      continue;
+    }
+    events.finished(*ended.task, std::move(ended.error), ended.kernel);
+  }
+  return moved || !ready_.empty() || !ended_.empty();
+}
+
+/// What a slot that leaves the window has in the device's memory. The lock is held.
+void TaskWindow::leave_nodes(WindowSlot const& slot, bool done) {
+  auto& nodes = *set_.nodes_;
+  bool const launched = slot.stage == WindowSlot::Stage::launched;
+  if (slot.stage == WindowSlot::Stage::committed) {
+    // nothing
+  } else if (slot.attempt) {
+    nodes.end_attempt(device_.node, slot.needs, launched, done);
+  } else if (launched) {
+    nodes.end(device_.node, slot.needs, done);
+  } else {
+    nodes.leave(device_.node, slot.needs);
+  }
+  if (slot.attempt) {
+    for (auto const& need : slot.needs) {
+      if (--need.datum->holders == 0 && need.datum->forgotten) {
+        delete need.datum;
+      }
+    }
+  }
+}
+
+/// A slot leaves the window; the next one takes its place. The lock is held.
+void TaskWindow::leave(Slots::iterator& slot,
+                       bool done,
+                       std::exception_ptr error,
+                       std::optional<Stretch> kernel) {
+  if (done && slot->task->type_of().kind == TaskKind::pin) {
+    set_.nodes_->pin_user(*slot->needs.front().datum, device_.node);
+  }
+  bool const refused = error != nullptr &&
+                       std::none_of(slot->needs.begin(), slot->needs.end(), [](Need const& need) {
+                         return need.reads && need.datum->lost;
+                       });
+  if (slot->stage == WindowSlot::Stage::launched && !done && !slot->attempt) {
+    undo_followers(slot);
+  }
+  if (slot->stage == WindowSlot::Stage::launched) {
+    set_.record_end(device_, *slot, kernel, done, slot->attempt ? !done : slot->undone || refused);
+  }
+  leave_nodes(*slot, done);
+  for (auto* event : {slot->begin, slot->end}) {
+    if (event != nullptr) {
+      device_.give_back(event);
+    }
+  }
+  Duration const time{kernel ? kernel->length() : 0};
+  ended_.push_back({slot->task, std::move(error), time, slot->undone, refused});
+  slot = slots_.erase(slot);
+}
+
+namespace {
+
+[[nodiscard]] bool writes_for(WindowSlot const& first, WindowSlot const& later) {
+  return std::any_of(first.needs.begin(), first.needs.end(), [&](Need const& need) {
+    return need.writes && std::any_of(later.needs.begin(),
+                                      later.needs.end(),
+                                      [&](Need const& other) { return other.datum == need.datum; });
+  });
+}
+
+} // namespace
+
+/// Marks the tasks that use what one that did not end well was to write: those that came to the
+/// window early. The lock is held.
+void TaskWindow::undo_followers(Slots::iterator failed) {
+  for (auto later = std::next(failed); later != slots_.end(); ++later) {
+    later->undone = later->undone || writes_for(*failed, *later);
+  }
+}
+
+std::exception_ptr TaskWindow::error_of(WindowSlot const& slot, std::string const& message) const {
+  return std::make_exception_ptr(Error(ErrorCode::device_failed,
+                                       "task '" + std::string(slot.task->type_of().name) + "'",
+                                       "on " + device_.name + ": " + message));
+}
+
+/// Whether it uses what a launched task before it in the window writes. The lock is held.
+bool TaskWindow::follows_any(Slots::iterator slot) {
+  return std::any_of(slots_.begin(), slot, [&](WindowSlot const& other) {
+    return other.stage == WindowSlot::Stage::launched && writes_for(other, *slot);
+  });
+}
+
+/// Takes out the tasks whose kernels are done, and those that follow what failed. The lock is held.
+void TaskWindow::collect_ended() {
+  for (auto slot = slots_.begin(); slot != slots_.end();) {
+    if (slot->stage != WindowSlot::Stage::launched) {
+      if (slot->undone || (slot->attempt && is_overtaken(*slot->task))) {
+        leave(slot, false, nullptr, {});
+      } else {
+        ++slot;
+      }
+      continue;
+    }
+    auto const status = device_.lost  ? hs_lost
+                        : slot->ended ? *slot->ended
+                                      : device_.driver.event_query(slot->end);
+    // Both a task and its follower may have ended since the task was asked for: then the follower's
+    // end is noted after it.
+    if (status == hs_not_ready || follows_any(slot)) {
+      ++slot;
+      continue;
+    }
+    bool const wins = slot->attempt && status == hs_ok && !slot->failed &&
+                      (has_won(*slot->task) || claim(*slot->task));
+    if (wins && has_visitors(*slot->task)) {
+      ++slot; // they still read what is overwritten next, from where it is
+      continue;
+    }
+    std::optional<Stretch> kernel;
+    std::exception_ptr error;
+    if (status == hs_ok && !slot->ended) {
+      kernel = device_.measure_kernel(std::exchange(slot->begin, nullptr), slot->end);
+    } else if (status != hs_ok && !slot->failed) {
+      error = error_of(*slot,
+                       device_.lost            ? "the device is lost"
+                       : slot->message.empty() ? device_.driver.last_error()
+                                               : slot->message);
+    }
+    if (status == hs_lost) {
+      set_.give_up(device_);
+    }
+    bool done = status == hs_ok && !slot->failed && !slot->undone;
+    if (slot->attempt) {
+      done = wins;
+      error = is_overtaken(*slot->task) ? nullptr : std::move(error);
+    }
+    leave(slot, done, std::move(error), kernel);
+  }
+}
+
+/// Lets in the first tasks that are not, as many as there is room for. The lock is held.
+void TaskWindow::admit_next() {
+  for (auto slot = slots_.begin(); slot != slots_.end();) {
+    if (device_.lost && slot->stage != WindowSlot::Stage::launched) {
+      leave(slot, false, error_of(*slot, "the device is lost"), {});
+      continue;
+    }
+    if (slot->stage != WindowSlot::Stage::committed) {
+      ++slot;
+      continue;
+    }
+    bool const alone =
+        slot == slots_.begin() && slots_.front().stage != WindowSlot::Stage::admitted;
+    void const* const user =
+        slot->attempt ? AttemptLink::of(*slot->task).all->task : slot->task; // known by its spawn
+    auto const admission = set_.nodes_->admit(device_.node, user, slot->needs, alone);
+    if (admission == MemoryNodes::Admission::later) {
+      return;
+    }
+    if (admission == MemoryNodes::Admission::never) {
+      auto const message = "its data do not fit: " + std::to_string(set_.nodes_->missing_bytes()) +
+                           " bytes are missing of " +
+                           std::to_string(set_.nodes_->capacity(device_.node));
+      leave(slot, false, error_of(*slot, message), {});
+      continue;
+    }
+    slot->stage = WindowSlot::Stage::admitted;
+    set_.record_admitted(*slot);
+    if (slot->attempt) {
+      set_.nodes_->hold(device_.node, slot->needs);
+    }
+    for (auto* datum : set_.nodes_->fresh()) {
+      device_.driver.renew(device_.device,
+                           device_.address(set_.nodes_->offset(*datum, device_.node)),
+                           datum->bytes());
+    }
+    ++slot;
+  }
+}
+
+/// Lists the admitted tasks that may begin. The lock is held.
+void TaskWindow::find_ready() {
+  for (auto slot = slots_.begin(); slot != slots_.end();) {
+    if (slot->stage != WindowSlot::Stage::admitted) {
+      ++slot;
+      continue;
+    }
+    auto const arrival = slot->attempt ? set_.nodes_->ready_to_attempt(device_.node, slot->needs)
+                                       : set_.nodes_->ready(device_.node, slot->needs);
+    if (arrival == MemoryNodes::Arrival::failed) {
+      leave(slot, false, error_of(*slot, "its data cannot be had: " + set_.last_copy_error_), {});
+      continue;
+    }
+    if (arrival == MemoryNodes::Arrival::here) {
+      if (slot->attempt) {
+        set_.nodes_->begin_attempt(device_.node, slot->needs);
+      } else {
+        set_.nodes_->begin(device_.node, slot->needs);
+      }
+      slot->stage = WindowSlot::Stage::launched;
+      for (auto const* datum : slot->arguments) {
+        slot->places.push_back(device_.address(set_.nodes_->offset(*datum, device_.node)));
+      }
+      ready_.push_back(&*slot);
+    }
+    ++slot;
+  }
+}
+
+/// The stream for a task's kernels, in which they come after those of the tasks in the window whose
+/// results it uses. The latest of these gives the stream.
+hs_stream* TaskWindow::follow(WindowSlot const& slot) {
+  hs_stream* stream = nullptr;
+  for (auto other = slots_.rbegin(); other != slots_.rend(); ++other) {
+    if (&*other == &slot || other->stream == nullptr || !writes_for(*other, slot)) {
+      continue;
+    }
+    if (stream == nullptr) {
+      stream = other->stream;
+    } else if (stream != other->stream && !other->ended &&
+               device_.driver.stream_wait(stream, other->end) != hs_ok) {
+      device_.driver.event_synchronize(other->end); // rare, so it is waited for here
+    }
+  }
+  return stream != nullptr ? stream : device_.compute[next_stream_++ % device_.compute.size()];
+}
+
+namespace {
+
+/// For tools that show what was launched for which task: by its label, else by its type.
+class NamedRange {
+public:
+  NamedRange(hs_driver const& driver, TaskRecord const& task) : driver_(driver) {
+    if (driver_.range_begin != nullptr) {
+      auto const label = task.label_text();
+      driver_.range_begin(std::string(label.empty() ? task.type_of().name : label).c_str());
+    }
+  }
+
+  NamedRange(NamedRange const&) = delete;
+  NamedRange& operator=(NamedRange const&) = delete;
+
+  ~NamedRange() {
+    if (driver_.range_end != nullptr) {
+      driver_.range_end();
+    }
+  }
+
+private:
+  hs_driver const& driver_;
+};
+
+} // namespace
+
+void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
+  auto* const stream = follow(slot);
+  slot.stream = stream;
+  if (slot.task->type_of().kind == TaskKind::follow) {
+    set_.follow(*slot.task, stream);
+  }
+  {
+    std::lock_guard const guard(set_.mutex_);
+    slot.begin = device_.mark(stream);
+    slot.end = device_.take_event();
+  }
+  GpuStream gpu(device_.driver, stream, slot.places);
+  NamedRange const range(device_.driver, *slot.task);
+  try {
+    slot.failed = !events.launch(*slot.task, gpu);
+  } catch (Error const& error) { // the device would not take it, or not all of it
+    device_.driver.stream_synchronize(stream);
+    slot.ended = hs_failed;
+    slot.message = error.what();
+    return;
+  }
+  if (slot.end == nullptr || device_.driver.event_record(slot.end, stream) != hs_ok) {
+    // Nothing will tell the end of what was launched: rare, so it is waited for here.
+    slot.ended = device_.driver.stream_synchronize(stream);
+    slot.message = *slot.ended == hs_ok ? "" : device_.driver.last_error();
+  }
+}
+
+/// The stream goes on when the program's own, as a hint says, has got where it was marked.
+void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
+  std::lock_guard const guard(mutex_);
+  auto const& leader = streams_[hint.accesses()[0].carried.hint.stream];
+  auto const& driver = device(leader.node).driver;
+  if (driver.stream_wait(stream, leader.mark) != hs_ok) {
+    driver.event_synchronize(leader.mark); // rare, so it is waited for here
+  }
+}
+
+/// Pins the memory of a region, or of what it is a part of, so that copies need no buffer on their
+/// way. Without it they are slower, and that is all. The lock is held.
+void DeviceSet::pin_region(DataRecord& record) {
+  auto* whole = &record;
+  while (whole->whole != nullptr) {
+    whole = whole->whole;
+  }
+  auto const& shape = whole->shape;
+  if (whole->elements() == 0 || whole->buffer.get() != nullptr ||
+      pinned_.contains(whole->home.base)) {
+    return;
+  }
+  // The region's own Replicas remember that it is pinned, until it is forgotten.
+  Access access{&whole->home, nullptr, {}, AccessMode::read, false, 0};
+  (void)kept().datum_of(access);
+  auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
+  auto& device = *devices_.front();
+  bool const ours = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
+  pinned_[whole->home.base] = {whole, ours};
+}
+
+} // namespace hetsched::detail

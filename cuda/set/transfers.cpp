@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Transfers of a runtime's devices: performs what MemoryNodes asks for, and waits for data.
+
+#include "device_set.hpp"
+
+#include <sched.h>
+
+#include <cstdio>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// Performs what the state machine asks for. The lock is held.
+void DeviceSet::start_copies() {
+  while (auto* const copy = nodes_->next_copy()) {
+    start_copy(*copy);
+  }
+}
+
+void DeviceSet::start_copy(Copy& copy) {
+  auto& datum = *copy.datum;
+  auto& by = device(copy.to == host_node ? copy.from : copy.to);
+  auto const place = [&](NodeId at) {
+    return at == host_node ? datum.host : device(at).address(nodes_->offset(datum, at));
+  };
+  auto const pitch = [&](NodeId at) { return at == host_node ? datum.pitch : datum.width; };
+  auto const owner = [&](NodeId at) { return at == host_node ? nullptr : device(at).device; };
+  hs_copy const what{place(copy.to),
+                     pitch(copy.to),
+                     owner(copy.to),
+                     place(copy.from),
+                     pitch(copy.from),
+                     owner(copy.from),
+                     datum.width,
+                     datum.columns};
+  auto* const stream = copy.to == host_node ? by.out : by.in;
+  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
+  auto& moving = *moving_.back();
+  moving.begin = by.lost ? nullptr : by.mark(stream);
+  moving.done = by.lost ? nullptr : by.take_event();
+  auto status = by.lost ? hs_lost : moving.done == nullptr ? hs_failed : hs_ok;
+  if (status == hs_ok) {
+    status = by.driver.copy(stream, &what);
+  }
+  if (status == hs_ok && by.driver.event_record(moving.done, stream) != hs_ok) {
+    // It is under way, and nothing will tell its end: rare, so it is waited for here.
+    settle_unmarked(moving, by.driver.stream_synchronize(stream));
+    return;
+  }
+  if (status != hs_ok) {
+    settle(moving, status);
+  }
+}
+
+/// Takes note of the transfers that are over; whether any is.
+bool DeviceSet::settle_copies() {
+  bool any = false;
+  for (std::size_t k = 0; k < moving_.size(); ++k) {
+    auto& moving = *moving_[k];
+    if (!moving.over) {
+      auto const status = moving.by->driver.event_query(moving.done);
+      if (status != hs_not_ready) {
+        settle(moving, status);
+      }
+    }
+    any = any || moving.over;
+  }
+  std::erase_if(moving_, [](std::unique_ptr<Moving> const& moving) {
+    if (!moving->over || moving->waiting != 0) {
+      return false;
+    }
+    for (auto* event : {moving->begin, moving->done}) {
+      if (event != nullptr) {
+        moving->by->give_back(event);
+      }
+    }
+    return true;
+  });
+  return any;
+}
+
+void DeviceSet::settle(Moving& moving, hs_status status) {
+  auto& by = *moving.by;
+  if (status != hs_ok) {
+    last_copy_error_ = by.lost ? "the device is lost" : by.driver.last_error();
+  }
+  if (status == hs_lost) {
+    give_up(by);
+  }
+  moving.over = true;
+  if (status == hs_ok) {
+    auto const measured =
+        by.measure_transfer(moving.stream, std::exchange(moving.begin, nullptr), moving.done);
+    if (recording_) {
+      auto const& copy = *moving.copy;
+      auto const [begin, end] = recording_->clock.times(by.on_host(measured));
+      recording_->recorder.moved(*copy.datum, copy.from, copy.to, begin, end);
+    }
+  }
+  nodes_->finished(std::exchange(moving.copy, nullptr), status == hs_ok);
+}
+
+/// The same without the event that would tell how long it took.
+void DeviceSet::settle_unmarked(Moving& moving, hs_status status) {
+  if (moving.begin != nullptr) {
+    moving.by->give_back(std::exchange(moving.begin, nullptr));
+  }
+  settle(moving, status);
+}
+
+/// The device answers no more.
+void DeviceSet::give_up(OpenDevice& device) {
+  if (!device.lost.exchange(true)) {
+    std::fprintf(
+        stderr, "hetsched: %s is lost: %s\n", device.name.c_str(), device.driver.last_error());
+    nodes_->lose_copies(device.node);
+  }
+}
+
+/// Waits, without the lock, for some transfer of the datum; or notes those that are over.
+void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
+  if (settle_copies()) {
+    return;
+  }
+  for (auto const& candidate : moving_) {
+    auto& moving = *candidate;
+    if (!moving.over && moving.copy->datum == &datum) {
+      ++moving.waiting; // keeps the event from being used again
+      lock.unlock();
+      moving.by->driver.event_synchronize(moving.done);
+      lock.lock();
+      --moving.waiting;
+      return;
+    }
+  }
+  lock.unlock(); // an attempt that came too late keeps its place busy until its kernels are done
+  sched_yield();
+  lock.lock();
+}
+
+void DeviceSet::take(std::span<Replicas* const> data, Destination destination, bool taken) {
+  Lock lock(mutex_);
+  bring(lock, data, destination, taken);
+}
+
+void DeviceSet::bring(Lock& lock,
+                      std::span<Replicas* const> data,
+                      Destination destination,
+                      bool taken) {
+  auto const goal = [&](Replicas const& datum) {
+    return destination == Destination::home ? datum.home : host_node;
+  };
+  for (auto* datum : data) { // all transfers first: they overlap
+    ++datum->holders;
+    datum->in_parts =
+        destination == Destination::parts || (datum->in_parts && destination != Destination::whole);
+    nodes_->program_reads(*datum, goal(*datum));
+    (void)nodes_->request(*datum, goal(*datum));
+  }
+  start_copies();
+  bool lost = false;
+  for (auto* datum : data) {
+    auto const to = goal(*datum);
+    while (!datum->forgotten) {
+      auto const arrival = nodes_->request(*datum, to);
+      start_copies();
+      if (arrival == MemoryNodes::Arrival::failed || datum->lost) {
+        lost = true;
+        break;
+      }
+      if (arrival == MemoryNodes::Arrival::here && (!taken || datum->copies_moving == 0)) {
+        break;
+      }
+      wait_for_copy(lock, *datum);
+    }
+    if (taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
+        datum->copies_moving == 0 && datum->valid_at(to)) {
+      nodes_->program_takes(*datum, to);
+    }
+    if (--datum->holders == 0 && datum->forgotten) {
+      delete datum;
+    }
+  }
+  if (lost) {
+    throw Error(ErrorCode::device_failed,
+                "data",
+                "the only valid copy, or the program's memory for it, was on a device that failed" +
+                    (last_copy_error_.empty() ? "" : ": " + last_copy_error_));
+  }
+}
+
+void DeviceSet::acquire_on_host(TaskRecord& task, bool begun) {
+  Lock lock(mutex_, std::defer_lock);
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    if (access.duplicate) {
+      continue;
+    }
+    auto* datum = replicas_of(access).load(std::memory_order_acquire);
+    if (datum == nullptr || (!writes(access.mode) && datum->valid_at(host_node))) {
+      continue;
+    }
+    if (!lock.owns_lock()) {
+      lock.lock();
+    }
+    if (begun || reads(access.mode)) {
+      bring(lock, std::span(&datum, 1), Destination::host, writes(access.mode));
+    } else {
+      while (datum->copies_moving != 0) {
+        wait_for_copy(lock, *datum);
+      }
+      nodes_->program_takes(*datum, host_node);
+    }
+  }
+}
+
+void DeviceSet::bring_to_host(TaskRecord& attempt) {
+  for (auto const& access : std::span(attempt.accesses(), attempt.access_count)) {
+    auto* datum = replicas_of(access).load(std::memory_order_acquire);
+    if (datum != nullptr && !access.duplicate && reads(access.mode) &&
+        !datum->valid_at(host_node)) {
+      Lock lock(mutex_);
+      bring(lock, std::span(&datum, 1), Destination::host, false);
+    }
+  }
+}
+
+void DeviceSet::take_on_host(TaskRecord& task) {
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    auto* datum = replicas_of(access).load(std::memory_order_acquire);
+    if (datum != nullptr && !access.duplicate && writes(access.mode)) {
+      Lock lock(mutex_);
+      while (datum->copies_moving != 0) {
+        wait_for_copy(lock, *datum);
+      }
+      nodes_->program_takes(*datum, host_node);
+    }
+  }
+}
+
+void DeviceSet::take_all_home(Domain const& domain) {
+  Lock lock(mutex_);
+  std::vector<Replicas*> data;
+  for (auto* datum = nodes_->first(); datum != nullptr; datum = datum->next) {
+    auto const* const record = static_cast<DataRecord const*>(datum->identity);
+    if (record != nullptr && record->home.domain == &domain && datum->writers == 0 &&
+        !datum->in_parts) {
+      data.push_back(datum);
+    }
+  }
+  bring(lock, data, Destination::home, true);
+}
+
+} // namespace hetsched::detail

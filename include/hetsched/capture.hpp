@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Runtime::capture and Runtime::run for a file that calls them.
+
+#include <hetsched/runtime/captured_graph.hpp>

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How the library is built: the one home of its switches. None changes the layout of a class.
+//
+// HETSCHED_COMPILED (set by hetsched-compiled's pkg-config file, hetsched::compiled, or the Meson
+// dependency hetsched-compiled): what is cold, and the default Runtime<>, comes from a library
+// instead of being compiled in each file. HETSCHED_BUILDING is set where that library is made.
+
+#if defined(HETSCHED_COMPILED)
+#define HETSCHED_INLINE
+#else
+#define HETSCHED_INLINE inline
+#endif
+
+#if !defined(HETSCHED_COMPILED) || defined(HETSCHED_BUILDING)
+#define HETSCHED_DEFINITIONS // files *_inl.hpp are included behind what they define
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Views that task bodies receive, and the shapes in which a region can be cut.
+
+#include <hetsched/core/device_code.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace hetsched {
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 554 // nvcc warns about conversions of const views that do not exist
+#endif
+
+/// `size` contiguous elements. As a parameter type (`R<VectorView<double>>`) it names a vector; the
+/// body gets the view itself, with a const element when the access is R. Never owns.
+template <class T>
+class VectorView {
+public:
+  using Element = T;
+
+  HETSCHED_DEVICE constexpr VectorView(T* data, std::size_t size) noexcept
+      : data_(data), size_(size) {}
+
+  /// A writable view converts to a read-only view.
+  HETSCHED_DEVICE constexpr
+  operator VectorView<T const>() const noexcept // NOLINT: like T* to T const*
+    requires(!std::is_const_v<T>)
+  {
+    return {data_, size_};
+  }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* data() const noexcept { return data_; }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t size() const noexcept { return size_; }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator[](std::size_t i) const noexcept {
+    return data_[i];
+  }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* begin() const noexcept { return data_; }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* end() const noexcept { return data_ + size_; }
+
+private:
+  T* data_;
+  std::size_t size_;
+};
+
+/// A column-major block: element (i, j) is `data()[i + j * ld()]`, `ld() >= rows()`. Never owns.
+template <class T>
+class TileView {
+public:
+  using Element = T;
+
+  HETSCHED_DEVICE constexpr TileView(T* data,
+                                     std::size_t rows,
+                                     std::size_t cols,
+                                     std::size_t ld) noexcept
+      : data_(data), rows_(rows), cols_(cols), ld_(ld) {}
+
+  /// A writable view converts to a read-only view.
+  HETSCHED_DEVICE constexpr operator TileView<T const>() const noexcept // NOLINT: as T* to T const*
+    requires(!std::is_const_v<T>)
+  {
+    return {data_, rows_, cols_, ld_};
+  }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr T* data() const noexcept { return data_; }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t rows() const noexcept { return rows_; }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t cols() const noexcept { return cols_; }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t ld() const noexcept { return ld_; }
+
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator()(std::size_t i,
+                                                        std::size_t j) const noexcept {
+    return data_[i + j * ld_];
+  }
+
+private:
+  T* data_;
+  std::size_t rows_;
+  std::size_t cols_;
+  std::size_t ld_;
+};
+
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif
+
+/// How `Runtime::partition` cuts a region: into blocks of `rows` x `cols` elements. The last ones
+/// may be smaller.
+struct Blocks {
+  std::size_t rows = 0;
+  std::size_t cols = 0;
+};
+
+/// Tiles of `rows` x `cols` elements.
+[[nodiscard]] constexpr Blocks tiles(std::size_t rows, std::size_t cols) noexcept {
+  return {rows, cols};
+}
+
+/// Square tiles.
+[[nodiscard]] constexpr Blocks tiles(std::size_t size) noexcept {
+  return {size, size};
+}
+
+/// Blocks of `rows` full rows, or of `rows` elements of a vector.
+[[nodiscard]] constexpr Blocks block_rows(std::size_t rows) noexcept {
+  return {rows, static_cast<std::size_t>(-1)};
+}
+
+namespace detail {
+
+/// The size of a region. A vector has one column, a scalar one element.
+struct Shape {
+  std::size_t rows = 1;
+  std::size_t cols = 1;
+  std::size_t ld = 1;
+};
+
+/// What a parameter or handle type says: element, views, and whether it may be written.
+template <class D>
+struct DataTraits {
+  using Element = std::remove_const_t<D>;
+  using Mutable = Element;
+  using ReadView = Element const&;
+  using WriteView = Element&;
+  static constexpr bool writable = !std::is_const_v<D>;
+
+  template <class E>
+  static E& view(E* base, Shape const&) noexcept {
+    return *base;
+  }
+};
+
+template <class T>
+struct DataTraits<VectorView<T>> {
+  using Element = std::remove_const_t<T>;
+  using Mutable = VectorView<Element>;
+  using ReadView = VectorView<Element const>;
+  using WriteView = VectorView<Element>;
+  static constexpr bool writable = !std::is_const_v<T>;
+
+  template <class E>
+  static VectorView<E> view(E* base, Shape const& shape) noexcept {
+    return {base, shape.rows};
+  }
+};
+
+template <class T>
+struct DataTraits<TileView<T>> {
+  using Element = std::remove_const_t<T>;
+  using Mutable = TileView<Element>;
+  using ReadView = TileView<Element const>;
+  using WriteView = TileView<Element>;
+  static constexpr bool writable = !std::is_const_v<T>;
+
+  template <class E>
+  static TileView<E> view(E* base, Shape const& shape) noexcept {
+    return {base, shape.rows, shape.cols, shape.ld};
+  }
+};
+
+} // namespace detail
+} // namespace hetsched

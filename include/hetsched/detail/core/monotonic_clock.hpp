@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The clock that all measured times are of.
+
+#include <cstdint>
+#include <ctime>
+
+namespace hetsched::detail {
+
+/// CLOCK_MONOTONIC, in nanoseconds since some moment before the program began.
+[[nodiscard]] inline std::int64_t monotonic_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+}
+
+} // namespace hetsched::detail

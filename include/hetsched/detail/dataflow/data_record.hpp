@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A registered region, its queue of accesses, and the domain that orders them.
+
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/stats.hpp>
+#include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/spin_lock.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/memory/replicas.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace hetsched::detail {
+
+struct DataRecord;
+class DataRegistry;
+
+/// The first failure of a domain or group, until a sync rethrows it.
+struct Failure {
+  std::exception_ptr error;
+  FailureReport report;
+};
+
+/// Holds at most one failure: the first. Thread-safe. Orders: release publishes the Failure's
+/// contents to whoever takes it with acquire.
+class FailureSlot {
+public:
+  FailureSlot() = default;
+  FailureSlot(FailureSlot const&) = delete;
+  FailureSlot& operator=(FailureSlot const&) = delete;
+
+  ~FailureSlot() { delete first_.load(std::memory_order_acquire); }
+
+  void offer(Owned<Failure> failure) noexcept {
+    Failure* expected = nullptr;
+    if (first_.compare_exchange_strong(expected, failure.get(), std::memory_order_acq_rel)) {
+      failure.release();
+    }
+  }
+
+  [[nodiscard]] Owned<Failure> take() noexcept {
+    if (empty()) {
+      return Owned<Failure>();
+    }
+    std::lock_guard const guard(lock_);
+    return Owned<Failure>(first_.exchange(nullptr, std::memory_order_acq_rel));
+  }
+
+  [[nodiscard]] bool empty() const noexcept {
+    return first_.load(std::memory_order_acquire) == nullptr;
+  }
+
+  /// The first failure's exception, left in place; null if there is none.
+  [[nodiscard]] std::exception_ptr peek() const noexcept {
+    std::lock_guard const guard(lock_); // nobody takes and frees it meanwhile
+    auto const* failure = first_.load(std::memory_order_acquire);
+    return failure == nullptr ? nullptr : failure->error;
+  }
+
+private:
+  std::atomic<Failure*> first_{nullptr};
+  mutable SpinLock lock_; // between peek and take
+};
+
+/// Tasks that are ordered against each other: all those spawned outside any task, or all children
+/// of one task. Reference-counted: by its owner and by every region registered in it.
+struct Domain {
+  TaskRecord* owner = nullptr; // whose children these are; null: tasks spawned outside any task
+  std::atomic<std::int32_t> references{1};
+  std::atomic<std::uint32_t> epoch{1}; // a datum is poisoned if its mark equals this
+  SpinLock lock;                       // guards the two lists
+  AccessQueue* inherited = nullptr;    // queues of data that the parent task declared
+  AccessQueue* unmerged = nullptr;     // queues whose last accesses are contributions
+  FailureSlot failure;
+};
+
+/// The domain of a task's children. Made when first needed, by the thread that executes the task or
+/// by one that executes a child that failed: acq_rel publishes it to the other.
+[[nodiscard]] inline Domain& children_domain(TaskRecord& task) {
+  auto* domain = task.domain.load(std::memory_order_acquire);
+  if (domain == nullptr) {
+    Owned<Domain> fresh(new Domain);
+    fresh->owner = &task;
+    if (task.domain.compare_exchange_strong(domain, fresh.get(), std::memory_order_acq_rel)) {
+      domain = fresh.release();
+    }
+  }
+  return *domain;
+}
+
+/// A CW task's private copy of a datum: this header, then the elements, densely packed.
+struct PrivateCopy {
+  PrivateCopy* next;
+  ReplicaSlot replicas{nullptr};
+
+  static constexpr std::size_t header = 64;
+
+  [[nodiscard]] void* elements() noexcept { return reinterpret_cast<std::byte*>(this) + header; }
+
+  [[nodiscard]] static PrivateCopy* of(void* elements) noexcept {
+    return reinterpret_cast<PrivateCopy*>(static_cast<std::byte*>(elements) - header);
+  }
+
+  [[nodiscard]] static PrivateCopy* create(std::size_t bytes) {
+    return new (::operator new(header + bytes, std::align_val_t{64})) PrivateCopy{nullptr};
+  }
+
+  static void destroy(PrivateCopy* copy) noexcept {
+    forget_replicas(copy->replicas);
+    ::operator delete(static_cast<void*>(copy), std::align_val_t{64});
+  }
+};
+
+/// The accesses to one datum in one domain, in program order: a group of compatible accesses that
+/// hold the datum now, and those that wait. Compatible are: reads; commuting accesses;
+/// contributions by the same operator. Every field is guarded by `lock` unless it says otherwise.
+///
+/// State machine: `enqueue` grants or appends; `dequeue` ends one access and, with the group's
+/// last, grants the next group. O(1) per access. No clock, no wait, no device inside.
+struct alignas(64) AccessQueue {
+  // one cache line, which moves from core to core
+  SpinLock lock;
+  AccessMode active_mode = AccessMode::value; // of the group that holds the datum
+  AccessMode last_mode = AccessMode::value;   // of the last access in program order; value: none
+  bool group_failed = false;                  // a task of the active group failed
+  bool token_taken = false;                   // a commuting task is at work
+  bool partitioned = false;                   // in parts: use those
+  bool closed = false;                        // a part that was joined
+  std::atomic<bool> listed{false};            // in Domain::unmerged; written under its lock
+  std::uint32_t active = 0;
+  /// Epoch in which a task that was to write the datum failed. Written when a group ends, read by
+  /// tasks of later groups: ordered by `lock` and TaskRecord::pending.
+  std::uint32_t poison = 0;
+  std::uint32_t waiting = 0;
+  Access* head = nullptr;
+  Access* tail = nullptr;
+  ReductionOps const* active_op = nullptr;
+  ReductionOps const* last_op = nullptr;
+  AccessQueue* next_inherited = nullptr;
+  // one that most tasks only read
+  alignas(64) void* base = nullptr; // the datum as this domain addresses it; constant
+  std::size_t ld = 1;               // constant
+  DataRecord* data = nullptr;       // constant
+  Domain* domain = nullptr;         // constant; a home queue holds a reference
+  PrivateCopy* copies = nullptr;    // contributions not in use by a running task
+  Access* token_waiters = nullptr;  // commuting tasks, first come first served
+  Access* last_token_waiter = nullptr;
+  AccessQueue* next_unmerged = nullptr;
+
+  [[nodiscard]] static ReductionOps const* op_of(Access& access) noexcept {
+    return access.mode == AccessMode::reduce
+               ? task_of(access).type_of().parameters[access.index].reduction
+               : nullptr;
+  }
+
+  [[nodiscard]] static bool compatible(AccessMode a,
+                                       ReductionOps const* a_op,
+                                       AccessMode b,
+                                       ReductionOps const* b_op) noexcept {
+    return a == b && (a == AccessMode::read || a == AccessMode::commute ||
+                      (a == AccessMode::reduce && a_op == b_op));
+  }
+
+  /// Whether contributions must be merged before an access of this kind.
+  [[nodiscard]] bool needs_merge(AccessMode mode, ReductionOps const* op) const noexcept {
+    return last_mode == AccessMode::reduce && !compatible(last_mode, last_op, mode, op);
+  }
+
+  /// Appends in program order; true if the access holds the datum at once.
+  bool enqueue(Access& access) noexcept {
+    auto const* op = op_of(access);
+    last_mode = access.mode;
+    last_op = op;
+    if (head == nullptr && (active == 0 || compatible(active_mode, active_op, access.mode, op))) {
+      if (active == 0) {
+        begin_group(access.mode, op);
+      }
+      ++active;
+      return true;
+    }
+    access.next = nullptr;
+    (head == nullptr ? head : tail->next) = &access;
+    tail = &access;
+    ++waiting;
+    return false;
+  }
+
+  /// Ends one access of the active group. Returns the chain of accesses granted by that.
+  [[nodiscard, gnu::always_inline]] Access* dequeue(bool failed) noexcept {
+    group_failed = group_failed || failed;
+    if (--active != 0) {
+      return nullptr;
+    }
+    if (group_failed || poison != 0) [[unlikely]] {
+      mark_group();
+    }
+    return head == nullptr ? nullptr : grant_next_group();
+  }
+
+  /// Calls `visit` for each access that the end of `writer`, which writes the datum, will grant.
+  /// `writer` holds the datum, or waits for it with a task that was activated early: before it then
+  /// wait only others of those, as many as a device's window takes.
+  template <class Visit>
+  void after_writer(Access& writer, Visit&& visit) const {
+    auto* first = head;
+    // Not bound, it holds all its data: it was, if at all, until they were granted.
+    if (task_of(writer).binding.load(std::memory_order_acquire) != Binding::none) {
+      for (auto const* access = head; access != nullptr; access = access->next) {
+        if (access == &writer) {
+          first = access->next;
+          break;
+        }
+      }
+    }
+    for (auto* access = first;
+         access != nullptr &&
+         (access == first || compatible(first->mode, op_of(*first), access->mode, op_of(*access)));
+         access = access->next) {
+      visit(*access);
+    }
+  }
+
+  [[nodiscard]] bool poisoned() const noexcept {
+    return poison != 0 && poison == domain->epoch.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool in_use() const noexcept {
+    return !closed && (active != 0 || last_mode == AccessMode::reduce);
+  }
+
+private:
+  /// The active group is over, and it failed or found the datum poisoned.
+  [[gnu::noinline]] void mark_group() noexcept {
+    if (group_failed) {
+      if (writes(active_mode)) {
+        poison = domain->epoch.load(std::memory_order_relaxed);
+      }
+    } else if (active_mode == AccessMode::write) {
+      poison = 0;
+    }
+  }
+
+  void begin_group(AccessMode mode, ReductionOps const* op) noexcept {
+    active_mode = mode;
+    active_op = op;
+    group_failed = false;
+  }
+
+  Access* grant_next_group() noexcept {
+    auto* const first = head;
+    begin_group(first->mode, op_of(*first));
+    auto* last = first;
+    active = 1;
+    while (last->next != nullptr &&
+           compatible(active_mode, active_op, last->next->mode, op_of(*last->next))) {
+      last = last->next;
+      ++active;
+    }
+    waiting -= active;
+    head = last->next;
+    last->next = nullptr;
+    return first;
+  }
+};
+
+/// Host memory of the library's own; by default none.
+class HostBuffer {
+public:
+  HostBuffer() = default;
+
+  explicit HostBuffer(std::size_t bytes) : memory_(::operator new(bytes)) {}
+
+  HostBuffer(HostBuffer&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    return *this;
+  }
+
+  ~HostBuffer() { ::operator delete(memory_); }
+
+  [[nodiscard]] void* get() const noexcept { return memory_; }
+
+private:
+  void* memory_ = nullptr;
+};
+
+/// A region of memory known to a runtime. Its last handle waits for the tasks that use it; handles
+/// of a part count together as one of the whole. The record lives longer: until its parts are gone,
+/// too, and a part until it is joined.
+struct DataRecord {
+  AccessQueue home; // in the domain where it was registered
+  Shape shape;
+  std::size_t element_bytes = 0;
+  bool read_only = false; // constant
+  std::int32_t reuse = 0; // index for caches
+  std::atomic<std::int32_t> handles{1};
+  std::atomic<std::int32_t> references{1}; // all handles together, parts, the partition of a part
+  DataRegistry* registry = nullptr;        // one reference is held
+  ReplicaSlot replicas{nullptr};           // of the whole of it
+  DataRecord* whole = nullptr;    // what this is a part of; a handle and a reference are held
+  std::string name;               // empty: none given
+  HostBuffer buffer;              // its host memory, if the program has none for it
+  DataRecord* previous = nullptr; // the registry's list of all records
+  DataRecord* next = nullptr;
+
+  [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return elements() * element_bytes; }
+
+  /// For messages: the name given, or the address and shape.
+  [[nodiscard]] std::string describe() const;
+};
+
+/// Where the copies of what the accesses in a queue address are listed: the datum's, or, below a
+/// task that contributes, its private copy's.
+[[nodiscard]] inline ReplicaSlot& replicas_of(AccessQueue const& queue) noexcept {
+  return queue.base == queue.data->home.base ? queue.data->replicas
+                                             : PrivateCopy::of(queue.base)->replicas;
+}
+
+/// The same for one access of a task; a contribution's private copy exists.
+[[nodiscard]] inline ReplicaSlot& replicas_of(Access const& access) noexcept {
+  return access.mode == AccessMode::reduce ? PrivateCopy::of(access.carried.copy)->replicas
+                                           : replicas_of(*access.queue);
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which regions a runtime knows; finds overlaps, and outlives the runtime while handles exist.
+
+#include <hetsched/core/build_config.hpp>
+#include <hetsched/detail/core/fork.hpp>
+#include <hetsched/detail/dataflow/data_record.hpp>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace hetsched::detail {
+
+void release_domain(Domain* domain) noexcept;
+
+/// Thread-safe; a lock around everything, taken when regions come and go, never by a task.
+/// Reference-counted: by its runtime and by every record.
+class DataRegistry {
+public:
+  /// Blocks until no task uses the record and notes the mistake; set by the runtime while it lives.
+  using AwaitUnused = void (*)(void* runtime, DataRecord& record);
+
+  DataRegistry(void* runtime, AwaitUnused await) : runtime_(runtime), await_(await) {}
+
+  DataRegistry* retain() noexcept {
+    references_.fetch_add(1, std::memory_order_relaxed);
+    return this;
+  }
+
+  void release() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
+  }
+
+  /// Adds a region of its own. Throws Error(bad_data) if it shares an element with another one.
+  void add_region(DataRecord& record);
+
+  /// Adds a part of a region: never checked, being disjoint from its siblings by construction.
+  void add_part(DataRecord& record);
+
+  void remove(DataRecord& record) noexcept;
+
+  /// The region may be registered anew.
+  void forget(DataRecord& record) noexcept;
+
+  /// Whether this process is a forked copy of the one that made the registry.
+  [[nodiscard]] bool forked() const noexcept { return forked_.happened(); }
+
+  /// The runtime is going away, and its reference: no record can be in use any more.
+  void detach() noexcept;
+
+  void await_unused(DataRecord& record);
+
+  template <class F>
+  void for_each(F&& f) {
+    std::lock_guard const guard(mutex_);
+    for (auto* record = records_; record != nullptr; record = record->next) {
+      f(*record);
+    }
+  }
+
+private:
+  static std::uintptr_t address(DataRecord const& record) noexcept {
+    return reinterpret_cast<std::uintptr_t>(record.home.base);
+  }
+
+  /// Bytes from the first element to behind the last.
+  static std::uintptr_t extent(DataRecord const& record) noexcept;
+
+  static bool overlap(DataRecord const& a, DataRecord const& b) noexcept;
+
+  /// Looks, for each column of a, at the columns of b that could share bytes with it.
+  static bool columns_meet(DataRecord const& a, DataRecord const& b) noexcept;
+
+  void link(DataRecord& record) noexcept;
+
+  std::mutex mutex_;
+  std::map<std::uintptr_t, DataRecord*> regions_; // by address; empty regions are not in it
+  std::uintptr_t longest_ = 0;
+  DataRecord* records_ = nullptr;
+  void* runtime_;
+  AwaitUnused await_;
+  std::atomic<std::int64_t> references_{1};
+  ForkMark forked_;
+};
+
+/// Drops one reference to a record; the last one deletes it.
+void release_record(DataRecord* record);
+
+/// Counts a handle that a body is given. There may be no other: the handles of a part can all go
+/// while it waits to be joined.
+inline void acquire_handle(DataRecord* record) noexcept {
+  if (record->handles.fetch_add(1, std::memory_order_acq_rel) == 0) {
+    record->references.fetch_add(1, std::memory_order_relaxed);
+    if (record->whole != nullptr) {
+      acquire_handle(record->whole);
+    }
+  }
+}
+
+/// Drops one handle. The last one stays while it waits until the region is unused (bodies may make
+/// and drop handles of their own meanwhile), then forgets the region.
+void release_handle(DataRecord* record);
+
+} // namespace hetsched::detail
+
+#ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/dataflow/data_registry_inl.hpp>
+#endif

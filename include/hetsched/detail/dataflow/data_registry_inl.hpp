@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Definitions of data_registry.hpp.
+
+#include <hetsched/detail/dataflow/data_registry.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace hetsched::detail {
+
+HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
+  if (domain->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    while (auto* queue = domain->inherited) {
+      domain->inherited = queue->next_inherited;
+      delete queue;
+    }
+    delete domain;
+  }
+}
+
+/// Takes a queue off its domain's list of unmerged reductions.
+[[gnu::cold]] inline void unlist(AccessQueue& queue) noexcept {
+  std::lock_guard const guard(queue.domain->lock);
+  for (auto** link = &queue.domain->unmerged; *link != nullptr; link = &(*link)->next_unmerged) {
+    if (*link == &queue) {
+      *link = queue.next_unmerged;
+      return;
+    }
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE std::string DataRecord::describe() const {
+  if (!name.empty()) {
+    return "data '" + name + "'";
+  }
+  char text[96];
+  std::snprintf(text, sizeof text, "data at %p (%zu x %zu)", home.base, shape.rows, shape.cols);
+  return text;
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::add_region(DataRecord& record) {
+  std::lock_guard const guard(mutex_);
+  if (record.elements() != 0) {
+    auto const begin = address(record);
+    auto it = regions_.lower_bound(begin > longest_ ? begin - longest_ : 0);
+    for (; it != regions_.end() && it->first < begin + extent(record); ++it) {
+      if (overlap(*it->second, record)) {
+        throw Error(ErrorCode::bad_data,
+                    record.describe(),
+                    "overlaps " + it->second->describe() +
+                        ", which is registered; copy that handle or partition it instead");
+      }
+    }
+    regions_[begin] = &record;
+    longest_ = std::max(longest_, extent(record));
+  }
+  link(record);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::add_part(DataRecord& record) {
+  std::lock_guard const guard(mutex_);
+  link(record);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::remove(DataRecord& record) noexcept {
+  std::lock_guard const guard(mutex_);
+  (record.previous != nullptr ? record.previous->next : records_) = record.next;
+  if (record.next != nullptr) {
+    record.next->previous = record.previous;
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::forget(DataRecord& record) noexcept {
+  std::lock_guard const guard(mutex_);
+  if (auto const it = regions_.find(address(record));
+      it != regions_.end() && it->second == &record) {
+    regions_.erase(it);
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::detach() noexcept {
+  {
+    std::lock_guard const guard(mutex_);
+    runtime_ = nullptr;
+  }
+  release();
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::await_unused(DataRecord& record) {
+  void* runtime = nullptr;
+  {
+    std::lock_guard const guard(mutex_);
+    runtime = runtime_;
+  }
+  if (runtime != nullptr) {
+    await_(runtime, record);
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::link(DataRecord& record) noexcept {
+  record.next = records_;
+  record.previous = nullptr;
+  if (records_ != nullptr) {
+    records_->previous = &record;
+  }
+  records_ = &record;
+}
+
+[[gnu::cold]] HETSCHED_INLINE std::uintptr_t
+DataRegistry::extent(DataRecord const& record) noexcept {
+  auto const& s = record.shape;
+  return record.elements() == 0 ? 0 : ((s.cols - 1) * s.ld + s.rows) * record.element_bytes;
+}
+
+[[gnu::cold]] HETSCHED_INLINE bool DataRegistry::overlap(DataRecord const& a,
+                                                         DataRecord const& b) noexcept {
+  if (extent(a) == 0 || extent(b) == 0 || address(a) + extent(a) <= address(b) ||
+      address(b) + extent(b) <= address(a)) {
+    return false;
+  }
+  return a.shape.cols <= b.shape.cols ? columns_meet(a, b) : columns_meet(b, a);
+}
+
+[[gnu::cold]] HETSCHED_INLINE bool DataRegistry::columns_meet(DataRecord const& a,
+                                                              DataRecord const& b) noexcept {
+  auto const height_a = a.shape.rows * a.element_bytes;
+  auto const height_b = b.shape.rows * b.element_bytes;
+  auto const stride_b = b.shape.ld * b.element_bytes;
+  for (std::size_t j = 0; j < a.shape.cols; ++j) {
+    auto const begin = address(a) + j * a.shape.ld * a.element_bytes;
+    auto const end = begin + height_a;
+    // first column of b that ends behind `begin`
+    auto const skipped = begin < address(b) + height_b
+                             ? std::uintptr_t{0}
+                             : (begin - address(b) - height_b) / stride_b + 1;
+    if (skipped < b.shape.cols && address(b) + skipped * stride_b < end) {
+      return true;
+    }
+  }
+  return false;
+}
+
+[[gnu::cold]] HETSCHED_INLINE void release_record(DataRecord* record) {
+  if (record->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  record->registry->remove(*record);
+  if (record->home.listed) {
+    unlist(record->home);
+  }
+  forget_replicas(record->replicas);
+  while (auto* copy = record->home.copies) {
+    record->home.copies = copy->next;
+    PrivateCopy::destroy(copy);
+  }
+  auto* const whole = record->whole;
+  release_domain(record->home.domain);
+  record->registry->release();
+  delete record;
+  if (whole != nullptr) {
+    release_record(whole);
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE void release_handle(DataRecord* record) {
+  bool waited = false;
+  for (auto count = record->handles.load(std::memory_order_acquire);;) {
+    if (count == 1 && !waited) {
+      if (record->registry->forked()) {
+        return; // its locks may be held by threads that do not exist here
+      }
+      waited = true;
+      bool in_use = false;
+      {
+        std::lock_guard const guard(record->home.lock);
+        in_use = record->home.in_use();
+      }
+      if (in_use) {
+        record->registry->await_unused(*record);
+        count = record->handles.load(std::memory_order_acquire);
+      }
+    } else if (record->handles.compare_exchange_weak(
+                   count, count - 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (count != 1) {
+        return;
+      }
+      break;
+    }
+  }
+  try {
+    if (record->whole == nullptr) { // parts come home when they are joined, which may be just now
+      take_data(record->replicas, Destination::home, true);
+    }
+  } catch (Error const& lost) { // a destructor calls this: nobody to throw it to
+    std::fprintf(stderr, "%s\n", lost.what());
+  }
+  record->registry->forget(*record);
+  auto* const whole = record->whole;
+  release_record(record);
+  if (whole != nullptr) {
+    release_handle(whole);
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// From an exception in a body to the report and the sync that rethrows it.
+
+#include <hetsched/core/stats.hpp>
+#include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/dataflow/data_record.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace hetsched::detail {
+
+/// What a task group shares with its tasks. The low half of `state` counts live tasks, the high
+/// half threads that wait, so that the last task learns of waiters without touching the group
+/// again.
+struct GroupState {
+  static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32U;
+
+  std::atomic<std::uint64_t> state{0};
+  std::atomic<bool> cancelled{false};
+  FailureSlot failure;
+
+  [[nodiscard]] bool empty() const noexcept {
+    return (state.load(std::memory_order_acquire) & (one_waiter - 1)) == 0;
+  }
+};
+
+/// Failed tasks of a runtime, the first `most` of them. Thread-safe.
+class FailureLog {
+public:
+  static constexpr std::size_t most = 1000;
+
+  FailureLog() = default;
+  FailureLog(FailureLog const&) = delete;
+  FailureLog& operator=(FailureLog const&) = delete;
+
+  ~FailureLog() {
+    while (auto* const node = first_) {
+      first_ = node->next;
+      delete node;
+    }
+  }
+
+  /// Notes the failure of a task. The result is for whoever syncs.
+  Owned<Failure> add(std::exception_ptr error, std::string task, std::string label);
+
+  /// In the order in which they were added.
+  template <class F>
+  void for_each(F&& f) const {
+    std::lock_guard const guard(mutex_);
+    for (auto const* node = first_; node != nullptr; node = node->next) {
+      f(node->report);
+    }
+  }
+
+private:
+  struct Node {
+    FailureReport report;
+    Node* next = nullptr;
+  };
+
+  mutable std::mutex mutex_;
+  Node* first_ = nullptr;
+  Node** last_ = &first_;
+  std::size_t count_ = 0;
+};
+
+} // namespace hetsched::detail
+
+#ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/dataflow/failures_inl.hpp>
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The order in which a task's data are locked.
+
+#include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/dataflow/data_registry.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+namespace hetsched::detail {
+
+/// The order in which queues are locked.
+[[nodiscard]] inline bool before(AccessQueue const* a, AccessQueue const* b) noexcept {
+  return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b);
+}
+
+/// The distinct queues of a task in address order: the order in which they are locked. Duplicate
+/// parameters are folded into the first, with the stronger mode.
+class LockOrder {
+public:
+  explicit LockOrder(TaskRecord& task) : size_(task.access_count) {
+    auto* const accesses = task.accesses();
+    if (size_ > few_.size()) {
+      many_.reserve(size_);
+    }
+    first_ = size_ > few_.size() ? many_.begin() : few_.data();
+    for (std::size_t i = 0; i < size_; ++i) {
+      first_[i] = accesses + i;
+    }
+    if (first_ != few_.data()) {
+      std::qsort(static_cast<void*>(first_), size_, sizeof(Access*), compare);
+      fold();
+    } else if (sort_few()) {
+      fold();
+    }
+  }
+
+  [[nodiscard]] Access** begin() noexcept { return first_; }
+
+  [[nodiscard]] Access** end() noexcept { return first_ + size_; }
+
+  [[nodiscard]] std::span<Access* const> all() const noexcept { return {first_, size_}; }
+
+private:
+  static bool precedes(Access const* a, Access const* b) noexcept {
+    return a->queue != b->queue ? before(a->queue, b->queue) : a->index < b->index;
+  }
+
+  static int compare(void const* a, void const* b) noexcept {
+    auto const* const left = *static_cast<Access* const*>(a);
+    auto const* const right = *static_cast<Access* const*>(b);
+    return left == right ? 0 : precedes(left, right) ? -1 : 1;
+  }
+
+  /// By insertion. Whether some queue is there more than once.
+  [[nodiscard]] bool sort_few() noexcept {
+    bool repeated = false;
+    for (std::size_t i = 1; i < size_; ++i) {
+      auto* const access = few_[i];
+      auto const* const queue = access->queue;
+      auto at = i;
+      for (; at > 0 && before(queue, few_[at - 1]->queue); --at) {
+        few_[at] = few_[at - 1];
+      }
+      few_[at] = access;
+      repeated = repeated || (at > 0 && few_[at - 1]->queue == queue);
+    }
+    return repeated;
+  }
+
+  void fold() {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < size_; ++i) {
+      auto& first = *first_[kept];
+      auto& other = *first_[i];
+      if (first.queue != other.queue) {
+        first_[++kept] = &other;
+        continue;
+      }
+      other.duplicate = true;
+      first.mode = stronger(first, other);
+    }
+    size_ = kept + 1;
+  }
+
+  static AccessMode stronger(Access& a, Access& b) {
+    bool const contributes = a.mode == AccessMode::reduce || b.mode == AccessMode::reduce;
+    if (contributes && (a.mode != b.mode || AccessQueue::op_of(a) != AccessQueue::op_of(b))) {
+      throw Error(ErrorCode::bad_access,
+                  a.queue->data->describe(),
+                  "given to one task both as a contribution (CW) and in another mode");
+    }
+    return a.mode == b.mode ? a.mode : AccessMode::read_write;
+  }
+
+  std::size_t size_;
+  std::array<Access*, 12> few_; // uninitialised: written up to size_
+  Access** first_ = nullptr;
+  Array<Access*> many_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which queue orders an access: the datum's own, or one in the domain of the spawning task.
+
+#include <hetsched/detail/dataflow/data_registry.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+
+#include <span>
+#include <string>
+
+namespace hetsched::detail {
+
+/// `find_queue` if that is not simply the datum's own.
+[[nodiscard]] AccessQueue& find_inherited_queue(DataRecord& record,
+                                                AccessMode mode,
+                                                ReductionOps const* op,
+                                                TaskRecord* parent,
+                                                Domain& domain);
+
+/// The queue of `record` in `domain`, whose owner is `parent` (null: outside any task). A datum
+/// that the parent declared gets a queue in the parent's domain when first used there. Called by
+/// the thread that executes the parent. Throws Error(bad_access).
+[[nodiscard]] inline AccessQueue& find_queue(DataRecord& record,
+                                             AccessMode mode,
+                                             ReductionOps const* op,
+                                             TaskRecord* parent,
+                                             Domain& domain) {
+  return record.home.domain == &domain && !(record.read_only && writes(mode))
+             ? record.home
+             : find_inherited_queue(record, mode, op, parent, domain);
+}
+
+} // namespace hetsched::detail
+
+#ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/dataflow/nesting_inl.hpp>
+#endif

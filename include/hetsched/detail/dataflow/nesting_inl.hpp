@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Definitions of nesting.hpp.
+
+#include <hetsched/detail/dataflow/nesting.hpp>
+
+#include <span>
+#include <string>
+
+namespace hetsched::detail {
+
+/// Whether a child may access so what its parent accesses so.
+[[nodiscard]] inline bool
+allowed_below(Access& parent, AccessMode mode, ReductionOps const* op) noexcept {
+  switch (parent.mode) {
+  case AccessMode::value:
+    return false;
+  case AccessMode::read:
+    return mode == AccessMode::read;
+  case AccessMode::reduce:
+    return mode == AccessMode::reduce && op == AccessQueue::op_of(parent);
+  case AccessMode::write:
+  case AccessMode::read_write:
+  case AccessMode::commute:
+    return true;
+  }
+  return false;
+}
+
+HETSCHED_INLINE AccessQueue& find_inherited_queue(DataRecord& record,
+                                                  AccessMode mode,
+                                                  ReductionOps const* op,
+                                                  TaskRecord* parent,
+                                                  Domain& domain) {
+  if (record.read_only && writes(mode)) {
+    throw Error(ErrorCode::bad_access, record.describe(), "may only be read here");
+  }
+  if (parent == nullptr) {
+    throw Error(ErrorCode::bad_access,
+                record.describe(),
+                record.home.domain->owner == nullptr
+                    ? "belongs to another runtime"
+                    : "was registered inside a task: only children of that task may use it");
+  }
+  for (auto& access : std::span(parent->accesses(), parent->access_count)) {
+    if (access.duplicate || access.queue->data != &record) {
+      continue;
+    }
+    if (!allowed_below(access, mode, op)) {
+      throw Error(ErrorCode::bad_access,
+                  record.describe(),
+                  "a child of task '" + std::string(parent->type_of().name) + "' wants mode " +
+                      to_string(mode) + ", but the parent declared " + to_string(access.mode));
+    }
+    auto* queue = domain.inherited;
+    while (queue != nullptr && queue->data != &record) {
+      queue = queue->next_inherited;
+    }
+    if (queue == nullptr) {
+      queue = new AccessQueue;
+      bool const contributes = access.mode == AccessMode::reduce;
+      queue->base = contributes ? access.carried.copy : access.queue->base;
+      queue->ld = contributes ? record.shape.rows : access.queue->ld;
+      queue->data = &record;
+      queue->domain = &domain;
+      queue->next_inherited = domain.inherited;
+      domain.inherited = queue;
+    }
+    return *queue;
+  }
+  throw Error(ErrorCode::bad_access,
+              record.describe(),
+              "is used by a child of task '" + std::string(parent->type_of().name) +
+                  "', which did not declare it");
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the dataflow layer and spawns ask of an engine.
+
+#include <hetsched/core/task.hpp>
+#include <hetsched/detail/dataflow/data_record.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+
+#include <concepts>
+#include <cstddef>
+
+namespace hetsched::detail {
+
+struct PartitionState;
+
+/// Acts for an engine while one thread registers or releases the accesses of tasks. It lives on
+/// that thread's stack, and need not outlive one spawn or one completion: what it was told may
+/// reach the scheduler as late as its destructor.
+///
+///   ready(task)          a task of the program's, or a merge, holds its data: it may be executed
+///   wait_granted(task)   one of `wait_type` does: whoever waits for it may look at the datum
+///   give_to_device(hint) a hint does (spawn/hints.hpp)
+///   new_merge(queue, ops)  a new task that merges contributions, with the queue as its one access;
+///                        it is counted as one that must end
+///   recycle(task)        the record is not needed any more
+template <class H>
+concept task_host =
+    requires(H& host, TaskRecord& task, AccessQueue& queue, ReductionOps const& ops) {
+      host.ready(task);
+      host.wait_granted(task);
+      host.give_to_device(task);
+      { host.new_merge(queue, ops) } -> std::same_as<TaskRecord&>;
+      host.recycle(task);
+    };
+
+/// A host that makes tasks, too.
+///
+///   spawner()            the running task that spawns; null outside bodies
+///   allocate(class), start_record(task, type, parent, attributes)   memory, and a record in it
+///   count_spawn(task)    it must end before a sync returns; uncount_spawn: it was never registered
+///   count_hint(hint), uncount_hint(hint)   the same for the library's own tasks
+///   note_spawn(task)     it is about to be registered; throws Error if nobody can run it
+///   note_end(task)       it was not registered after all
+///   note_division(state, joined)   a region is about to be divided, or joined
+template <class H>
+concept spawn_host = task_host<H> && requires(H& host,
+                                              H const& known,
+                                              TaskRecord& task,
+                                              TaskType const& type,
+                                              Attributes const& attributes,
+                                              PartitionState const& division) {
+  { known.spawner() } -> std::same_as<TaskRecord*>;
+  { host.allocate(std::size_t{}) } -> std::same_as<TaskRecord*>;
+  host.start_record(task, type, &task);
+  host.start_record(task, type, &task, attributes);
+  host.count_spawn(task);
+  host.uncount_spawn(task);
+  host.count_hint(task);
+  host.uncount_hint(task);
+  host.note_spawn(task);
+  host.note_end(task);
+  host.note_division(division, true);
+};
+
+} // namespace hetsched::detail

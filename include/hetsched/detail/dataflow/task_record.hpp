@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The one allocation behind a task: record, access records, by-value arguments, label.
+
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/types.hpp>
+#include <hetsched/core/views.hpp>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace hetsched::detail {
+
+struct AccessQueue;
+struct AttemptFunctions;
+struct Domain;
+struct GroupState;
+struct PartitionState;
+struct TaskRecord;
+
+/// How the contributions of one CW parameter begin and combine, element-wise on dense copies.
+struct ReductionOps {
+  void (*fill_neutral)(void* into, std::size_t count);
+  void (*combine)(void* into, Shape const& shape, void const* dense);
+};
+
+struct ParameterInfo {
+  AccessMode mode;
+  ReductionOps const* reduction; // of a CW parameter, else null
+};
+
+enum class TaskKind : std::uint8_t {
+  user,
+  merge,     // combines the private copies of a reduction
+  wait,      // lives on a waiting thread's stack; never scheduled
+  partition, // opens the parts of a region when it is granted the region
+  join,      // gives the region back when it is granted all parts
+  prefetch,  // brings a datum to a device; goes to the device's worker, past the scheduler
+  pin,       // the same, and keeps it there
+  follow     // waits on a device for a stream of the program's own
+};
+
+/// Compile-time table of a task type: what a class with virtual functions would be elsewhere.
+struct TaskType {
+  std::string_view name;
+  TaskKind kind;
+  ArchMask archs;                                           // classes with a body
+  std::span<ParameterInfo const> parameters;                // data parameters, in order
+  void (*run)(void* runtime, TaskRecord& task);             // the body on a host core; null: none
+  void (*destroy_values)(void* values) noexcept;            // null: nothing to destroy
+  void (*copy_values)(void* to, void const* from);          // null: cannot be copied
+  void (*launch)(void* stream, TaskRecord& task) = nullptr; // the body on a GPU, in a GpuStream
+  std::size_t value_bytes = 0;                              // by-value arguments
+  std::size_t value_align = 1;
+  std::size_t values_at = 0;    // where they begin in a task's block
+  std::size_t record_bytes = 0; // of a block without a label
+  std::uint8_t size_class = 0;  // of that
+  bool commutes = false;        // some parameter is Commute
+  bool reduces = false;         // some parameter is CW
+  bool takes_runtime = false;   // the body on a host core may spawn
+  bool leaves_none = false;     // no data to release, no values to destroy
+  bool special = false;         // it reduces, or is abortable
+  std::uint8_t counted = 1;     // in Stats::executed, by who executes it
+  std::uint32_t attempt_at = 0; // where an abortable task has its AttemptLink; 0: not abortable
+  AttemptFunctions const* attempts = nullptr; // of an abortable task on threads
+};
+
+/// A task that was given no reuse index.
+inline constexpr std::int32_t no_reuse = INT32_MIN;
+
+/// What the attributes of a spawn add up to.
+struct Attributes {
+  ArchMask archs{0xff};
+  std::int32_t priority = 0;
+  std::string_view label;
+  GroupState* group = nullptr;
+  std::int32_t graph_node = -1;
+  std::int32_t reuse = no_reuse;
+
+  template <std::uint8_t Index>
+  void apply(SetArch<Index>) noexcept {
+    archs = archs & ArchMask::only(Arch{Index});
+  }
+
+  void apply(PriorityAttribute attribute) noexcept { priority = attribute.value; }
+
+  void apply(ReuseAttribute attribute) noexcept { reuse = attribute.value; }
+
+  void apply(LabelAttribute attribute) noexcept { label = attribute.text; }
+
+  void apply(GroupAttribute attribute) noexcept { group = attribute.state; }
+
+  void apply(AbortableAttribute) noexcept {} // chooses the type's table
+};
+
+/// What a hint is about: a node, and for `follow` one of the program's streams there.
+struct HintTarget {
+  NodeId node;
+  std::uint32_t stream = 0;
+};
+
+/// What the access of a task carries. The task's kind says which of these it is.
+union Carried {
+  void* copy = nullptr;      // user, of a CW parameter: the elements of the private copy, while the
+                             // task runs
+  ReductionOps const* merge; // merge: how to combine the copies
+  PartitionState* partition; // partition: what the task holds together
+  TaskRecord* holder;        // join: the partition's task
+  HintTarget hint;           // prefetch, pin, follow
+};
+
+/// One datum argument of one task: a node of that datum's queue.
+struct Access {
+  AccessQueue* queue;
+  Access* next; // in the queue's waiting list, or in the chain of just granted ones
+  Carried carried;
+  AccessMode mode; // effective: the strongest of all parameters that name this datum
+  bool duplicate;  // a later parameter naming a datum that an earlier one stands for
+  std::uint32_t index;
+};
+
+enum class TaskState : std::uint8_t { free, created, pending, ready, running, waiting };
+
+/// Of a task to the worker of a device that was given it before its predecessors had ended.
+enum class Binding : std::uint8_t {
+  none,
+  bound,  // to TaskRecord::worker: nobody else may take it
+  undone, // a predecessor did not end well: the task waits for the others as if nothing had been
+};
+
+/// Header of a task's block. Blocks are recycled, never unmapped while the runtime lives, so a
+/// policy's stale TaskId may still be asked `can_run`: the fields that this reads are atomic, their
+/// values then meaningless. Everything else is owned by one thread at a time: the spawning one,
+/// then (ordered by the datum locks, `pending` and the scheduler's publication) the executing one.
+struct TaskRecord {
+  static constexpr std::int32_t body_bias = 1 << 30;
+
+  std::atomic<TaskRecord*> parent{nullptr};
+  std::atomic<std::uint32_t> depth{0}; // nesting level; 0: spawned outside any task
+  std::atomic<std::uint16_t> generation{1};
+  std::atomic<std::uint8_t> archs{0};
+  std::atomic<TaskState> state{TaskState::free};
+  std::atomic<TaskType const*> type{nullptr};
+  TaskRecord* next = nullptr; // free lists and chains of ready tasks
+  /// Of its children; null: they named no data, and none failed. See `children_domain`.
+  std::atomic<Domain*> domain{nullptr};
+  std::atomic<std::int32_t> pending{0}; // accesses not yet granted
+  std::atomic<std::int32_t> worker{-1}; // that executes it, or that it is bound to
+  /// `body_bias` until the body has returned, plus children published, minus completions published.
+  /// The executing thread keeps its own spawns, and the completions that it sees to itself while
+  /// the body runs, in `unpublished_children`: the sum of both, less the bias, is how many are
+  /// left. A free record has no children: so a task that spawns none never writes either.
+  std::atomic<std::int32_t> children{body_bias};
+  std::int32_t unpublished_children = 0;
+  // What follows up to `label` is set by each spawn, side by side so that wide stores do it.
+  GroupState* group = nullptr;
+  std::uint32_t access_count = 0;
+  std::uint32_t label_bytes = 0;
+  std::int32_t priority = 0;
+  std::int32_t graph_node = -1;
+  bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
+  bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
+  std::uint8_t size_class = 0; // for good
+  /// Set by the worker it is bound to, before the task's scheduler can know of it; taken away by
+  /// whoever grants its last access. seq_cst where that must be ordered with looks at sleepers.
+  std::atomic<Binding> binding{Binding::none};
+  std::int32_t reuse = no_reuse; // index for caches
+  char const* label = nullptr;   // inside this block; label_bytes long
+
+  /// Begins a fresh record; `its_archs`: classes of workers that may run the task.
+  [[gnu::always_inline]] void start(TaskType const& its_type,
+                                    ArchMask its_archs,
+                                    TaskRecord* its_parent,
+                                    Attributes const& attributes) noexcept {
+    type.store(&its_type, std::memory_order_relaxed);
+    parent.store(its_parent, std::memory_order_release); // see `descends`
+    depth.store(its_parent == nullptr ? 0 : its_parent->depth.load(std::memory_order_relaxed) + 1,
+                std::memory_order_relaxed);
+    archs.store(its_archs.bits, std::memory_order_relaxed);
+    state.store(TaskState::pending, std::memory_order_relaxed);
+    domain.store(nullptr, std::memory_order_relaxed);
+    pending.store(1, std::memory_order_relaxed);
+    group = attributes.group;
+    access_count = 0;
+    label_bytes = 0;
+    priority = attributes.priority;
+    graph_node = attributes.graph_node;
+    reuse = attributes.reuse;
+    failed = false;
+    cancelled = false;
+  }
+
+  /// The task is over: its ids are stale from now on.
+  [[gnu::always_inline]] void retire() noexcept {
+    state.store(TaskState::free, std::memory_order_relaxed);
+    auto const next_generation = generation.load(std::memory_order_relaxed) + 1;
+    generation.store(static_cast<std::uint16_t>(next_generation), std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] Access* accesses() noexcept { return reinterpret_cast<Access*>(this + 1); }
+
+  [[nodiscard]] Access const* accesses() const noexcept {
+    return reinterpret_cast<Access const*>(this + 1);
+  }
+
+  /// Where the by-value arguments begin.
+  [[nodiscard, gnu::always_inline]] void* values() noexcept {
+    return reinterpret_cast<std::byte*>(this) + type_of().values_at;
+  }
+
+  [[nodiscard]] TaskType const& type_of() const noexcept {
+    return *type.load(std::memory_order_relaxed);
+  }
+
+  /// Whether no child was ever spawned, or all are complete and by the executing thread itself.
+  [[nodiscard]] bool never_shared_children() const noexcept {
+    return children.load(std::memory_order_acquire) == body_bias && unpublished_children == 0;
+  }
+
+  /// How many children are not complete. Asked by the thread that executes the body, while it does.
+  [[nodiscard]] std::int32_t children_left() const noexcept {
+    return children.load(std::memory_order_acquire) - body_bias + unpublished_children;
+  }
+
+  /// From here on, until the next spawn or completion by the executing thread, whoever completes
+  /// the last child finds `body_bias` left in `children`.
+  void publish_children() noexcept {
+    if (auto const change = unpublished_children; change != 0) {
+      unpublished_children = 0;
+      children.fetch_add(change, std::memory_order_acq_rel);
+    }
+  }
+
+  [[nodiscard]] std::string_view label_text() const noexcept { return {label, label_bytes}; }
+
+  /// The public id: address in the low 48 bits, generation above.
+  [[nodiscard, gnu::always_inline]] TaskId id() const noexcept {
+    auto const address = reinterpret_cast<std::uintptr_t>(this);
+    return {static_cast<std::uint64_t>(address) |
+            static_cast<std::uint64_t>(generation.load(std::memory_order_relaxed)) << 48U};
+  }
+
+  [[nodiscard]] static TaskRecord* from(TaskId id) noexcept {
+    return reinterpret_cast<TaskRecord*>(
+        static_cast<std::uintptr_t>(id.value & ((std::uint64_t{1} << 48U) - 1)));
+  }
+};
+
+/// The access that stands for access number k: the first of those that name its datum.
+[[nodiscard]] inline Access& first_access(TaskRecord& task, std::size_t k) noexcept {
+  auto* access = task.accesses() + k;
+  auto const* const queue = access->queue;
+  while (access->duplicate) {
+    do {
+      --access;
+    } while (access->queue != queue);
+  }
+  return *access;
+}
+
+static_assert(sizeof(TaskRecord) % alignof(Access) == 0);
+
+/// Size classes of blocks: steps of 64 bytes to 512, then powers of two. A class is never re-used
+/// for another size, which is what keeps a stale TaskId pointing at the head of a record.
+struct SizeClass {
+  static constexpr std::size_t count = 8 + 20; // up to 512 MiB
+
+  [[nodiscard, gnu::always_inline]] static constexpr std::size_t of(std::size_t bytes) noexcept {
+    return bytes <= 512 ? (bytes + 63) / 64 - 1
+                        : 8 + static_cast<std::size_t>(std::bit_width(bytes - 1)) - 10;
+  }
+
+  [[nodiscard]] static constexpr std::size_t bytes(std::size_t index) noexcept {
+    return index < 8 ? (index + 1) * 64 : std::size_t{1024} << (index - 8);
+  }
+};
+
+static_assert(SizeClass::bytes(SizeClass::of(513)) == 1024);
+static_assert(SizeClass::bytes(SizeClass::of(1025)) == 2048);
+static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
+
+/// Where the by-value arguments begin in the block of a task with so many data.
+[[nodiscard]] constexpr std::size_t values_offset(std::size_t data, std::size_t align) noexcept {
+  return (sizeof(TaskRecord) + data * sizeof(Access) + align - 1) / align * align;
+}
+
+/// Completes the table of a task type: where things are in its tasks' blocks. `destroys`: whether
+/// it has a `destroy_values`; a comparison is no constant in g++ 12 with -fsanitize=undefined.
+[[nodiscard]] constexpr TaskType
+laid_out(TaskType type, bool destroys, bool takes_runtime = false) noexcept {
+  type.takes_runtime = takes_runtime;
+  type.values_at = values_offset(type.parameters.size(), type.value_align);
+  type.record_bytes = type.values_at + type.value_bytes;
+  type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));
+  type.counted = type.kind == TaskKind::user ? 1 : 0;
+  type.leaves_none = type.kind == TaskKind::user && type.parameters.empty() && !destroys;
+  for (auto const& parameter : type.parameters) {
+    type.commutes = type.commutes || parameter.mode == AccessMode::commute;
+    type.reduces = type.reduces || parameter.mode == AccessMode::reduce;
+  }
+  type.special = type.reduces;
+  return type;
+}
+
+/// Of what a thread waits with for a datum.
+inline constexpr TaskType wait_type{
+    "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr};
+
+/// Whether a task was spawned, directly or through others, from the body of `ancestor`. Safe on
+/// stale records (the walk is bounded), the answer then meaningless. acquire pairs with the release
+/// in start_record: a stale record may name a parent in memory that is new to this thread.
+[[nodiscard]] inline bool descends(TaskRecord const& task, TaskRecord const* ancestor) noexcept {
+  auto const* up = task.parent.load(std::memory_order_acquire);
+  for (auto level = task.depth.load(std::memory_order_relaxed); up != nullptr && level > 0;
+       --level) {
+    if (up == ancestor) {
+      return true;
+    }
+    up = up->parent.load(std::memory_order_acquire);
+  }
+  return false;
+}
+
+[[nodiscard]] inline TaskRecord& task_of(Access& access) noexcept {
+  return *(reinterpret_cast<TaskRecord*>(&access - access.index) - 1);
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A runtime's scheduler and performance model as an engine calls them: without their types.
+
+#include <hetsched/concepts/perf_model.hpp>
+#include <hetsched/concepts/push_activated.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/engine/engine_context.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+namespace hetsched::detail {
+
+/// A function to call while the guard of a hook is still held, with what the hook answered.
+template <class Answer>
+class AfterHook {
+public:
+  AfterHook() = default; // nothing
+
+  /// `f(answer)`; f must outlive the call of the hook.
+  template <class F>
+    requires(!std::is_same_v<F, AfterHook>)
+  AfterHook(F const& f) noexcept
+      : call_([](void const* function, Answer answer) {
+          (*static_cast<F const*>(function))(answer);
+        }),
+        function_(&f) {}
+
+  void operator()(Answer answer) const {
+    if (call_ != nullptr) {
+      call_(function_, answer);
+    }
+  }
+
+private:
+  void (*call_)(void const* function, Answer answer) = nullptr;
+  void const* function_ = nullptr;
+};
+
+/// The hooks of a scheduler and of a model, for code that is compiled once for all of them. A hook
+/// that `has` denies is not called. Thread-safe as the scheduler is: for a serialized one each hook
+/// takes the engine's lock.
+class PolicyPort {
+public:
+  PolicyPort(PolicyPort const&) = delete;
+  PolicyPort& operator=(PolicyPort const&) = delete;
+
+  [[nodiscard]] SchedulerRules const& rules() const noexcept { return rules_; }
+
+  [[nodiscard]] bool has(Hook hook) const noexcept { return (rules_.hooks & hook) != 0; }
+
+  /// Whether `prepare` wants the times that tasks are expected to take.
+  [[nodiscard]] bool expects_times() const noexcept { return expects_times_; }
+
+  /// Whether the model is told what bodies took.
+  [[nodiscard]] bool measures() const noexcept { return measures_; }
+
+  /// Whether the model may know anything: else nobody needs to ask it.
+  [[nodiscard]] bool predicts() const noexcept { return predicts_; }
+
+  // ---- the scheduler; see concepts/scheduler.hpp ----
+
+  virtual Wake push(TaskId task, WorkerId from) = 0;
+
+  /// Answers for each task, whichever form of the hook the scheduler has, or none.
+  virtual void
+  push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) = 0;
+
+  virtual TaskId pop(WorkerId worker) = 0;
+  virtual Stolen steal(WorkerId thief) = 0;
+  virtual void prologue(TaskId task, WorkerId worker) = 0;
+  virtual void
+  epilogue(TaskId task, WorkerId worker, Duration measured, AfterHook<TaskId> after = {}) = 0;
+  virtual std::size_t
+  peek(WorkerId worker, std::span<TaskId> next, AfterHook<std::size_t> after = {}) = 0;
+  virtual TaskId reconsider(WorkerId worker, AfterHook<TaskId> after = {}) = 0;
+  virtual TaskId preempt(TaskId task) = 0;
+
+  /// `expected` is empty unless `expects_times`.
+  virtual void prepare(TaskGraph const& graph, std::span<ExpectedTimes const> expected) = 0;
+
+  // ---- the model; see concepts/perf_model.hpp ----
+
+  [[nodiscard]] virtual std::optional<Prediction> predict(TaskView const& task,
+                                                          Arch arch) const = 0;
+
+  virtual void record(TaskView const& task, Arch arch, Duration measured) = 0;
+
+  [[nodiscard]] virtual Duration transfer(std::size_t bytes, NodeId from, NodeId to) const = 0;
+
+protected:
+  PolicyPort(bool expects_times, bool measures, bool predicts) noexcept
+      : expects_times_(expects_times), measures_(measures), predicts_(predicts) {}
+
+  ~PolicyPort() = default;
+
+  void be_ruled(SchedulerRules const& rules) noexcept { rules_ = rules; }
+
+private:
+  SchedulerRules rules_{Threading::serialized, PriorityScope::none, 0};
+  bool const expects_times_;
+  bool const measures_;
+  bool const predicts_;
+};
+
+/// A scheduler and a model, by value. `Core` is the engine's, without policies in its type:
+/// contexts look at it, and `Core::HookGuard(core, threading)` lives for as long as a hook runs. An
+/// engine whose guard has nothing to do for concurrent schedulers says `guards_concurrent = false`.
+template <class Core, class Scheduler, class PerfModel>
+class Policies final : public PolicyPort {
+public:
+  using Context = EngineContext<Core, Core::in_virtual_time || predicts_anything<PerfModel>>;
+
+  template <class... Knobs>
+  explicit Policies(Core& core, Knobs const&... knobs)
+      : PolicyPort(has_prepare_expecting<Scheduler, Context>,
+                   PerfModel::measures,
+                   predicts_anything<PerfModel>),
+        core_(core), scheduler_(make_scheduler<Scheduler>(core.workers(), knobs...)) {
+    be_ruled(rules_of<Context>(scheduler_));
+  }
+
+  [[gnu::always_inline]] Wake push(TaskId task, WorkerId from) override {
+    return hook([&](Context const& ctx)
+                    __attribute__((always_inline)) { return scheduler_.push(ctx, task, from); });
+  }
+
+  void
+  push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) override {
+    if constexpr (has_push_activated_each<Scheduler, Context> ||
+                  has_push_activated<Scheduler, Context>) {
+      hook([&](Context const& ctx) { push_all_activated(scheduler_, ctx, tasks, from, wakes); });
+    } else {
+      for (std::size_t k = 0; k < tasks.size(); ++k) {
+        wakes[k] = push(tasks[k], from);
+      }
+    }
+  }
+
+  [[gnu::always_inline]] TaskId pop(WorkerId worker) override {
+    return hook([&](Context const& ctx)
+                    __attribute__((always_inline)) { return scheduler_.pop(ctx, worker); });
+  }
+
+  Stolen steal([[maybe_unused]] WorkerId thief) override {
+    if constexpr (has_steal<Scheduler, Context>) {
+      return Stolen{hook([&](Context const& ctx) { return scheduler_.steal(ctx, thief); })};
+    } else {
+      return Stolen{no_task};
+    }
+  }
+
+  void prologue([[maybe_unused]] TaskId task, [[maybe_unused]] WorkerId worker) override {
+    if constexpr (has_prologue<Scheduler, Context>) {
+      hook([&](Context const& ctx) { scheduler_.prologue(ctx, task, worker); });
+    }
+  }
+
+  void epilogue([[maybe_unused]] TaskId task,
+                [[maybe_unused]] WorkerId worker,
+                [[maybe_unused]] Duration measured,
+                AfterHook<TaskId> after) override {
+    hook([&]([[maybe_unused]] Context const& ctx) {
+      if constexpr (has_epilogue<Scheduler, Context>) {
+        scheduler_.epilogue(ctx, task, worker, measured);
+      }
+      after(task);
+    });
+  }
+
+  std::size_t peek([[maybe_unused]] WorkerId worker,
+                   [[maybe_unused]] std::span<TaskId> next,
+                   [[maybe_unused]] AfterHook<std::size_t> after) override {
+    if constexpr (has_peek<Scheduler, Context>) {
+      return hook([&](Context const& ctx) {
+        auto const count = scheduler_.peek(ctx, worker, next);
+        after(count);
+        return count;
+      });
+    } else {
+      return 0;
+    }
+  }
+
+  TaskId reconsider([[maybe_unused]] WorkerId worker,
+                    [[maybe_unused]] AfterHook<TaskId> after) override {
+    if constexpr (has_reconsider<Scheduler, Context>) {
+      return hook([&](Context const& ctx) {
+        auto const task = scheduler_.reconsider(ctx, worker);
+        after(task);
+        return task;
+      });
+    } else {
+      return no_task;
+    }
+  }
+
+  TaskId preempt([[maybe_unused]] TaskId task) override {
+    if constexpr (has_preempt<Scheduler, Context>) {
+      return hook([&](Context const& ctx) { return scheduler_.preempt(ctx, task); });
+    } else {
+      return no_task;
+    }
+  }
+
+  void prepare([[maybe_unused]] TaskGraph const& graph,
+               [[maybe_unused]] std::span<ExpectedTimes const> expected) override {
+    if constexpr (has_prepare_expecting<Scheduler, Context>) {
+      hook([&](Context const& ctx) { scheduler_.prepare(ctx, graph, expected); });
+    } else if constexpr (has_prepare<Scheduler, Context>) {
+      hook([&](Context const& ctx) { scheduler_.prepare(ctx, graph); });
+    }
+  }
+
+  /// Once, before any task: whose times the model is to keep, if it keeps any.
+  void begin(Site const& site)
+    requires has_begin<PerfModel>
+  {
+    model_.begin(site);
+  }
+
+  [[nodiscard]] std::optional<Prediction> predict(TaskView const& task, Arch arch) const override {
+    return model_.predict(task, arch);
+  }
+
+  void record([[maybe_unused]] TaskView const& task,
+              [[maybe_unused]] Arch arch,
+              [[maybe_unused]] Duration measured) override {
+    if constexpr (PerfModel::measures) {
+      model_.record(task, arch, measured);
+    }
+  }
+
+  [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const override {
+    return model_.transfer(bytes, from, to);
+  }
+
+private:
+  /// Calls a hook, under the engine's guard.
+  template <class F>
+  [[gnu::always_inline]] auto hook(F&& call) {
+    Context const ctx(core_);
+    if constexpr (chosen_at_run_time<Scheduler, Context>) {
+      typename Core::HookGuard const guard(core_, rules().threading);
+      return call(ctx);
+    } else if constexpr (Core::guards_concurrent || Scheduler::threading == Threading::serialized) {
+      typename Core::HookGuard const guard(core_, Scheduler::threading);
+      return call(ctx);
+    } else {
+      return call(ctx);
+    }
+  }
+
+  Core& core_;
+  Scheduler scheduler_;
+  PerfModel model_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// BLAS and LAPACKE by element type; nothing unless HETSCHED_HAVE_LAPACKE says that there are any.
+
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/assert.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#ifdef HETSCHED_HAVE_LAPACKE
+#include <complex> // before lapacke.h, which would take C's
+#ifndef LAPACK_COMPLEX_CPP
+#define LAPACK_COMPLEX_CPP
+#endif
+#include <cblas.h>
+#include <lapacke.h>
+
+extern "C" { // not in every cblas.h
+void openblas_set_num_threads(int);
+int openblas_get_num_threads(void);
+}
+
+namespace hetsched::linalg::kernels::detail {
+
+[[nodiscard]] inline int blas_int(std::size_t value) noexcept {
+  HETSCHED_ASSERT(value <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
+                  "larger than BLAS can address");
+  return static_cast<int>(value);
+}
+
+/// The first for float, the second for double.
+template <class T, class Single, class Double>
+[[nodiscard]] constexpr auto by_element([[maybe_unused]] Single single,
+                                        [[maybe_unused]] Double twice) noexcept {
+  if constexpr (std::is_same_v<T, float>) {
+    return single;
+  } else {
+    return twice;
+  }
+}
+
+/// cblas and LAPACKE by element type.
+template <class T>
+struct Blas {
+  static constexpr auto gemm = by_element<T>(cblas_sgemm, cblas_dgemm);
+  static constexpr auto syrk = by_element<T>(cblas_ssyrk, cblas_dsyrk);
+  static constexpr auto trsm = by_element<T>(cblas_strsm, cblas_dtrsm);
+  static constexpr auto potrf = by_element<T>(LAPACKE_spotrf_work, LAPACKE_dpotrf_work);
+  static constexpr auto geqrt = by_element<T>(LAPACKE_sgeqrt_work, LAPACKE_dgeqrt_work);
+  static constexpr auto gemqrt = by_element<T>(LAPACKE_sgemqrt_work, LAPACKE_dgemqrt_work);
+  static constexpr auto tpqrt = by_element<T>(LAPACKE_stpqrt_work, LAPACKE_dtpqrt_work);
+  static constexpr auto tpmqrt = by_element<T>(LAPACKE_stpmqrt_work, LAPACKE_dtpmqrt_work);
+};
+
+/// C := alpha A op(B) + beta C.
+template <class T>
+void blas_gemm(
+    T alpha, TileView<T const> a, CBLAS_TRANSPOSE op, TileView<T const> b, T beta, TileView<T> c) {
+  Blas<T>::gemm(CblasColMajor,
+                CblasNoTrans,
+                op,
+                blas_int(c.rows()),
+                blas_int(c.cols()),
+                blas_int(a.cols()),
+                alpha,
+                a.data(),
+                blas_int(a.ld()),
+                b.data(),
+                blas_int(b.ld()),
+                beta,
+                c.data(),
+                blas_int(c.ld()));
+}
+
+/// B := op(L)^-1 B, or B op(L)^-1 if L is on the right; L is lower triangular.
+template <class T>
+void blas_trsm(
+    CBLAS_SIDE side, CBLAS_TRANSPOSE op, CBLAS_DIAG diagonal, TileView<T const> l, TileView<T> b) {
+  Blas<T>::trsm(CblasColMajor,
+                side,
+                CblasLower,
+                op,
+                diagonal,
+                blas_int(b.rows()),
+                blas_int(b.cols()),
+                T(1),
+                l.data(),
+                blas_int(l.ld()),
+                b.data(),
+                blas_int(b.ld()));
+}
+
+/// What LAPACK is told for an argument: a tile is a pointer and a leading dimension.
+template <class T>
+[[nodiscard]] auto lapack_arguments(TileView<T> tile) {
+  return std::tuple(tile.data(), blas_int(tile.ld()));
+}
+
+[[nodiscard]] inline auto lapack_arguments(std::size_t number) {
+  return std::tuple(blas_int(number));
+}
+
+[[nodiscard]] inline auto lapack_arguments(char letter) {
+  return std::tuple(letter);
+}
+
+/// Calls a routine of LAPACK on column-major tiles, with `work` numbers to work in as its last
+/// argument.
+template <class T, class Routine, class... Arguments>
+void call_lapack(Routine routine, std::size_t work, Arguments const&... arguments) {
+  std::vector<T> space(work);
+  [[maybe_unused]] auto const info = std::apply(routine,
+                                                std::tuple_cat(std::tuple(LAPACK_COL_MAJOR),
+                                                               lapack_arguments(arguments)...,
+                                                               std::tuple(space.data())));
+  HETSCHED_ASSERT(info == 0, "LAPACK: illegal argument");
+}
+
+} // namespace hetsched::linalg::kernels::detail
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// List scheduling of a known graph by a plan: which class runs each task, and in what order.
+
+#include <hetsched/core/types.hpp>
+#include <hetsched/detail/plans/list_simulation.hpp>
+#include <hetsched/graphs/task_graph.hpp>
+#include <hetsched/lookahead/lookahead_plan.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A graph, what its tasks take on each class in ns, and how many workers each class has. The graph
+/// outlives it.
+class TimedGraph {
+public:
+  using Node = std::uint32_t;
+
+  TimedGraph() = default;
+
+  TimedGraph(TaskGraph const& graph,
+             std::vector<ArchTimes> times,
+             std::array<int, max_archs> const& workers)
+      : graph_(&graph), times_(std::move(times)), workers_(workers), predecessors_(graph) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return times_.size(); }
+
+  [[nodiscard]] std::int64_t time(Node node, std::size_t side) const noexcept {
+    return times_[node][side];
+  }
+
+  [[nodiscard]] std::vector<ArchTimes> const& times() const noexcept { return times_; }
+
+  [[nodiscard]] std::array<int, max_archs> const& workers() const noexcept { return workers_; }
+
+  [[nodiscard]] std::vector<std::pair<Node, Node>> edges() const {
+    std::vector<std::pair<Node, Node>> edges;
+    for (Node u = 0; u < size(); ++u) {
+      for (auto const v : graph_->successors(u)) {
+        edges.emplace_back(u, v);
+      }
+    }
+    return edges;
+  }
+
+  /// In the direction of time, or against it.
+  [[nodiscard]] std::span<Node const> next(Node node, bool backward) const noexcept {
+    return backward ? predecessors_[node] : graph_->successors(node);
+  }
+
+private:
+  TaskGraph const* graph_ = nullptr;
+  std::vector<ArchTimes> times_;
+  std::array<int, max_archs> workers_{};
+  Predecessors predecessors_;
+};
+
+/// A run half way through.
+struct PlanMoment {
+  struct Running {
+    TimedGraph::Node node;
+    std::uint32_t side;
+    std::int64_t end;
+  };
+
+  std::int64_t now = 0;
+  OpenDependencies open;
+  std::vector<TimedGraph::Node> ready; // and not taken
+  std::vector<Running> running;
+};
+
+/// List scheduling by a plan, transfers free. Cost of a run: O(n log n + edges) of what is left.
+class RankedPlanSimulation {
+public:
+  using Node = TimedGraph::Node;
+
+  /// When each task ends; 0 of those that ended before. Reused from run to run.
+  std::vector<std::int64_t> ends;
+
+  /// From the beginning, or the whole graph backward in time. Answers the makespan.
+  std::int64_t run(TimedGraph const& graph, RankedPlan const& plan, bool backward = false) {
+    begin(graph, plan);
+    open_.reset(graph.size(), [&](Node v) { return graph.next(v, !backward).size(); });
+    open_.for_each_ready([&](Node v) { enqueue(v); });
+    return go_on(0, backward);
+  }
+
+  /// From a moment on.
+  std::int64_t run(TimedGraph const& graph, RankedPlan const& plan, PlanMoment const& from) {
+    begin(graph, plan);
+    open_ = from.open;
+    for (auto const& task : from.running) {
+      --idle_[task.side];
+      running_.push({std::max(task.end, from.now), task.node, task.side});
+    }
+    for (auto const node : from.ready) {
+      enqueue(node);
+    }
+    return go_on(from.now, false);
+  }
+
+private:
+  void begin(TimedGraph const& graph, RankedPlan const& plan) {
+    graph_ = &graph;
+    plan_ = &plan;
+    idle_ = graph.workers();
+    ends.assign(graph.size(), 0);
+    running_.clear();
+    for (auto& queue : queues_) {
+      queue.clear();
+    }
+  }
+
+  void enqueue(Node node) { queues_[plan_->side[node]].push(plan_->rank[node], node); }
+
+  void begin_tasks(std::int64_t now) {
+    for (std::uint32_t side = 0; side < max_archs; ++side) {
+      auto& queue = queues_[side];
+      for (; idle_[side] > 0 && !queue.empty(); --idle_[side]) {
+        auto const node = queue.pop();
+        running_.push({now + graph_->time(node, side), node, side});
+      }
+    }
+  }
+
+  std::int64_t go_on(std::int64_t now, bool backward) {
+    begin_tasks(now);
+    return running_.go_on(
+        now,
+        [&](RunningTasks::Run const& task, std::int64_t at) {
+          ++idle_[task.place];
+          ends[task.order] = at;
+          open_.close(graph_->next(task.order, backward), [&](Node next) { enqueue(next); });
+          return true;
+        },
+        [&](std::int64_t at) {
+          begin_tasks(at);
+          return true;
+        });
+  }
+
+  TimedGraph const* graph_ = nullptr;
+  RankedPlan const* plan_ = nullptr;
+  std::array<int, max_archs> idle_{};
+  OpenDependencies open_;
+  RunningTasks running_; // in the order of their numbers
+  std::array<ReadyTasks<>, max_archs> queues_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Room for the data of a task in a device's memory, and what leaves for them.
+
+#include <hetsched/detail/memory/memory_transfers.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// The part of MemoryNodes that lets tasks into a node: a task's whole footprint is reserved, or
+/// nothing. The cache policy says what leaves.
+class MemoryAdmission : public MemoryTransfers {
+public:
+  enum class Admission : std::uint8_t {
+    admitted,
+    later, // when a transfer or a task that is under way has ended
+    never, // with everything out that may leave, it does not fit: see `missing_bytes`
+  };
+
+  using MemoryTransfers::MemoryTransfers;
+
+  /// Reserves a place for each datum of `task`. `alone`: no other task is in the node.
+  [[nodiscard]] Admission
+  admit(NodeId at, void const* task, std::span<Need const> needs, bool alone) {
+    auto& node = this->node(at);
+    std::size_t lacking = 0;
+    for (auto const& need : needs) {
+      if (auto const block = need.datum->at(at).block; block != no_block) {
+        node.pin(block);
+      } else {
+        lacking += Arena::rounded(need.datum->bytes());
+      }
+    }
+    auto missing = lacking;
+    fresh_.clear();
+    for (auto const& need : needs) {
+      if (need.datum->at(at).block != no_block) {
+        continue;
+      }
+      auto const bytes = need.datum->bytes();
+      if (!make_room(at, bytes, missing)) {
+        undo(at, needs);
+        return refused(at, lacking, alone);
+      }
+      need.datum->at(at).block = node.new_block(offset_, *need.datum);
+      fresh_.push_back(need.datum);
+      missing -= Arena::rounded(bytes);
+    }
+    note_uses(at, task, needs);
+    return Admission::admitted;
+  }
+
+  /// After admit answered never: what the task lacked.
+  [[nodiscard]] std::size_t missing_bytes() const noexcept { return missing_; }
+
+  /// Data whose places the last admit made: fresh memory.
+  [[nodiscard]] std::span<Replicas* const> fresh() const noexcept { return fresh_; }
+
+private:
+  [[nodiscard]] BlockId victim(NodeId at) const {
+    struct Source {
+      NodeMemory const* node;
+      NodeId at;
+    } const source{&node(at), at};
+
+    auto const dirty = [](void const* from, BlockId block) {
+      auto const& [node, id] = *static_cast<Source const*>(from);
+      return is_only_copy(*node->block(block).owner, id);
+    };
+    return source.node->victim(DirtyBlocks(dirty, &source));
+  }
+
+  /// Finds a free range of `bytes` and sets offset_; evicts if there is none. False: not now.
+  /// `missing`: how many bytes the task still lacks in all.
+  [[nodiscard]] bool make_room(NodeId at, std::size_t bytes, std::size_t missing) {
+    auto& node = this->node(at);
+    for (;;) {
+      if (auto const offset = node.arena.allocate(bytes)) {
+        offset_ = *offset;
+        return true;
+      }
+      if (node.leaving != 0 && node.arena.unused() + node.leaving >= missing) {
+        return false;
+      }
+      auto const block = victim(at);
+      if (block == no_block) {
+        return false;
+      }
+      expel(*node.block(block).owner, at);
+    }
+  }
+
+  /// Makes an unpinned block leave: at once, or after a transfer to host memory.
+  void expel(Replicas& datum, NodeId at) {
+    if (!is_only_copy(datum, at)) {
+      ++node(at).counters.evictions_clean;
+      tell_evict(datum, at);
+      drop(datum, at);
+      return;
+    }
+    if (observer() != nullptr) {
+      observer()->write_back(datum, at);
+    }
+    node(at).leaving += Arena::rounded(datum.bytes());
+    start(datum, at, host_node, true);
+  }
+
+  /// Undoes an admission that stopped half way.
+  void undo(NodeId at, std::span<Need const> needs) {
+    auto& node = this->node(at);
+    for (auto* datum : fresh_) {
+      node.free(datum->at(at).block);
+      datum->at(at).block = no_block;
+    }
+    fresh_.clear();
+    for (auto const& need : needs) {
+      if (need.datum->at(at).block != no_block) {
+        unpin(*need.datum, at);
+      }
+    }
+  }
+
+  /// The answer to a task for which there is no room. A task that is alone in the node gets all of
+  /// its memory: even the task's own data leave, since they may split the free memory in two.
+  [[nodiscard]] Admission refused(NodeId at, std::size_t missing, bool alone) {
+    auto& node = this->node(at);
+    if (!alone || node.moving != 0) {
+      return Admission::later;
+    }
+    bool any = false;
+    for (auto block = victim(at); block != no_block; block = victim(at)) {
+      expel(*node.block(block).owner, at);
+      any = true;
+    }
+    if (any) {
+      return Admission::later;
+    }
+    missing_ = missing - std::min(missing - 1, node.arena.unused());
+    return Admission::never;
+  }
+
+  /// Tells the cache what an admitted task uses.
+  void note_uses(NodeId at, void const* task, std::span<Need const> needs) {
+    auto& node = this->node(at);
+    ++node.tasks;
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      if (observer() != nullptr) {
+        observer()->admit(datum, at, need.reads, need.writes);
+      }
+      auto const block = datum.at(at).block;
+      begin_use(datum, task, at);
+      BlockUse const use{datum.bytes(), node.tasks, need.reuse, datum.next_use()};
+      bool const known = std::find(fresh_.begin(), fresh_.end(), need.datum) == fresh_.end();
+      if (known) {
+        node.access(block, use);
+      } else {
+        node.insert(block, use);
+      }
+      bool const coming =
+          datum.valid_at(at) || datum.at(at).arriving != nullptr || datum.writers != 0;
+      ++(known && (coming || !need.reads) ? node.counters.hits : node.counters.misses);
+    }
+  }
+
+  std::vector<Replicas*> fresh_;
+  std::size_t offset_ = 0;
+  std::size_t missing_ = 0;
+};
+
+} // namespace hetsched::detail

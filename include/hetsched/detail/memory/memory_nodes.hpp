@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which memory node holds what: coherence, admission and replacement, for every engine.
+
+#include <hetsched/detail/memory/memory_admission.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace hetsched::detail {
+
+/// The state machine behind device memories: events in, transfers to perform out. No lock, no wait,
+/// no clock and no device call inside, so that one implementation serves threads and virtual time;
+/// the engine holds one lock around every call.
+///
+/// Coherence: a node's copy is valid or not. A task makes valid what it reads, at its own node, and
+/// its end makes that node's copy of what it wrote the only one (write-back, lazily: Lima et al.
+/// 2015, sec. 3.4.4). Until then older copies stay valid, so that a failed task loses nothing but
+/// what it overwrote in place. Admission: a task's whole footprint is reserved, or nothing.
+///
+/// Its parts, each of which knows only those before it: MemoryPlaces (places, which of them are
+/// valid), MemoryTransfers (what is copied from where), MemoryAdmission (room and eviction), and
+/// here what tasks, attempts, hints and the program do.
+class MemoryNodes : public MemoryAdmission {
+public:
+  /// `capacities`: of the devices' memories, nodes 1 and following. Without costs all transfers are
+  /// taken to cost the same.
+  MemoryNodes(CacheKind const& kind,
+              std::span<std::size_t const> capacities,
+              TransferCosts costs = {})
+      : MemoryAdmission(kind, capacities, costs) {}
+
+  /// The program's own memory in a device, at `offset` from the device's, holds the datum's value
+  /// and is its place there for good.
+  void adopt(Replicas& datum, NodeId at, std::size_t offset) {
+    auto& node = this->node(at);
+    auto const block = node.new_block(offset, datum, true);
+    datum.at(at).block = block;
+    datum.home = at;
+    node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
+    program_takes(datum, at);
+  }
+
+  /// Its copies and their places are given up, whatever they hold. None is moving.
+  void remove(Replicas& datum) noexcept {
+    if (observer() != nullptr) {
+      observer()->forget(datum);
+    }
+    for (auto n = host_node; next(n);) {
+      if (auto const block = datum.at(n).block; block != no_block) {
+        while (node(n).block(block).pins > datum.at(n).attempts) { // the user's
+          (void)node(n).release(block);
+        }
+        if (datum.at(n).attempts == 0) {
+          drop(datum, n);
+        }
+      }
+    }
+    datum.valid.store(0, std::memory_order_release); // an attempt's place goes with the attempt
+    unlist(datum);
+  }
+
+  // ---- tasks on a device ----
+
+  /// Whether an admitted task may begin: what it reads is here, or will have been written here by
+  /// tasks that have begun and that the device runs first; and nobody still copies what it is to
+  /// overwrite. Asks for transfers of what is not here.
+  [[nodiscard]] Arrival ready(NodeId at, std::span<Need const> needs) {
+    auto all = Arrival::here;
+    for (auto const& need : needs) {
+      if (need.reads && need.datum->writers == 0) {
+        auto const arrival = request(*need.datum, at);
+        if (arrival == Arrival::failed) {
+          return arrival;
+        }
+        all = std::max(all, arrival);
+      }
+      if (need.writes && (need.datum->copies_moving != 0 || need.datum->at(at).unsettled != 0)) {
+        all = Arrival::coming;
+      }
+    }
+    return all;
+  }
+
+  /// The same for an admitted attempt at an abortable task, which overwrites its copies: what it is
+  /// to read and write must be valid elsewhere, too. Asks for a transfer to host memory if it is
+  /// not.
+  [[nodiscard]] Arrival ready_to_attempt(NodeId at, std::span<Need const> needs) {
+    auto all = ready(at, needs);
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      if (all == Arrival::failed || !need.reads || !need.writes || !is_only_copy(datum, at)) {
+        continue;
+      }
+      auto const moving = datum.copies_moving;
+      all = std::max(all, request(datum, host_node));
+      node(at).counters.kept_bytes += datum.copies_moving != moving ? datum.bytes() : 0;
+    }
+    return all;
+  }
+
+  /// The task was launched.
+  void begin(NodeId at, std::span<Need const> needs) noexcept {
+    for (auto const& need : needs) {
+      if (observer() != nullptr) {
+        observer()->begin(*need.datum, at, need.reads, need.writes);
+      }
+      need.datum->writers += need.writes ? 1 : 0;
+    }
+  }
+
+  /// An attempt at an abortable task was admitted. Its places stay when the data go.
+  void hold(NodeId at, std::span<Need const> needs) noexcept {
+    for (auto const& need : needs) {
+      ++need.datum->at(at).attempts;
+    }
+  }
+
+  /// It was launched: its node's copies of what it writes are lost, if there are others.
+  void begin_attempt(NodeId at, std::span<Need const> needs) noexcept {
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      if (observer() != nullptr) {
+        observer()->begin(datum, at, need.reads, need.writes);
+      }
+      ++datum.at(at).unsettled;
+      if (need.writes && !is_only_copy(datum, at)) {
+        datum.valid.fetch_and(~bit(at), std::memory_order_acq_rel);
+      }
+    }
+  }
+
+  /// It is over. `launched`: it had begun. `published`: what it wrote is the value now; else its
+  /// data may have gone on without it, or be gone.
+  void end_attempt(NodeId at, std::span<Need const> needs, bool launched, bool published) {
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      --datum.at(at).attempts;
+      if (!launched) {
+        continue;
+      }
+      --datum.at(at).unsettled;
+      if (published && need.writes) {
+        datum.lost = false;
+        only_valid_at(datum, at);
+      }
+      if (observer() != nullptr && !datum.forgotten) {
+        observer()->end(datum, at, need.writes, published);
+      }
+    }
+    leave(at, needs);
+  }
+
+  /// A task that had begun is over. Not `done`: what it was to write there is not to be used; if it
+  /// overwrote the only copy, the datum is lost.
+  void end(NodeId at, std::span<Need const> needs, bool done) {
+    for (auto const& need : needs) {
+      auto& datum = *need.datum;
+      if (observer() != nullptr) {
+        observer()->end(datum, at, need.writes, done);
+      }
+      if (need.writes) {
+        --datum.writers;
+        if (done) {
+          datum.lost = false;
+          only_valid_at(datum, at);
+        } else {
+          invalidate(datum, at);
+        }
+      }
+    }
+    leave(at, needs);
+  }
+
+  /// A task that had begun stops, and has not written there: its data are as they were before.
+  void cancel(NodeId at, std::span<Need const> needs) {
+    for (auto const& need : needs) {
+      if (observer() != nullptr) {
+        observer()->cancel(*need.datum, at, need.writes);
+      }
+      need.datum->writers -= need.writes ? 1 : 0;
+    }
+    leave(at, needs);
+  }
+
+  /// An admitted task gives its places back; of one that had begun, `end` or `cancel` does.
+  void leave(NodeId at, std::span<Need const> needs) {
+    for (auto const& need : needs) {
+      unpin(*need.datum, at);
+    }
+  }
+
+  // ---- hints ----
+
+  /// Brings a datum to a device if there is room without eviction; it may leave at any time.
+  void prefetch(Replicas& datum, NodeId at) {
+    auto& node = this->node(at);
+    if (datum.at(at).block != no_block) {
+      request_early(datum, at);
+      return;
+    }
+    if (auto const offset = node.arena.allocate(datum.bytes())) {
+      auto const block = node.new_block(*offset, datum);
+      datum.at(at).block = block;
+      node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
+      request_early(datum, at);
+      unpin(datum, at); // if nothing is on its way, the place goes
+    }
+  }
+
+  /// Keeps the datum's place, which it has, from being evicted, until as many unpins. The two may
+  /// come in any order: both only read the datum.
+  void pin_user(Replicas& datum, NodeId at) {
+    if (++datum.at(at).user_pins > 0) {
+      node(at).pin(datum.at(at).block);
+    }
+  }
+
+  void unpin_user(Replicas& datum, NodeId at) {
+    if (--datum.at(at).user_pins >= 0) {
+      unpin(datum, at);
+    }
+  }
+
+  // ---- memory of the program's: the host's, or what it has on a device ----
+
+  /// The program is about to read the datum at a node, for which it is requested.
+  void program_reads(Replicas const& datum, NodeId at) noexcept {
+    if (observer() != nullptr) {
+      observer()->admit(datum, at, true, false);
+    }
+  }
+
+  /// The program is about to write the datum at a node: no other copy stays valid. No copy is
+  /// moving and no task on a device uses it.
+  void program_takes(Replicas& datum, NodeId at) {
+    if (observer() != nullptr) {
+      observer()->begin(datum, at, false, true);
+      observer()->end(datum, at, true, true);
+    }
+    datum.lost = false;
+    only_valid_at(datum, at);
+  }
+
+  /// The datum leaves the node if nobody uses it there and another copy is valid.
+  void evict(Replicas& datum, NodeId at) {
+    auto const block = datum.at(at).block;
+    if (block != no_block && node(at).block(block).pins == 0 && !is_only_copy(datum, at)) {
+      ++node(at).counters.evictions_clean;
+      tell_evict(datum, at);
+      drop(datum, at);
+    }
+  }
+
+  /// The node is gone, with everything in it.
+  void lose_copies(NodeId at) {
+    for (auto* datum = first(); datum != nullptr; datum = datum->next) {
+      if (datum->valid_at(at)) {
+        invalidate(*datum, at);
+      }
+    }
+  }
+
+private:
+  /// A request that no task makes.
+  void request_early(Replicas& datum, NodeId at) {
+    auto const moving = datum.copies_moving;
+    (void)request(datum, at);
+    if (observer() != nullptr && datum.copies_moving != moving) {
+      observer()->prefetch(datum, datum.at(at).arriving != nullptr ? at : host_node);
+    }
+  }
+};
+
+} // namespace hetsched::detail

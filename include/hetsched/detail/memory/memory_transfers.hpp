@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which transfers bring a datum to a memory node, and what has changed when they are over.
+
+#include <hetsched/detail/memory/memory_places.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// The part of MemoryNodes that asks for transfers, and hears when the engine has performed them.
+class MemoryTransfers : public MemoryPlaces {
+public:
+  enum class Arrival : std::uint8_t { here, coming, failed };
+
+  /// Without costs all transfers are taken to cost the same.
+  MemoryTransfers(CacheKind const& kind,
+                  std::span<std::size_t const> capacities,
+                  TransferCosts costs)
+      : MemoryPlaces(kind, capacities), costs_(costs), outgoing_(capacities.size() + 1) {
+    reaches_.assign(capacities.size() * capacities.size(), false);
+  }
+
+  /// Copies from one device's node to another's need not pass through host memory.
+  void connect(NodeId from, NodeId to) { reaches_[link(from, to)] = true; }
+
+  /// Whether the node holds the datum; if not, a transfer is asked for or under way.
+  Arrival request(Replicas& datum, NodeId to) {
+    if (datum.valid_at(to)) {
+      return Arrival::here;
+    }
+    if (datum.at(to).arriving != nullptr || (to != host_node && datum.writers != 0) ||
+        datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // for an attempt, too late
+      return Arrival::coming;
+    }
+    if (datum.failed_copies > most_failed_copies || datum.lost) {
+      return Arrival::failed;
+    }
+    if (auto const from = best_source(datum, to); from != to) {
+      start(datum, from, to, false);
+      return Arrival::coming;
+    }
+    return to == host_node ? Arrival::failed : std::max(request(datum, host_node), Arrival::coming);
+  }
+
+  /// The next transfer to perform, or null. Its places do not move until it is reported.
+  [[nodiscard]] Copy* next_copy() {
+    if (next_copy_ == to_perform_.size()) {
+      to_perform_.clear();
+      next_copy_ = 0;
+      return nullptr;
+    }
+    return to_perform_[next_copy_++];
+  }
+
+  /// The transfer is over. `copy` is deleted.
+  void finished(Copy* copy, bool done) {
+    std::unique_ptr<Copy> const owner(copy);
+    auto& datum = *copy->datum;
+    --datum.copies_moving;
+    --outgoing_[static_cast<std::size_t>(copy->from.value)];
+    --datum.at(copy->from).sending;
+    datum.at(copy->to).arriving = nullptr;
+    if (done) {
+      datum.failed_copies = 0;
+      count_bytes(*copy);
+      if (observer() != nullptr) {
+        observer()->moved(datum, copy->from, copy->to);
+      }
+      if (copy->version == datum.version) { // else it was overwritten meanwhile, elsewhere
+        datum.valid.fetch_or(bit(copy->to), std::memory_order_acq_rel);
+      }
+    } else {
+      ++datum.failed_copies;
+    }
+    if (copy->to != host_node) {
+      --node(copy->to).moving;
+      unpin(datum, copy->to);
+    }
+    if (copy->from != host_node) {
+      auto& source = node(copy->from);
+      --source.moving;
+      if (copy->evicts) {
+        source.leaving -= Arena::rounded(datum.bytes());
+      }
+      unpin(datum, copy->from);
+      auto const block = datum.at(copy->from).block;
+      if (copy->evicts && done && datum.valid_at(copy->from) && block != no_block &&
+          source.block(block).pins == 0) {
+        ++source.counters.evictions_dirty;
+        tell_evict(datum, copy->from);
+        drop(datum, copy->from);
+      }
+    }
+  }
+
+protected:
+  void start(Replicas& datum, NodeId from, NodeId to, bool evicts) {
+    auto copy = std::make_unique<Copy>(Copy{&datum, from, to, evicts, datum.version});
+    ++datum.copies_moving;
+    ++outgoing_[static_cast<std::size_t>(from.value)];
+    ++datum.at(from).sending;
+    datum.at(to).arriving = copy.get();
+    if (to != host_node) {
+      ++node(to).moving;
+      node(to).pin(datum.at(to).block);
+    }
+    if (from != host_node) {
+      ++node(from).moving;
+      node(from).pin(datum.at(from).block);
+    }
+    to_perform_.push_back(copy.release());
+  }
+
+private:
+  static constexpr int most_failed_copies = 3;
+
+  [[nodiscard]] std::size_t link(NodeId from, NodeId to) const noexcept {
+    return static_cast<std::size_t>(from.value - 1) * (node_count() - 1) +
+           static_cast<std::size_t>(to.value - 1);
+  }
+
+  /// The node from which the datum comes in the shortest predicted time, among equals from which
+  /// fewest transfers are under way, then the first; `to` itself if none of those that hold it
+  /// reaches `to`.
+  [[nodiscard]] NodeId best_source(Replicas const& datum, NodeId to) const {
+    auto best = to;
+    Duration best_time;
+    auto from = host_node;
+    do {
+      if (!datum.valid_at(from) ||
+          (from != host_node && to != host_node && !reaches_[link(from, to)])) {
+        continue;
+      }
+      auto const time = costs_.predict != nullptr
+                            ? costs_.predict(costs_.model, datum.bytes(), from, to)
+                            : Duration{};
+      if (best == to || time < best_time || (time == best_time && out(from) < out(best))) {
+        best = from;
+        best_time = time;
+      }
+    } while (next(from));
+    return best;
+  }
+
+  /// How many transfers from the node are under way.
+  [[nodiscard]] int out(NodeId from) const noexcept {
+    return outgoing_[static_cast<std::size_t>(from.value)];
+  }
+
+  void count_bytes(Copy const& copy) {
+    auto const bytes = copy.datum->bytes();
+    if (copy.to == host_node) {
+      node(copy.from).counters.bytes_to_host += bytes;
+    } else if (copy.from == host_node) {
+      node(copy.to).counters.bytes_from_host += bytes;
+    } else {
+      node(copy.to).counters.bytes_from_peers += bytes;
+    }
+  }
+
+  TransferCosts const costs_;
+  std::vector<int> outgoing_; // transfers under way from each node
+  std::vector<bool> reaches_;
+  std::vector<Copy*> to_perform_;
+  std::size_t next_copy_ = 0;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One device memory: its blocks, who holds them, and the policy that says which leave.
+
+#include <hetsched/detail/memory/arena.hpp>
+#include <hetsched/detail/memory/cache_kind.hpp>
+#include <hetsched/detail/memory/memory_events.hpp>
+#include <hetsched/detail/memory/replicas.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A part of MemoryNodes, which holds data in it; guarded as that is.
+class NodeMemory {
+public:
+  struct Block {
+    std::size_t offset = 0;
+    Replicas* owner = nullptr;
+    int pins = 0;
+    bool outside = false; // of the arena: the program's own memory
+  };
+
+  NodeMemory(CacheKind const& kind, std::size_t capacity)
+      : arena(capacity), cache_kind_(kind), cache_(kind.make()) {}
+
+  NodeMemory(NodeMemory const&) = delete;
+  NodeMemory& operator=(NodeMemory const&) = delete;
+
+  ~NodeMemory() { cache_kind_.destroy(cache_); }
+
+  [[nodiscard]] Block const& block(BlockId id) const noexcept { return blocks_[id.value]; }
+
+  [[nodiscard]] bool wants_next_use() const noexcept { return cache_kind_.wants_next_use; }
+
+  /// A block at `offset` for the datum, pinned once. The policy is told by `insert`.
+  BlockId new_block(std::size_t offset, Replicas& datum, bool outside = false) {
+    BlockId id;
+    if (unused_ids_.empty()) {
+      id.value = static_cast<std::uint32_t>(blocks_.size());
+      blocks_.emplace_back();
+    } else {
+      id = unused_ids_.back();
+      unused_ids_.pop_back();
+    }
+    blocks_[id.value] = {offset, &datum, 1, outside};
+    return id;
+  }
+
+  void insert(BlockId id, BlockUse const& use) {
+    cache_kind_.insert(cache_, id, use);
+    cache_kind_.pin(cache_, id);
+  }
+
+  void access(BlockId id, BlockUse const& use) { cache_kind_.access(cache_, id, use); }
+
+  void foresee(BlockId id, std::uint64_t next_use) {
+    if (cache_kind_.foresee != nullptr) {
+      cache_kind_.foresee(cache_, id, next_use);
+    }
+  }
+
+  void pin(BlockId id) {
+    ++blocks_[id.value].pins;
+    cache_kind_.pin(cache_, id);
+  }
+
+  /// Undoes one `pin`. True if no other is left.
+  bool release(BlockId id) {
+    cache_kind_.release(cache_, id);
+    return --blocks_[id.value].pins == 0;
+  }
+
+  [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const {
+    return cache_kind_.victim(cache_, dirty);
+  }
+
+  /// An unpinned block that the policy knows goes.
+  void erase(BlockId id) {
+    cache_kind_.erase(cache_, id);
+    free(id);
+  }
+
+  /// A block goes that the policy was not told of.
+  void free(BlockId id) {
+    auto& block = blocks_[id.value];
+    if (!block.outside) {
+      arena.release(block.offset, block.owner->bytes());
+    }
+    block.owner = nullptr;
+    unused_ids_.push_back(id);
+  }
+
+  Arena arena;
+  std::size_t leaving = 0; // bytes of blocks that are being written back to leave
+  int moving = 0;          // transfers from and to here
+  std::uint64_t tasks = 0; // let in so far
+  NodeCounters counters;
+
+private:
+  CacheKind const cache_kind_;
+  void* const cache_;
+  std::vector<Block> blocks_ = std::vector<Block>(1); // number 0 is no_block
+  std::vector<BlockId> unused_ids_;
+};
+
+} // namespace hetsched::detail

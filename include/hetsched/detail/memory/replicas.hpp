@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The copies of one datum in the memory nodes of a machine.
+
+#include <hetsched/concepts/cache.hpp>
+#include <hetsched/core/types.hpp>
+#include <hetsched/detail/core/array.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hetsched::detail {
+
+class MemoryNodes;
+struct Copy;
+struct Replicas;
+
+/// Where a datum is to be brought.
+enum class Destination : std::uint8_t {
+  host,
+  home,  // where the program has it: on a device, if it was registered there
+  parts, // to the host, where its parts hold the value from now on
+  whole  // there, where they are one again
+};
+
+/// The part of an engine that moves data, for code below the engines that needs a datum in host
+/// memory or releases it.
+class ReplicaKeeper {
+public:
+  /// Waits until the data are where `destination` says. `taken`: the caller may write them there,
+  /// so that all other copies become invalid. Throws Error(device_failed) if the only copy of a
+  /// datum is lost.
+  virtual void take(std::span<Replicas* const> data, Destination destination, bool taken) = 0;
+
+  /// Gives up all copies of the data. Their values are not needed any more.
+  virtual void forget(Replicas* data) noexcept = 0;
+
+protected:
+  ~ReplicaKeeper() = default;
+};
+
+/// A place for a datum in one device memory. Guarded by the lock of its MemoryNodes.
+struct Replica {
+  BlockId block;            // no_block: none
+  Copy* arriving = nullptr; // that will make it valid
+  int user_pins = 0;        // less than 0: unpins that came before their pins
+  int attempts = 0;         // at abortable tasks, with a place here
+  int unsettled = 0;        // those whose kernels may still touch it
+  int sending = 0;          // transfers from it
+};
+
+/// One datum, as the memory nodes know it. Made when a device first needs it; until then, and while
+/// there are no devices, host memory has the only copy.
+struct Replicas {
+  Replicas(ReplicaKeeper& mover, std::size_t nodes)
+      : keeper(&mover), replicas(nodes, [](std::size_t) { return Replica(); }) {}
+
+  ReplicaKeeper* const keeper;
+  FixedArray<Replica> replicas; // one for each node; the host's has no block
+  /// Bit n: node n holds the value. Written under the lock; read without it by policies, and by the
+  /// host before a body: ordered by the accesses' queues as the value itself is.
+  std::atomic<std::uint64_t> valid{1};
+  // Constant: the region in host memory, `columns` runs of `width` bytes, and its name.
+  std::byte* host = nullptr;
+  std::size_t width = 0;
+  std::size_t columns = 0;
+  std::size_t pitch = 0;
+  void const* identity = nullptr;
+  NodeId home = host_node;  // where the program has its memory
+  std::uint64_t number = 0; // from 1 on, in the order in which devices first needed them
+  // Guarded by the lock.
+  std::int64_t reuse = 0;
+  std::uint32_t version = 0; // changes when a write is complete
+  int copies_moving = 0;     // transfers from or to any of its places
+  /// Tasks, all on one device, that have begun and will write it; attempts at abortable ones do not
+  /// count.
+  int writers = 0;
+  int failed_copies = 0;  // since one was done
+  bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
+  bool in_parts = false;  // its parts hold the value
+  bool lost = false;      // the device with the only copy failed
+  int holders = 0; // threads that wait for it with the lock released, and attempts in windows
+  bool forgotten = false;                 // the last of them deletes it
+  std::atomic<Replicas*>* slot = nullptr; // what points here; emptied when this goes
+
+  /// Spawned tasks that have not begun to use it, in program order, and which one of all tasks each
+  /// is. Kept for policies that want next uses.
+  struct ComingUse {
+    void const* task;
+    std::uint64_t number;
+  };
+
+  Array<ComingUse> coming;
+  Replicas* previous = nullptr; // list of all
+  Replicas* next = nullptr;
+
+  [[nodiscard]] std::uint64_t next_use() const noexcept {
+    return coming.empty() ? never_again : coming[0].number;
+  }
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return width * columns; }
+
+  [[nodiscard]] bool valid_at(NodeId node) const noexcept {
+    return ((valid.load(std::memory_order_acquire) >> static_cast<unsigned>(node.value)) & 1U) != 0;
+  }
+
+  [[nodiscard]] Replica& at(NodeId node) noexcept {
+    return replicas[static_cast<std::size_t>(node.value)];
+  }
+
+  [[nodiscard]] Replica const& at(NodeId node) const noexcept {
+    return replicas[static_cast<std::size_t>(node.value)];
+  }
+};
+
+/// Where a region or a private copy keeps its Replicas; null: only host memory holds it. Tasks
+/// whose accesses exclude each other see each other's changes of it, as they do with the datum
+/// itself.
+using ReplicaSlot = std::atomic<Replicas*>;
+
+/// As ReplicaKeeper::take, of one datum.
+inline void take_data(ReplicaSlot& slot, Destination destination, bool taken) {
+  if (auto* const replicas = slot.load(std::memory_order_acquire)) [[unlikely]] {
+    replicas->keeper->take(std::span(&replicas, 1), destination, taken);
+  }
+}
+
+inline void forget_replicas(ReplicaSlot& slot) noexcept {
+  if (auto* const replicas = slot.load(std::memory_order_acquire)) [[unlikely]] {
+    replicas->keeper->forget(replicas);
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a scheduler learns of types of tasks from the tasks that it gets.
+
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/policies/affinity_plan.hpp>
+#include <hetsched/detail/policies/ratio_of_times.hpp>
+#include <hetsched/graphs/task_graph.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// The types of tasks in the order in which they came. What has none (lambdas, too) is told apart
+/// by the magnitude of its acceleration factor, three for each doubling. Of a graph that is run the
+/// times are those expected before, of other tasks those predicted for each when it is ready.
+class AffinityTypes {
+public:
+  explicit AffinityTypes(std::span<WorkerInfo const> workers) {
+    one_of_.fill(no_worker);
+    for (auto const& info : workers) {
+      if (workers_[info.arch.index]++ == 0) {
+        one_of_[info.arch.index] = info.id;
+      }
+    }
+  }
+
+  [[nodiscard]] AffinityWorkers const& workers() const noexcept { return workers_; }
+
+  [[nodiscard]] std::span<AffinityType const> all() const noexcept { return types_; }
+
+  [[nodiscard]] std::size_t size() const noexcept { return types_.size(); }
+
+  /// Forgets all but a graph that is about to run.
+  void learn(TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
+    types_.clear();
+    for (std::size_t v = 0; v < graph.size(); ++v) {
+      auto const& its = expected[v];
+      auto const name = graph.nodes()[v].type;
+      AffinityType one;
+      add(one, its.archs, [&](std::size_t c) { return its.on[c]; });
+      auto const magnitude = typed(name) ? 0 : magnitude_of(acceleration_of(one, workers_));
+      auto& type = types_[found(name, magnitude)];
+      add(type, its.archs, [&](std::size_t c) { return its.on[c]; });
+      type.of_graph = true;
+    }
+    changed_ = true;
+  }
+
+  /// The type of a task that became ready, which counts.
+  template <context Ctx>
+  std::size_t note(Ctx const& ctx, TaskId task, TaskView const& view) {
+    auto const before = types_.size();
+    auto const number = found(view.type, magnitude_of(ctx, task, view));
+    auto& type = types_[number];
+    bool const of_graph = view.graph_node >= 0 && type.of_graph;
+    if (of_graph && knows(type)) {
+      return number;
+    }
+    auto const archs = type.archs;
+    add(type, view.archs, [&](std::size_t c) -> std::optional<Duration> {
+      auto const time = one_of_[c] == no_worker ? std::nullopt : ctx.predicted(task, one_of_[c]);
+      return time ? std::optional(time->mean) : std::nullopt;
+    });
+    type.tasks -= of_graph ? 1 : 0;
+    changed_ = changed_ || types_.size() != before || type.archs != archs || differs(type);
+    if (++noted_ >= planned_at_) { // how many there are of each has changed
+      planned_at_ = 2 * noted_;
+      changed_ = true;
+    }
+    return number;
+  }
+
+  /// The type of a task that was noted before; size() if it has none now, because predictions have
+  /// changed.
+  template <context Ctx>
+  [[nodiscard]] std::size_t type_of(Ctx const& ctx, TaskId task, TaskView const& view) const {
+    return find(view.type, magnitude_of(ctx, task, view));
+  }
+
+  /// Whether plans that were made of it before are out of date; means that differ by less than a
+  /// part in a hundred make none so. Until the next change, if not.
+  [[nodiscard]] bool take_change() {
+    if (!changed_) {
+      return false;
+    }
+    changed_ = false;
+    for (auto& type : types_) {
+      for (std::size_t c = 0; c < max_archs; ++c) {
+        type.planned[c] = type.mean(c);
+      }
+    }
+    return true;
+  }
+
+private:
+  static constexpr int extreme = 1000;
+
+  static bool typed(std::string_view name) { return !name.empty() && name != "lambda"; }
+
+  template <context Ctx>
+  [[nodiscard]] static int magnitude_of(Ctx const& ctx, TaskId task, TaskView const& view) {
+    return typed(view.type) ? 0 : magnitude_of(ratio_of_times(ctx, task));
+  }
+
+  static int magnitude_of(double factor) {
+    return factor == 0          ? -extreme
+           : std::isinf(factor) ? extreme
+                                : static_cast<int>(std::lround(3 * std::log2(factor)));
+  }
+
+  /// size() if there is none.
+  [[nodiscard]] std::size_t find(std::string_view name, int magnitude) const {
+    auto const key = typed(name) ? name : std::string_view{};
+    std::size_t number = 0;
+    while (number < types_.size() &&
+           (types_[number].magnitude != magnitude || types_[number].name != key)) {
+      ++number;
+    }
+    return number;
+  }
+
+  [[nodiscard]] std::size_t found(std::string_view name, int magnitude) {
+    auto const number = find(name, magnitude);
+    if (number == types_.size()) {
+      auto& fresh = types_.emplace_back();
+      fresh.name = typed(name) ? name : std::string_view{};
+      fresh.magnitude = magnitude;
+    }
+    return number;
+  }
+
+  /// One task more.
+  template <class Time>
+  void add(AffinityType& type, ArchMask archs, Time const& time) {
+    ++type.tasks;
+    type.archs = type.archs | archs;
+    for (std::size_t c = 0; c < max_archs; ++c) {
+      if (workers_[c] == 0 || !archs.has(Arch{static_cast<std::uint8_t>(c)})) {
+        continue;
+      }
+      if (auto const known = time(c)) {
+        type.sums[c].total += known->ns;
+        ++type.sums[c].samples;
+      }
+    }
+  }
+
+  [[nodiscard]] bool knows(AffinityType const& type) const {
+    for (std::size_t c = 0; c < max_archs; ++c) {
+      if (workers_[c] > 0 && type.archs.has(Arch{static_cast<std::uint8_t>(c)}) &&
+          type.sums[c].samples == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] static bool differs(AffinityType const& type) {
+    for (std::size_t c = 0; c < max_archs; ++c) {
+      if (std::abs(type.mean(c) - type.planned[c]) > type.planned[c] / 100) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  AffinityWorkers workers_{};
+  std::array<WorkerId, max_archs> one_of_{}; // each class, that times are asked for
+  std::vector<AffinityType> types_;
+  std::uint64_t noted_ = 0;
+  std::uint64_t planned_at_ = 1;
+  bool changed_ = false;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What is noted of each of some tasks that come and go.
+
+#include <hetsched/core/types.hpp>
+#include <hetsched/detail/core/assert.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A hash table by task, with open addressing, which keeps its memory. Tasks that are neighbours in
+/// memory, as those spawned one after the other often are, are neighbours in it, too. For one
+/// thread at a time; nobody sees its order. O(1) expected.
+template <class Value>
+class TaskTable {
+public:
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// A task that is not in it.
+  void insert(TaskId task, Value const& value) {
+    if (2 * (size_ + 1) > entries_.size()) {
+      grow();
+    }
+    ++size_;
+    place({task, value});
+  }
+
+  /// Takes out a task that is in it.
+  Value take(TaskId task) {
+    auto hole = home(task);
+    while (entries_[hole].task != task) {
+      HETSCHED_ASSERT(entries_[hole].task, "the task is in the table");
+      hole = next(hole);
+    }
+    auto const value = entries_[hole].value;
+    --size_;
+    // What stands behind the hole because its own place was taken moves up.
+    for (auto k = next(hole); entries_[k].task; k = next(k)) {
+      if (distance(home(entries_[k].task), k) >= distance(hole, k)) {
+        entries_[hole] = entries_[k];
+        hole = k;
+      }
+    }
+    entries_[hole].task = no_task;
+    return value;
+  }
+
+private:
+  struct Entry {
+    TaskId task;
+    Value value;
+  };
+
+  /// Tasks are at addresses of whole cache lines; large ones have powers of two between them.
+  [[nodiscard]] std::size_t home(TaskId task) const noexcept {
+    auto const line = task.value / 64;
+    return static_cast<std::size_t>(line ^ line >> 6U ^ line >> 12U) & (entries_.size() - 1);
+  }
+
+  [[nodiscard]] std::size_t next(std::size_t k) const noexcept {
+    return (k + 1) & (entries_.size() - 1);
+  }
+
+  [[nodiscard]] std::size_t distance(std::size_t from, std::size_t to) const noexcept {
+    return (to - from) & (entries_.size() - 1);
+  }
+
+  void place(Entry const& entry) noexcept {
+    auto k = home(entry.task);
+    while (entries_[k].task) {
+      k = next(k);
+    }
+    entries_[k] = entry;
+  }
+
+  void grow() {
+    std::vector<Entry> const before =
+        std::exchange(entries_, std::vector<Entry>(entries_.empty() ? 16 : 2 * entries_.size()));
+    for (auto const& entry : before) {
+      if (entry.task) {
+        place(entry);
+      }
+    }
+  }
+
+  std::vector<Entry> entries_; // a power of two of them; no_task: empty
+  std::size_t size_ = 0;
+};
+
+} // namespace hetsched::detail

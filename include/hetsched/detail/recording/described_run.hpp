@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Who took part in a run, as its trace says it.
+
+#include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/trace/trace.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace hetsched::detail {
+
+/// Adds it to a trace that holds what happened.
+inline void describe_run(Trace& trace, RunDescription const& run) {
+  trace.simulated = run.simulated;
+  trace.scheduler = run.scheduler;
+  for (auto const& node : run.nodes) {
+    auto const k = static_cast<std::size_t>(node.id.value);
+    trace.nodes.push_back({k == 0                       ? "host memory"
+                           : k - 1 < run.devices.size() ? run.devices[k - 1].name
+                                                        : "GPU " + std::to_string(k - 1),
+                           node.capacity_bytes});
+  }
+  for (auto const& info : run.workers) {
+    bool const host = info.arch == ArchHost;
+    auto const number = host ? info.id.value : info.node.value - 1;
+    // No picture of a run is to pass what was emulated off as a GPU's.
+    bool const emulated =
+        !host &&
+        trace.nodes[static_cast<std::size_t>(info.node.value)].name.starts_with("emulated");
+    char const* const kind = emulated         ? "emulated GPU "
+                             : !host          ? "GPU "
+                             : info.cores > 1 ? "group "
+                                              : "core ";
+    trace.workers.push_back({kind + std::to_string(number), info.arch, info.node, info.cores});
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Where recorded events are kept while a run goes on.
+
+#include <hetsched/core/time.hpp>
+#include <hetsched/core/types.hpp>
+#include <hetsched/detail/dataflow/data_record.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// With the words of each behind the head. What a task is to be found by comes first, then when.
+enum class EventKind : std::uint8_t {
+  spawned,  // see SpawnEvent
+  ready,    // task, at
+  taken,    // task, asked, at; detail: by the steal hook
+  admitted, // task, at
+  ran,      // task, begin, end, and if that is told here: asked, and taken if not at `begin`;
+            // detail: TaskOutcome, and `stole`
+  aborted,  // task, begin, end
+  waited,   // task, begin, end
+  divided,  // parent (0: none), at, then of the whole and of each part datum and bytes; detail:
+            // joined again
+  moved,    // datum, begin, end, from and to, bytes
+  evicted   // datum, at, node, dirty, bytes
+};
+
+/// Events in lanes, each written by one thread at a time and read by any. What is kept is what
+/// comes first: once the memory is used up, later events are dropped and counted.
+///
+/// Memory orders: a lane's `used` and `next` are released behind what they cover, and acquired by
+/// readers; whoever writes to a lane after another thread was handed it in an order of its own.
+class RecordedEvents {
+public:
+  using Word = std::uint64_t;
+
+  struct Event {
+    EventKind kind;
+    std::uint8_t detail;
+    WorkerId on;
+    std::span<Word const> words; // behind the head
+  };
+
+  static constexpr std::uint8_t stole = 0x80; // of `ran`: the task came by the steal hook
+
+  RecordedEvents(std::size_t lanes, std::uint64_t memory)
+      : lanes_(lanes),
+        left_(static_cast<std::int64_t>(std::min<std::uint64_t>(memory, INT64_MAX))) {}
+
+  RecordedEvents(RecordedEvents const&) = delete;
+  RecordedEvents& operator=(RecordedEvents const&) = delete;
+
+  ~RecordedEvents() {
+    for (auto& lane : lanes_) {
+      for (auto* chunk = lane.first.load(std::memory_order_relaxed); chunk != nullptr;) {
+        ::munmap(std::exchange(chunk, chunk->next.load(std::memory_order_relaxed)), chunk_bytes);
+      }
+    }
+  }
+
+  template <class... Words>
+  void add(std::size_t lane, EventKind kind, std::uint8_t detail, WorkerId on, Words... words) {
+    constexpr auto count = sizeof...(Words);
+    if (auto* const place = begin_event(lanes_[lane], kind, detail, on, count)) {
+      std::size_t k = 0;
+      ((place[k++] = static_cast<Word>(words)), ...);
+      end_event(lanes_[lane]);
+    }
+  }
+
+  void spawned(std::size_t lane, TaskRecord const& task, Instant at) {
+    auto const label = task.label_text();
+    auto const label_words = (label.size() + sizeof(Word) - 1) / sizeof(Word);
+    std::span const accesses(task.accesses(), task.access_count);
+    std::size_t count = 0;
+    for (auto const& access : accesses) {
+      count += access.duplicate ? 0 : 1;
+    }
+    auto& own = lanes_[lane];
+    auto const* const parent = task.parent.load(std::memory_order_relaxed);
+    auto* place = begin_event(own,
+                              EventKind::spawned,
+                              task.archs.load(std::memory_order_relaxed),
+                              WorkerId{type_number(own, task.type_of().name)},
+                              3 + (parent != nullptr ? 1 : 0) + label_words + 2 * count);
+    if (place == nullptr) {
+      return;
+    }
+    *place++ = task.id().value;
+    *place++ = static_cast<Word>(at.ns);
+    *place++ = static_cast<std::uint32_t>(task.priority) | Word{label.size()} << 33U |
+               Word{parent != nullptr} << 32U;
+    if (parent != nullptr) {
+      *place++ = parent->id().value;
+    }
+    if (label_words != 0) {
+      place[label_words - 1] = 0;
+      std::memcpy(place, label.data(), label.size());
+      place += label_words;
+    }
+    for (auto const& access : accesses) {
+      if (!access.duplicate) {
+        *place++ = reinterpret_cast<std::uintptr_t>(access.queue->data);
+        *place++ = Word{access.queue->data->bytes()} << 8U | static_cast<Word>(access.mode);
+      }
+    }
+    end_event(own);
+  }
+
+  void divided(std::size_t lane,
+               bool joined,
+               TaskRecord const* parent,
+               Instant at,
+               DataRecord const& whole,
+               std::span<DataRecord* const> parts) {
+    auto& own = lanes_[lane];
+    auto* place =
+        begin_event(own, EventKind::divided, joined ? 1 : 0, no_worker, 2 + 2 * (parts.size() + 1));
+    if (place == nullptr) {
+      return;
+    }
+    *place++ = parent != nullptr ? parent->id().value : 0;
+    *place++ = static_cast<Word>(at.ns);
+    auto const add_datum = [&place](DataRecord const& datum) {
+      *place++ = reinterpret_cast<std::uintptr_t>(&datum);
+      *place++ = datum.bytes();
+    };
+    add_datum(whole);
+    for (auto const* part : parts) {
+      add_datum(*part);
+    }
+    end_event(own);
+  }
+
+  [[nodiscard]] std::size_t lanes() const noexcept { return lanes_.size(); }
+
+  /// Of a lane, in the order in which they were added.
+  template <class Visit>
+  void each(std::size_t lane, Visit const& visit) const {
+    for (auto const* chunk = lanes_[lane].first.load(std::memory_order_acquire); chunk != nullptr;
+         chunk = chunk->next.load(std::memory_order_acquire)) {
+      auto const used = chunk->used.load(std::memory_order_acquire);
+      for (std::size_t k = 0; k < used;) {
+        auto const head = chunk->words()[k];
+        auto const count = (head >> 16U) & longest;
+        visit(Event{static_cast<EventKind>(head & 0xffU),
+                    static_cast<std::uint8_t>(head >> 8U),
+                    WorkerId{static_cast<std::int32_t>(head >> 32U)},
+                    std::span(chunk->words() + k + 1, count)});
+        k += 1 + count;
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t dropped() const noexcept {
+    std::uint64_t sum = 0;
+    for (auto const& lane : lanes_) {
+      sum += lane.dropped.load(std::memory_order_relaxed);
+    }
+    return sum;
+  }
+
+  /// Of task types, by number.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::lock_guard const guard(names_lock_);
+    return names_;
+  }
+
+private:
+  /// The head of a block of memory; behind it are words.
+  struct Chunk {
+    [[nodiscard]] Word* words() noexcept { return reinterpret_cast<Word*>(this + 1); }
+
+    [[nodiscard]] Word const* words() const noexcept {
+      return reinterpret_cast<Word const*>(this + 1);
+    }
+
+    std::atomic<Chunk*> next{nullptr};
+    std::atomic<std::size_t> used{0};
+  };
+
+  /// Of a chunk. Its pages are asked for at once: a page fault takes as long as some ten events.
+  static constexpr std::size_t chunk_bytes = std::size_t{256} << 10U;
+
+  static constexpr std::size_t capacity = (chunk_bytes - sizeof(Chunk)) / sizeof(Word);
+  static constexpr std::size_t longest = 0xffff; // words behind a head
+  static_assert(capacity <= longest);
+
+  struct alignas(64) Lane {
+    std::atomic<Chunk*> first{nullptr};
+    Chunk* last = nullptr; // that events are added to
+    std::size_t used = 0;
+    std::atomic<std::uint64_t> dropped{0};
+    std::vector<std::pair<std::string, std::int32_t>> types; // that came here
+  };
+
+  /// Where the event's words go; null: nowhere.
+  [[nodiscard]] Word*
+  begin_event(Lane& lane, EventKind kind, std::uint8_t detail, WorkerId on, std::size_t count) {
+    if (lane.last == nullptr || lane.used + 1 + count > capacity) [[unlikely]] {
+      if (!add_chunk(lane, 1 + count)) {
+        lane.dropped.store(lane.dropped.load(std::memory_order_relaxed) + 1,
+                           std::memory_order_relaxed);
+        return nullptr;
+      }
+    }
+    auto* const place = lane.last->words() + lane.used;
+    *place = static_cast<Word>(kind) | Word{detail} << 8U | Word{count} << 16U |
+             Word{static_cast<std::uint32_t>(on.value)} << 32U;
+    lane.used += 1 + count;
+    return place + 1;
+  }
+
+  static void end_event(Lane& lane) noexcept {
+    lane.last->used.store(lane.used, std::memory_order_release);
+  }
+
+  [[nodiscard]] bool add_chunk(Lane& lane, std::size_t words) {
+    constexpr auto bytes = static_cast<std::int64_t>(chunk_bytes);
+    if (words > capacity) {
+      return false;
+    }
+    if (left_.fetch_sub(bytes, std::memory_order_relaxed) < bytes) {
+      left_.fetch_add(bytes, std::memory_order_relaxed);
+      return false;
+    }
+    void* const memory = ::mmap(nullptr,
+                                chunk_bytes,
+                                PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                                -1,
+                                0);
+    if (memory == MAP_FAILED) {
+      return false;
+    }
+    auto* const chunk = new (memory) Chunk;
+    (lane.last == nullptr ? lane.first : lane.last->next).store(chunk, std::memory_order_release);
+    lane.last = chunk;
+    lane.used = 0;
+    return true;
+  }
+
+  /// By its text: what it is read from may be gone when the trace is made.
+  [[nodiscard]] std::int32_t type_number(Lane& lane, std::string_view name) {
+    for (auto const& [text, number] : lane.types) {
+      if (text == name) {
+        return number;
+      }
+    }
+    std::lock_guard const guard(names_lock_);
+    auto const known = std::find(names_.begin(), names_.end(), name);
+    auto const number = static_cast<std::int32_t>(known - names_.begin());
+    if (known == names_.end()) {
+      names_.emplace_back(name);
+    }
+    lane.types.emplace_back(name, number);
+    return number;
+  }
+
+  std::vector<Lane> lanes_;
+  std::atomic<std::int64_t> left_; // bytes that may still be taken
+  mutable std::mutex names_lock_;
+  std::vector<std::string> names_;
+};
+
+/// What the words of a spawn say: task, at, priority with the label's bytes and whether there is a
+/// parent; that, the label; for each access datum, bytes and mode. The type is the head's worker,
+/// the archs are its detail.
+class SpawnEvent {
+public:
+  using Word = RecordedEvents::Word;
+
+  explicit SpawnEvent(RecordedEvents::Event const& event) noexcept : event_(event) {}
+
+  [[nodiscard]] Word task() const noexcept { return event_.words[0]; }
+
+  [[nodiscard]] std::int64_t at() const noexcept { return std::int64_t(event_.words[1]); }
+
+  [[nodiscard]] std::uint32_t type() const noexcept { return std::uint32_t(event_.on.value); }
+
+  [[nodiscard]] ArchMask archs() const noexcept { return {event_.detail}; }
+
+  [[nodiscard]] std::int32_t priority() const noexcept {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(event_.words[2]));
+  }
+
+  /// 0: none.
+  [[nodiscard]] Word parent() const noexcept { return has_parent() ? event_.words[3] : 0; }
+
+  [[nodiscard]] std::string_view label() const noexcept {
+    return {reinterpret_cast<char const*>(event_.words.data() + label_at()), label_bytes()};
+  }
+
+  /// Pairs: a datum's key; its bytes and the mode.
+  [[nodiscard]] std::span<Word const> accesses() const noexcept {
+    auto const label_words = (label_bytes() + sizeof(Word) - 1) / sizeof(Word);
+    return event_.words.subspan(label_at() + label_words);
+  }
+
+  [[nodiscard]] bool accesses(Word datum) const noexcept {
+    auto const all = accesses();
+    for (std::size_t k = 0; k < all.size(); k += 2) {
+      if (all[k] == datum) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+private:
+  [[nodiscard]] bool has_parent() const noexcept { return (event_.words[2] >> 32U & 1U) != 0; }
+
+  [[nodiscard]] std::size_t label_at() const noexcept { return has_parent() ? 4 : 3; }
+
+  [[nodiscard]] std::size_t label_bytes() const noexcept { return event_.words[2] >> 33U; }
+
+  RecordedEvents::Event event_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// From recorded events to a Trace.
+
+#include <hetsched/detail/recording/recorded_events.hpp>
+#include <hetsched/graphs/task_graph.hpp>
+#include <hetsched/trace/trace.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Makes a Trace of what was recorded from a moment on. Tasks are named by ids there, which recur
+/// after some ten thousand spawns: of those with an event's id, it is of the last that was spawned
+/// by then.
+class TraceBuilder {
+public:
+  TraceBuilder(RecordedEvents const& events, std::int64_t since) : events_(events), since_(since) {}
+
+  [[nodiscard]] Trace build() {
+    for (auto const& name : events_.names()) {
+      trace_.types.push_back({name, {}});
+    }
+    trace_.dropped = events_.dropped();
+    add_tasks();
+    for (std::size_t lane = 0; lane < events_.lanes(); ++lane) {
+      events_.each(lane, [&](RecordedEvents::Event const& event) { add(event); });
+    }
+    add_edges();
+    auto edge = trace_.edges.begin();
+    for (std::uint32_t v = 0; v < trace_.tasks.size(); ++v) {
+      auto ready = trace_.tasks[v].spawned;
+      for (; edge != trace_.edges.end() && edge->to == v; ++edge) {
+        ready = std::max(ready, trace_.tasks[edge->from].end);
+      }
+      put_in_order(v, ready);
+    }
+    auto const sort = [](auto& all, auto const& key) {
+      std::sort(
+          all.begin(), all.end(), [&](auto const& a, auto const& b) { return key(a) < key(b); });
+    };
+    sort(trace_.attempts, [](auto const& row) { return std::tie(row.begin, row.task); });
+    sort(trace_.waits, [](auto const& row) { return std::tie(row.begin, row.worker); });
+    sort(trace_.transfers,
+         [](auto const& row) { return std::tie(row.begin, row.datum, row.to, row.end); });
+    sort(trace_.evictions, [](auto const& row) { return std::tie(row.at, row.datum, row.node); });
+    sort(trace_.steals, [](auto const& row) { return std::tie(row.at, row.task); });
+    return std::move(trace_);
+  }
+
+private:
+  using Word = RecordedEvents::Word;
+  using Event = RecordedEvents::Event;
+
+  struct Spawn {
+    std::int64_t at;
+    std::size_t lane;
+    std::size_t turn; // in the lane
+    Event event;      // may divide a region instead
+  };
+
+  /// Of a region into parts, or their joining, among the children of `parent`.
+  struct Division {
+    std::uint32_t before; // task
+    std::uint32_t parent;
+    std::uint32_t opened;               // of a joining: the division that made the parts, or none
+    std::vector<std::uint32_t> data;    // the whole, its parts
+    std::vector<std::uint32_t> awaited; // tasks
+  };
+
+  struct Node {
+    bool divides;
+    std::uint32_t number; // of the task or the division
+  };
+
+  static std::int64_t number(Word word) noexcept { return static_cast<std::int64_t>(word); }
+
+  /// Numbers them by the time of their spawns: the program's order where one thread spawns. The
+  /// merge of a reduction comes before the task that asked for it, whose spawn was noted already.
+  void add_tasks() {
+    std::vector<Spawn> spawns;
+    for (std::size_t lane = 0; lane < events_.lanes(); ++lane) {
+      std::optional<Spawn> latest; // in the lane, of the program's own
+      events_.each(lane, [&](Event const& event) {
+        bool const divides = event.kind == EventKind::divided;
+        if ((event.kind != EventKind::spawned && !divides) || number(event.words[1]) < since_) {
+          return;
+        }
+        Spawn noted{number(event.words[1]), lane, 2 * spawns.size() + 1, event};
+        SpawnEvent const spawn(event);
+        if (!divides && trace_.types[spawn.type()].name != merge_task_name) {
+          latest = noted;
+        } else if (!divides && latest && SpawnEvent(latest->event).accesses(spawn.accesses()[0])) {
+          noted.at = latest->at;
+          noted.turn = latest->turn - 1;
+        }
+        spawns.push_back(noted);
+      });
+    }
+    std::sort(spawns.begin(), spawns.end(), [](Spawn const& a, Spawn const& b) {
+      return std::tie(a.at, a.lane, a.turn) < std::tie(b.at, b.lane, b.turn);
+    });
+    for (auto const& spawn : spawns) {
+      if (spawn.event.kind == EventKind::divided) {
+        add_division(spawn.event);
+      } else {
+        add_task(SpawnEvent(spawn.event));
+      }
+    }
+    takers_.resize(trace_.tasks.size());
+  }
+
+  void add_task(SpawnEvent const& spawn) {
+    auto const self = static_cast<std::uint32_t>(trace_.tasks.size());
+    auto& task = trace_.tasks.emplace_back();
+    task.spawned = {spawn.at()};
+    task.parent = spawn.parent() == 0 ? Trace::none : find(spawn.parent(), spawn.at());
+    task.type = spawn.type();
+    task.archs = spawn.archs();
+    task.priority = spawn.priority();
+    if (!spawn.label().empty()) {
+      auto const next = static_cast<std::uint32_t>(trace_.labels.size());
+      auto const [known, fresh] = labels_.try_emplace(std::string(spawn.label()), next);
+      if (fresh) {
+        trace_.labels.push_back(known->first);
+      }
+      task.label = known->second;
+    }
+    task.accesses = trace_.accesses.size();
+    auto const all = spawn.accesses();
+    for (std::size_t k = 0; k < all.size(); k += 2) {
+      auto const datum = datum_of(all[k], all[k + 1] >> 8U);
+      trace_.accesses.push_back({datum, static_cast<AccessMode>(all[k + 1] & 0xffU)});
+    }
+    auto const [known, fresh] = latest_.try_emplace(spawn.task(), self);
+    before_.push_back(fresh ? Trace::none : std::exchange(known->second, self));
+  }
+
+  /// A datum as the children of `parent` know it.
+  static Word among(std::uint32_t parent, std::uint32_t datum) noexcept {
+    return Word{parent} << 32U | datum;
+  }
+
+  void add_division(Event const& event) {
+    auto const& words = event.words;
+    auto const self = static_cast<std::uint32_t>(divisions_.size());
+    auto const parent = words[0] == 0 ? Trace::none : find(words[0], number(words[1]));
+    std::vector<std::uint32_t> data;
+    for (std::size_t k = 2; k < words.size(); k += 2) {
+      data.push_back(datum_of(words[k], words[k + 1]));
+    }
+    auto const known = opened_.try_emplace(among(parent, data[0]), Trace::none).first;
+    auto const opened = std::exchange(known->second, event.detail == 0 ? self : Trace::none);
+    divisions_.push_back({static_cast<std::uint32_t>(trace_.tasks.size()),
+                          parent,
+                          event.detail == 0 ? Trace::none : opened,
+                          std::move(data),
+                          {}});
+  }
+
+  /// The last task of that id that was spawned at or before a time; none: it is not known.
+  [[nodiscard]] std::uint32_t find(Word id, std::int64_t at) const {
+    auto const known = latest_.find(id);
+    auto task = known == latest_.end() ? Trace::none : known->second;
+    while (task != Trace::none && trace_.tasks[task].spawned.ns > at) {
+      task = before_[task];
+    }
+    return task;
+  }
+
+  [[nodiscard]] std::uint32_t datum_of(Word key, std::uint64_t bytes) {
+    auto const next = static_cast<std::uint32_t>(trace_.data.size());
+    auto const [known, fresh] = data_.try_emplace(key, next);
+    if (fresh) {
+      trace_.data.push_back({bytes});
+    }
+    return known->second;
+  }
+
+  void add(Event const& event) {
+    auto const& words = event.words;
+    if (event.kind == EventKind::spawned || event.kind == EventKind::divided ||
+        number(words[1]) < since_) {
+      return;
+    }
+    if (event.kind == EventKind::moved) {
+      trace_.transfers.push_back({datum_of(words[0], words[4]),
+                                  words[4],
+                                  NodeId{static_cast<std::int32_t>(words[3] >> 32U)},
+                                  NodeId{static_cast<std::int32_t>(words[3])},
+                                  {number(words[1])},
+                                  {number(words[2])}});
+      return;
+    }
+    if (event.kind == EventKind::evicted) {
+      trace_.evictions.push_back({datum_of(words[0], words[4]),
+                                  NodeId{static_cast<std::int32_t>(words[2])},
+                                  {number(words[1])},
+                                  words[3] != 0});
+      return;
+    }
+    auto const task = find(words[0], number(words[1]));
+    if (task == Trace::none) { // spawned before recording began, or when there was no memory
+      trace_.dropped += trace_.dropped != 0 ? 1 : 0;
+      return;
+    }
+    add(event, task);
+  }
+
+  /// Of what comes more than once for a task that is run again, the last counts; events of several
+  /// lanes come in no order.
+  void add(Event const& event, std::uint32_t number_of_task) {
+    auto const& words = event.words;
+    auto& task = trace_.tasks[number_of_task];
+    auto const time = [&](std::size_t k) { return Instant{number(words[k])}; };
+    switch (event.kind) {
+    case EventKind::ready:
+      task.ready = std::max(task.ready, time(1));
+      break;
+    case EventKind::taken:
+      add_taken(number_of_task, event.on, time(1), time(2), event.detail != 0);
+      break;
+    case EventKind::admitted:
+      task.admitted = std::max(task.admitted, time(1));
+      break;
+    case EventKind::ran:
+      if (words.size() > 3) {
+        add_taken(number_of_task,
+                  event.on,
+                  time(3),
+                  time(words.size() > 4 ? 4 : 1),
+                  (event.detail & RecordedEvents::stole) != 0);
+      }
+      if (time(2) >= task.end) {
+        task.worker = event.on;
+        task.begin = time(1);
+        task.end = time(2);
+        task.outcome = static_cast<Trace::Outcome>(event.detail & ~RecordedEvents::stole);
+      }
+      break;
+    case EventKind::waited:
+      trace_.waits.push_back({number_of_task, event.on, time(1), time(2)});
+      break;
+    case EventKind::aborted:
+      trace_.attempts.push_back({number_of_task, event.on, time(1), time(2)});
+      break;
+    default:
+      break;
+    }
+  }
+
+  void
+  add_taken(std::uint32_t number_of_task, WorkerId by, Instant asked, Instant taken, bool stolen) {
+    auto& task = trace_.tasks[number_of_task];
+    if (stolen) {
+      trace_.steals.push_back({number_of_task, by, taken});
+    }
+    if (taken > task.taken) {
+      task.asked = asked;
+      task.taken = taken;
+      takers_[number_of_task] = by;
+    }
+  }
+
+  /// Moments by clocks of different threads and devices, as Trace::Task has them. `ready`: when
+  /// what it depends on had ended; a scheduler may have had it before.
+  void put_in_order(std::uint32_t number_of_task, Instant ready) {
+    auto& task = trace_.tasks[number_of_task];
+    if (task.end == Trace::never) {
+      return;
+    }
+    auto const taker = takers_[number_of_task];
+    task.ready = std::max(task.ready, ready);
+    if (taker != task.worker) { // begun anew elsewhere
+      task.asked = task.taken = task.admitted = task.begin;
+    }
+    task.begin = std::max(task.begin, task.ready);
+    task.taken = std::min(task.taken, task.begin);
+    task.asked = std::min(task.asked, task.taken);
+    if (task.taken >= task.ready) {
+      task.asked = std::max(task.asked, task.ready);
+    }
+    task.admitted = std::clamp(task.admitted, task.taken, task.begin);
+    task.end = std::max(task.end, task.begin);
+  }
+
+  /// By the accesses of each task's children, in the order of their spawns. Where a region is
+  /// divided or joined, what comes behind depends on what came before, with nothing in between.
+  void add_edges() {
+    std::vector<Node> nodes;
+    auto const graph = graph_of(nodes);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges; // to, from
+    auto const add_from = [&](std::uint32_t u, std::span<std::uint32_t const> tasks) {
+      for (auto const w : graph.successors(u)) {
+        auto const [divides, to] = nodes[w];
+        if (!divides) {
+          for (auto const from : tasks) {
+            edges.emplace_back(to, from);
+          }
+        } else if (!nodes[u].divides || divisions_[to].opened != nodes[u].number) {
+          auto& awaited = divisions_[to].awaited;
+          awaited.insert(awaited.end(), tasks.begin(), tasks.end());
+        }
+      }
+    };
+    for (std::uint32_t u = 0; u < graph.size(); ++u) {
+      if (!nodes[u].divides) {
+        add_from(u, {&nodes[u].number, 1});
+        continue;
+      }
+      auto& division = divisions_[nodes[u].number];
+      if (division.awaited.empty() && division.opened != Trace::none) { // no task on its parts
+        division.awaited = divisions_[division.opened].awaited;
+      }
+      std::sort(division.awaited.begin(), division.awaited.end());
+      division.awaited.erase(std::unique(division.awaited.begin(), division.awaited.end()),
+                             division.awaited.end());
+      add_from(u, division.awaited);
+    }
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    trace_.edges.reserve(edges.size());
+    for (auto const& [to, from] : edges) {
+      trace_.edges.push_back({from, to});
+    }
+  }
+
+  /// The tasks and, as if they wrote the whole and its parts, the divisions.
+  [[nodiscard]] TaskGraph graph_of(std::vector<Node>& nodes) const {
+    std::unordered_map<Word, std::uint32_t> data; // of a parent's number and a datum's
+    std::vector<TaskGraph::Node> accessing;
+    accessing.reserve(trace_.tasks.size() + divisions_.size());
+    auto const add = [&](std::uint32_t parent, std::uint32_t datum, AccessMode mode) {
+      auto const next = static_cast<std::uint32_t>(data.size());
+      auto const known = data.try_emplace(among(parent, datum), next).first;
+      accessing.back().accesses.push_back({known->second, mode, nullptr});
+    };
+    std::uint32_t d = 0;
+    for (std::uint32_t v = 0; v <= trace_.tasks.size(); ++v) {
+      for (; d < divisions_.size() && divisions_[d].before == v; ++d) {
+        nodes.push_back({true, d});
+        accessing.emplace_back();
+        for (auto const datum : divisions_[d].data) {
+          add(divisions_[d].parent, datum, AccessMode::read_write);
+        }
+      }
+      if (v < trace_.tasks.size()) {
+        nodes.push_back({false, v});
+        accessing.emplace_back();
+        for (auto const& access : trace_.accesses_of(v)) {
+          add(trace_.tasks[v].parent, access.datum, access.mode);
+        }
+      }
+    }
+    return {std::move(accessing), std::vector<std::size_t>(data.size())};
+  }
+
+  RecordedEvents const& events_;
+  std::int64_t const since_;
+  Trace trace_;
+  std::unordered_map<Word, std::uint32_t> latest_; // task of an id
+  std::vector<std::uint32_t> before_;              // the task before each with its id
+  std::unordered_map<Word, std::uint32_t> data_;
+  std::unordered_map<std::string, std::uint32_t> labels_;
+  std::vector<WorkerId> takers_;                   // of each task
+  std::vector<Division> divisions_;                // in the order of the tasks
+  std::unordered_map<Word, std::uint32_t> opened_; // divisions, of a parent's number and a datum's
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Misuse of task types, found at compile time. Each check is a struct template named for the
+// mistake, with the task type and the parameter (counted from 0) as arguments: compilers print that
+// name with the message.
+
+#include <hetsched/detail/spawn/task_traits.hpp>
+
+namespace hetsched::detail {
+
+template <class Param, class Traits>
+inline constexpr bool takes_view =
+    std::is_convertible_v<typename Traits::View, Param> &&
+    (std::is_same_v<std::remove_cvref_t<Param>, std::remove_cvref_t<typename Traits::View>> ||
+     std::is_same_v<std::remove_cvref_t<Param>,
+                    std::remove_cvref_t<typename DataTraits<typename Traits::Data>::ReadView>>);
+
+template <class Param, class Traits>
+[[nodiscard]] constexpr bool takes_handle() {
+  if constexpr (Traits::is_value) {
+    return false;
+  } else {
+    return std::is_same_v<std::remove_cvref_t<Param>, HandleOf<Traits>> &&
+           std::is_convertible_v<HandleOf<Traits>, Param>;
+  }
+}
+
+/// A by-value parameter fits if it can be had from the stored value; no other conversion is made.
+template <class Param, class Traits>
+[[nodiscard]] constexpr bool parameter_fits() {
+  if constexpr (Traits::is_value) {
+    return std::is_convertible_v<typename Traits::View, Param> &&
+           std::is_same_v<std::remove_cvref_t<Param>, typename Traits::Data>;
+  } else {
+    return takes_view<Param, Traits> || takes_handle<Param, Traits>();
+  }
+}
+
+template <class TaskType, std::size_t parameter>
+struct BodyParameter {
+  template <class Param>
+  struct Check {
+    using Traits = typename SignatureOf<TaskType>::template At<parameter>;
+    static constexpr bool fits = parameter_fits<Param, Traits>();
+    static constexpr bool writes_through_read =
+        !fits && Traits::mode == AccessMode::read &&
+        std::is_same_v<std::remove_cvref_t<Param>,
+                       std::remove_cvref_t<typename DataTraits<typename Traits::Data>::WriteView>>;
+    static_assert(!writes_through_read,
+                  "hetsched: this body parameter could write data that the signature declares R; "
+                  "take it const (task type and parameter: see BodyParameter<task, index>)");
+    static_assert(fits || writes_through_read,
+                  "hetsched: this body parameter does not fit the signature "
+                  "(task type and parameter: see BodyParameter<task, index>)");
+  };
+};
+
+template <class TaskType>
+struct BodyOf {
+  template <std::size_t parameters, std::size_t expected>
+  struct Count {
+    static_assert(parameters == expected,
+                  "hetsched: the body's call operator has not as many parameters as the signature "
+                  "(not counting a leading runtime)");
+    static constexpr bool ok = parameters == expected;
+  };
+
+  template <bool callable>
+  struct Call {
+    static_assert(callable,
+                  "hetsched: the body cannot be called with the views of its signature "
+                  "(its call operator is a template: compare it parameter by parameter)");
+  };
+};
+
+template <class TaskType>
+struct BodyExists {
+  static_assert(
+      has_cpu_body<TaskType> || has_gpu_body<TaskType>,
+      "hetsched: this task type has no body: specialise TaskBodyCPU or TaskBodyGPU for it "
+      "before the first spawn");
+};
+
+template <class TaskType, std::uint8_t arch>
+struct BodyForArch {
+  static_assert(
+      bodies_of<TaskType>().has(Arch{arch}),
+      "hetsched: this task type has no body for the class of worker that SetArch asks for "
+      "(0: ArchHost, TaskBodyCPU; 1: ArchCUDA, TaskBodyGPU)");
+};
+
+/// Whether `Arg` may be given for a data parameter, regardless of constness.
+template <class Arg, class Traits>
+[[nodiscard]] constexpr bool is_right_handle() {
+  if constexpr (IsHandle<std::remove_cvref_t<Arg>>::value) {
+    using Given = typename std::remove_cvref_t<Arg>::Data;
+    return std::is_same_v<typename DataTraits<Given>::Mutable,
+                          typename DataTraits<typename Traits::Data>::Mutable>;
+  } else {
+    return false;
+  }
+}
+
+template <class Arg, class Traits>
+[[nodiscard]] constexpr bool is_writable_enough() {
+  if constexpr (IsHandle<std::remove_cvref_t<Arg>>::value) {
+    return !writes(Traits::mode) || DataTraits<typename std::remove_cvref_t<Arg>::Data>::writable;
+  } else {
+    return true;
+  }
+}
+
+template <class TaskType, std::size_t parameter>
+struct SpawnArgument {
+  template <class Arg>
+  struct Check {
+    using Traits = typename SignatureOf<TaskType>::template At<parameter>;
+    static constexpr bool fits = [] {
+      if constexpr (Traits::is_value) {
+        return std::is_convertible_v<Arg, typename Traits::Data>;
+      } else {
+        return is_right_handle<Arg, Traits>();
+      }
+    }();
+    static constexpr bool writable = Traits::is_value || is_writable_enough<Arg, Traits>();
+    static_assert(
+        fits,
+        "hetsched: this spawn argument does not fit the signature: a data parameter needs "
+        "a Handle of its type, a by-value one something that converts "
+        "(task type and parameter: see SpawnArgument<task, index>)");
+    static_assert(writable,
+                  "hetsched: this spawn argument is a read-only handle, but the task writes it "
+                  "(task type and parameter: see SpawnArgument<task, index>)");
+    static constexpr bool ok = fits && writable;
+  };
+};
+
+template <class TaskType>
+struct SpawnOf {
+  template <std::size_t arguments, std::size_t expected>
+  struct Count {
+    static_assert(arguments == expected,
+                  "hetsched: the spawn has not as many arguments as the signature has parameters");
+    static constexpr bool ok = arguments == expected;
+  };
+};
+
+/// Checks the arguments of a spawn, one by one; false after a message.
+template <class T, class... Args>
+[[nodiscard]] constexpr bool check_arguments() {
+  constexpr auto expected = SignatureOf<T>::count;
+  if constexpr (SpawnOf<T>::template Count<sizeof...(Args), expected>::ok) {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (true && ... && SpawnArgument<T, I>::template Check<Args>::ok);
+    }(std::index_sequence_for<Args...>{});
+  } else {
+    return false;
+  }
+}
+
+/// The BodyCall for a call operator that is no template, or void after a message.
+template <class Rt, class T, class Body>
+struct PlainCall {
+  using Call = CallParameters<decltype(&Body::operator())>;
+  static constexpr auto expected = SignatureOf<T>::count;
+  static constexpr auto given = Call::count;
+
+  static constexpr bool with_runtime = [] {
+    if constexpr (given == expected + 1) {
+      return std::is_convertible_v<Rt&, typename Call::template At<0>>;
+    } else {
+      return false;
+    }
+  }();
+
+  static constexpr std::size_t skip = with_runtime ? 1 : 0;
+
+  template <std::size_t I>
+  using Taken = typename Call::template At<I + skip>;
+
+  template <std::size_t I>
+  static constexpr unsigned handle_bit =
+      !std::is_same_v<Rt, GpuStream> &&
+              takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>()
+          ? 1U << SignatureOf<T>::template data_index<I>
+          : 0U;
+
+  static constexpr auto find() {
+    if constexpr (BodyOf<T>::template Count<given - skip, expected>::ok) {
+      return []<std::size_t... I>(std::index_sequence<I...>) {
+        (void)(std::size_t{0} + ... +
+               sizeof(typename BodyParameter<T, I>::template Check<Taken<I>>));
+        using Found =
+            BodyCall<CallerOf<Rt, with_runtime>, T, Body, with_runtime, (0U | ... | handle_bit<I>)>;
+        return std::type_identity<std::conditional_t<Found::fits, Found, void>>{};
+      }(std::make_index_sequence<expected>{});
+    } else {
+      return std::type_identity<void>{};
+    }
+  }
+};
+
+/// How `Body` runs T in a runtime: the BodyCall to use, or void after a message.
+template <class Rt, class T, class Body>
+[[nodiscard]] constexpr auto find_call() {
+  if constexpr (has_plain_call<Body>) {
+    return PlainCall<Rt, T, Body>::find();
+  } else {
+    constexpr auto found = find_generic_call<Rt, T, Body>();
+    constexpr bool callable = !std::is_same_v<decltype(found), std::type_identity<void> const>;
+    (void)sizeof(typename BodyOf<T>::template Call<callable>);
+    return found;
+  }
+}
+
+/// The run function of T's CPU body, or null.
+template <class Rt, class T>
+[[nodiscard]] constexpr auto cpu_runner() -> void (*)(void*, TaskRecord&) {
+  if constexpr (has_cpu_body<T>) {
+    using Call = typename decltype(find_call<Rt, T, TaskBodyCPU<T>>())::type;
+    if constexpr (!std::is_void_v<Call>) {
+      return &Call::run;
+    }
+  }
+  return nullptr;
+}
+
+/// Whether T's CPU body is given the runtime, with which it may spawn.
+template <class Rt, class T>
+[[nodiscard]] constexpr bool body_takes_runtime() {
+  if constexpr (has_cpu_body<T>) {
+    using Call = typename decltype(find_call<Rt, T, TaskBodyCPU<T>>())::type;
+    if constexpr (!std::is_void_v<Call>) {
+      return Call::takes_runtime;
+    }
+  }
+  return false;
+}
+
+/// The launch function of T's GPU body, or null.
+template <class T>
+[[nodiscard]] constexpr auto gpu_launcher() -> void (*)(void*, TaskRecord&) {
+  if constexpr (has_gpu_body<T>) {
+    using Call = typename decltype(find_call<GpuStream, T, TaskBodyGPU<T>>())::type;
+    if constexpr (!std::is_void_v<Call>) {
+      return &Call::run;
+    }
+  }
+  return nullptr;
+}
+
+/// Operations on the by-value arguments of T.
+template <class T>
+struct ValueOps {
+  using Values = typename SignatureOf<T>::Values;
+
+  static void destroy(void* values) noexcept { static_cast<Values*>(values)->~Values(); }
+
+  static void copy(void* to, void const* from) {
+    new (to) Values(*static_cast<Values const*>(from));
+  }
+
+  static constexpr auto destroyer() -> void (*)(void*) noexcept {
+    if constexpr (std::is_trivially_destructible_v<Values>) {
+      return nullptr;
+    } else {
+      return &destroy;
+    }
+  }
+
+  static constexpr auto copier() -> void (*)(void*, void const*) {
+    if constexpr (SignatureOf<T>::stores_values && std::is_copy_constructible_v<Values>) {
+      return &copy;
+    } else {
+      return nullptr;
+    }
+  }
+};
+
+/// The compile-time table of a task type in a runtime.
+template <class Rt, class T>
+inline constexpr TaskType task_table =
+    laid_out({task_name<T>(),
+              TaskKind::user,
+              bodies_of<T>(),
+              SignatureOf<T>::parameters,
+              cpu_runner<Rt, T>(),
+              ValueOps<T>::destroyer(),
+              ValueOps<T>::copier(),
+              gpu_launcher<T>(),
+              SignatureOf<T>::stores_values ? sizeof(typename SignatureOf<T>::Values) : 0,
+              SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1},
+             !std::is_trivially_destructible_v<typename SignatureOf<T>::Values>,
+             body_takes_runtime<Rt, T>());
+
+} // namespace hetsched::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Hints about where data should be, and what the program's own streams do to them: tasks that a
+// device's worker sees to.
+
+#include <hetsched/detail/dataflow/dataflow.hpp>
+#include <hetsched/detail/dataflow/nesting.hpp>
+#include <hetsched/detail/spawn/spawn.hpp>
+
+namespace hetsched::detail {
+
+inline constexpr TaskType prefetch_type =
+    laid_out({"hetsched prefetch", TaskKind::prefetch, {}, {}, nullptr, nullptr, nullptr}, false);
+inline constexpr TaskType pin_type =
+    laid_out({"hetsched pin", TaskKind::pin, {}, {}, nullptr, nullptr, nullptr}, false);
+
+inline constexpr TaskType follow_type =
+    laid_out({"hetsched follow", TaskKind::follow, {}, {}, nullptr, nullptr, nullptr}, false);
+
+/// Spawns a hint: in program order it reads the datum, or, to follow a stream, writes it.
+template <class Core>
+void spawn_hint(Core& core, TaskType const& type, DataRecord& record, HintTarget about) {
+  auto const mode = type.kind == TaskKind::follow ? AccessMode::read_write : AccessMode::read;
+  typename Core::Spawner spawner(core);
+  auto& host = spawner.host();
+  auto& queue = find_queue(record, mode, nullptr, core.current_task(), core.current_domain());
+  auto& hint = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+  host.start_record(hint, type, host.spawner());
+  hint.access_count = 1;
+  new (hint.accesses()) Access{&queue, nullptr, {.hint = about}, mode, false, 0};
+  host.count_hint(hint);
+  try {
+    register_accesses(host, hint);
+  } catch (...) {
+    host.uncount_hint(hint);
+    host.recycle(hint);
+    throw;
+  }
+}
+
+} // namespace hetsched::detail

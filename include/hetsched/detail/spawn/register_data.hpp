@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Registering regions, cutting them into parts, and joining the parts.
+
+#include <hetsched/detail/dataflow/dataflow.hpp>
+#include <hetsched/detail/dataflow/nesting.hpp>
+#include <hetsched/handles/handle.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+template <class T>
+concept vector_like = requires(T& object) {
+  { object.size() } -> std::convertible_to<std::size_t>;
+  { *object.data() };
+};
+
+template <class T>
+concept matrix_like = requires(T& object) {
+  { object.rows() } -> std::convertible_to<std::size_t>;
+  { object.cols() } -> std::convertible_to<std::size_t>;
+  { object.outerStride() } -> std::convertible_to<std::size_t>;
+  { *object.data() };
+};
+
+template <class T>
+inline constexpr bool is_column_major = [] {
+  if constexpr (requires { T::IsRowMajor; }) {
+    return !T::IsRowMajor;
+  } else {
+    return true;
+  }
+}();
+
+/// Registers a region of elements of so many bytes; `read_only`: constant memory. Throws
+/// Error(bad_data): see Runtime::data.
+[[nodiscard]] DataRecord* register_region(void const* first,
+                                          Shape shape,
+                                          std::size_t element_bytes,
+                                          bool read_only,
+                                          Domain& domain,
+                                          DataRegistry& registry);
+
+template <class D>
+void check_blocks(DataRecord const& record, Blocks blocks) {
+  static_assert(!std::is_same_v<typename DataTraits<D>::Mutable, typename DataTraits<D>::Element>,
+                "hetsched: partition needs a vector or a tile");
+  if (blocks.rows == 0 || blocks.cols == 0) {
+    throw Error(ErrorCode::bad_data, record.describe(), "partition into blocks of no elements");
+  }
+}
+
+/// The parts of a region, in the domain where it is being partitioned, each held by `state`.
+void make_parts(PartitionState& state,
+                DataRecord& whole,
+                AccessQueue const& queue,
+                Blocks blocks,
+                bool read_only);
+
+inline constexpr TaskType partition_type{
+    "hetsched partition", TaskKind::partition, {}, {}, nullptr, nullptr, nullptr};
+inline constexpr TaskType join_type{
+    "hetsched join", TaskKind::join, {}, {}, nullptr, nullptr, nullptr};
+
+/// Makes the parts and has them opened when the whole is granted.
+template <class D, class Host>
+[[nodiscard]] std::pair<PartitionState*, std::vector<Handle<D>>>
+open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent, Domain& domain) {
+  auto& queue = find_queue(whole, AccessMode::read, nullptr, parent, domain);
+  bool read_only = whole.read_only;
+  if (parent != nullptr && &queue != &whole.home) {
+    for (auto const& access : std::span(parent->accesses(), parent->access_count)) {
+      read_only = read_only || (access.queue->data == &whole && !access.duplicate &&
+                                access.mode == AccessMode::read);
+    }
+  }
+  Owned<PartitionState> state(new PartitionState);
+  make_parts(*state, whole, queue, blocks, read_only);
+  std::vector<Handle<D>> parts;
+  for (auto* part : state->parts) {
+    part->references.fetch_add(1, std::memory_order_relaxed); // one for handles, one for `state`
+    parts.emplace_back(part);
+  }
+  auto& holder = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+  host.start_record(holder, partition_type, parent);
+  holder.access_count = 1;
+  new (holder.accesses())
+      Access{&queue, nullptr, {.partition = state.get()}, AccessMode::read_write, false, 0};
+  state->holder = &holder;
+  host.note_division(*state, false);
+  try {
+    register_accesses(host, holder);
+  } catch (...) {
+    for (auto* part : state->parts) {
+      part->home.closed = true;
+    }
+    host.recycle(holder);
+    throw;
+  }
+  return {state.release(), std::move(parts)};
+}
+
+/// Lets the whole go on when all tasks on its parts are complete.
+template <class Host>
+void close_partition(Host& host, PartitionState& state) {
+  auto& holder = *state.holder;
+  auto& queue = *holder.accesses()[0].queue;
+  auto const count = state.parts.size();
+  auto& join = *host.allocate(SizeClass::of(sizeof(TaskRecord) + count * sizeof(Access)));
+  host.start_record(join, join_type, nullptr);
+  join.access_count = static_cast<std::uint32_t>(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    new (join.accesses() + k) Access{&state.parts[k]->home,
+                                     nullptr,
+                                     {},
+                                     AccessMode::read_write,
+                                     false,
+                                     static_cast<std::uint32_t>(k)};
+  }
+  join.accesses()[0].carried.holder = &holder;
+  host.note_division(state, true);
+  {
+    std::lock_guard const guard(queue.lock);
+    queue.partitioned = false; // tasks on the whole queue up behind the holder from here on
+  }
+  register_accesses(host, join);
+}
+
+} // namespace hetsched::detail
+
+#ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/spawn/register_data_inl.hpp>
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Definitions of register_data.hpp.
+
+#include <hetsched/detail/spawn/register_data.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace hetsched::detail {
+
+/// A record at `base` in a domain; whoever adds it to a registry counts it there and in the domain.
+[[gnu::cold]] inline Owned<DataRecord>
+make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) {
+  Owned<DataRecord> record(new DataRecord);
+  record->shape = shape;
+  record->element_bytes = element_bytes;
+  record->home.base = base;
+  record->home.ld = shape.ld;
+  record->home.data = record.get();
+  record->home.domain = &domain;
+  return record;
+}
+
+[[gnu::cold]] HETSCHED_INLINE DataRecord* register_region(void const* first,
+                                                          Shape shape,
+                                                          std::size_t element_bytes,
+                                                          bool read_only,
+                                                          Domain& domain,
+                                                          DataRegistry& registry) {
+  // `read_only` guards what the cast gives away.
+  auto record = make_record(const_cast<void*>(first), shape, element_bytes, domain);
+  record->read_only = read_only;
+  if (first == nullptr && record->elements() != 0) {
+    throw Error(ErrorCode::bad_data, "data(nullptr)", "has no memory");
+  }
+  if (shape.ld < shape.rows) {
+    throw Error(ErrorCode::bad_data,
+                record->describe(),
+                "leading dimension " + std::to_string(shape.ld) + " is less than the rows");
+  }
+  registry.add_region(*record);
+  record->registry = registry.retain();
+  domain.references.fetch_add(1, std::memory_order_relaxed);
+  return record.release();
+}
+
+[[gnu::cold]] HETSCHED_INLINE void make_parts(PartitionState& state,
+                                              DataRecord& whole,
+                                              AccessQueue const& queue,
+                                              Blocks blocks,
+                                              bool read_only) {
+  auto const& shape = whole.shape;
+  auto const height = std::min(blocks.rows, std::max<std::size_t>(shape.rows, 1));
+  auto const width = std::min(blocks.cols, std::max<std::size_t>(shape.cols, 1));
+  for (std::size_t j = 0; j == 0 || j < shape.cols; j += width) {
+    for (std::size_t i = 0; i == 0 || i < shape.rows; i += height) {
+      auto* const base =
+          static_cast<std::byte*>(queue.base) + (i + j * queue.ld) * whole.element_bytes;
+      Shape const part_shape{
+          std::min(height, shape.rows - i), std::min(width, shape.cols - j), queue.ld};
+      auto part = make_record(base, part_shape, whole.element_bytes, *queue.domain);
+      part->read_only = read_only;
+      part->home.active = 1; // the holder, until it is granted the whole
+      part->home.active_mode = AccessMode::read_write;
+      part->whole = &whole;
+      part->reuse = whole.reuse;
+      state.parts.push_back(part.get());
+      whole.references.fetch_add(1, std::memory_order_relaxed);
+      whole.handles.fetch_add(1, std::memory_order_relaxed);
+      queue.domain->references.fetch_add(1, std::memory_order_relaxed);
+      part->registry = whole.registry->retain();
+      part->registry->add_part(*part.release());
+    }
+    if (j == 0) {
+      state.grid_rows = state.parts.size();
+    }
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a conformance kit runs its cases with.
+
+#include <cstdint>
+#include <utility>
+
+namespace hetsched::testing::detail {
+
+/// Kits derive from it. Each case has a Driver of its own, that is made with `make`.
+template <class Driver, class Options, class Make, class Report, class Findings>
+class ConformanceRun {
+public:
+  ConformanceRun(Options const& options, Make make)
+      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {}
+
+protected:
+  ~ConformanceRun() = default;
+
+  /// Calls `body(driver)`, unless there are enough violations.
+  template <class F>
+  void in_case(char const* scenario, std::uint64_t seed, F&& body) {
+    if (!findings_.full()) {
+      Driver driver(scenario, seed, make_, findings_);
+      body(driver);
+    }
+  }
+
+  Options const& options_;
+  Make make_;
+  Report report_;
+  Findings findings_;
+};
+
+} // namespace hetsched::testing::detail

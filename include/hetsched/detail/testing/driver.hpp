@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Calls a scheduler's hooks as an engine does, and judges every answer.
+
+#include <hetsched/detail/testing/ledger.hpp>
+#include <hetsched/detail/testing/subject.hpp>
+#include <hetsched/testing/conformance_report.hpp>
+#include <hetsched/testing/scripted_context.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hetsched::testing::detail {
+
+enum class Threads : bool { one, many };
+
+/// One instance of a scheduler, its context and its tasks. With Threads::many, everything but `add`
+/// and the judgements at the end may be called from any thread, for a worker by one at a time.
+class Driver {
+public:
+  Driver(Machine const& machine,
+         std::string_view scenario,
+         std::uint64_t seed,
+         Threads threads,
+         Make const& make,
+         Findings& findings)
+      : context_(machine.archs, seed), where_(std::string(scenario) + ", " + machine.name),
+        seed_(seed), threads_(threads), findings_(findings), subject_(make(context_.workers())) {}
+
+  [[nodiscard]] ScriptedContext& context() noexcept { return context_; }
+
+  [[nodiscard]] PriorityScope priority_scope() const noexcept { return subject_->priority_scope(); }
+
+  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return context_.workers(); }
+
+  /// After such a violation further answers mean nothing: the scenario ends.
+  [[nodiscard]] bool spoiled() const noexcept { return spoiled_.load(); }
+
+  /// Every answer so far, as numbers; one thread only.
+  [[nodiscard]] std::vector<std::uint64_t> const& trace() const noexcept { return trace_; }
+
+  TaskId add(ScriptedTask task) {
+    entries_.emplace_back().task = task;
+    return context_.add(std::move(task));
+  }
+
+  [[nodiscard]] Entry& entry(TaskId task) { return entries_[*context_.number(task)]; }
+
+  // ---- hooks ----
+
+  void prepare(TaskGraph const& graph) {
+    call([&] { return subject_->prepare(context_, graph), 0; }, 0);
+  }
+
+  Wake push(TaskId task, WorkerId from) {
+    before_push(task, from);
+    auto const wake = call([&] { return subject_->push(context_, task, from); }, Wake::none());
+    after_push(task, wake);
+    return wake;
+  }
+
+  /// One wake for each task; by `push` each if the scheduler has no push_activated.
+  std::vector<Wake> activate(std::span<TaskId const> tasks, WorkerId from) {
+    std::vector<Wake> wakes;
+    if ((subject_->hooks() & hook_push_activated) != 0) {
+      wakes.assign(tasks.size(), Wake::none());
+      for (auto const task : tasks) {
+        before_push(task, from);
+      }
+      call([&] { return subject_->push_activated(context_, tasks, from, wakes), 0; }, 0);
+      for (std::size_t k = 0; k < tasks.size(); ++k) {
+        after_push(tasks[k], wakes[k]);
+      }
+    } else {
+      for (auto const task : tasks) {
+        wakes.push_back(push(task, from));
+      }
+    }
+    return wakes;
+  }
+
+  /// pop, and steal if that gave none. Only judged answers count as a task.
+  TaskId poll(WorkerId worker) {
+    if (threads_ == Threads::one && (subject_->hooks() & hook_peek) != 0) {
+      look(worker);
+    }
+    auto begin = stamp();
+    auto task = call([&] { return subject_->pop(context_, worker); }, no_task);
+    bool stolen = false;
+    if (!task && (subject_->hooks() & hook_steal) != 0) {
+      begin = stamp();
+      task = call([&] { return subject_->steal(context_, worker); }, no_task);
+      stolen = true;
+    }
+    if (!task || spoiled()) {
+      note(worker.index(), 0);
+      return no_task;
+    }
+    return accept(task, worker, stolen, begin, stamp()) ? task : no_task;
+  }
+
+  /// Bodies of one worker may nest.
+  void begin_body(TaskId task, WorkerId worker) {
+    entry(task).outer = context_.running(worker);
+    context_.set_running(worker, task);
+    call([&] { return subject_->prologue(context_, task, worker), 0; }, 0);
+  }
+
+  void end_body(TaskId task, WorkerId worker) {
+    call([&] { return subject_->epilogue(context_, task, worker), 0; }, 0);
+    context_.set_running(worker, entry(task).outer);
+    context_.finish(task);
+  }
+
+  /// Whether the scheduler may stop tasks half way.
+  [[nodiscard]] bool aborts() const noexcept {
+    return (subject_->hooks() & (hook_reconsider | hook_preempt)) != 0;
+  }
+
+  /// A task that is to leave another worker for this one: it has left, and not begun.
+  TaskId reconsider(WorkerId worker) {
+    auto const task = call([&] { return subject_->reconsider(context_, worker); }, no_task);
+    if (!task || spoiled() || !stop(task, worker, "reconsider for " + describe(worker))) {
+      return no_task;
+    }
+    entry(task).taker = worker;
+    return task;
+  }
+
+  /// Whether a task had to make room for this one, and was pushed again.
+  bool preempt(TaskId task) {
+    auto const victim = call([&] { return subject_->preempt(context_, task); }, no_task);
+    auto const hook = "preempt for " + describe(task);
+    if (!victim || spoiled() || !stop(victim, no_worker, hook)) {
+      return false;
+    }
+    entry(victim).taken.store(false);
+    push(victim, entry(victim).taker);
+    return true;
+  }
+
+  // ---- for scenarios ----
+
+  void run(TaskId task, WorkerId worker) {
+    begin_body(task, worker);
+    end_body(task, worker);
+  }
+
+  /// All workers poll, unrestricted, until a round over them gives nothing. body(task, worker) runs
+  /// each task, and may push more. Ends, because every task counts once.
+  template <class Body>
+  void drain(Body&& body) {
+    for (auto const& info : workers()) {
+      context_.restrict_to(info.id, 0);
+    }
+    for (bool found = true; found && !spoiled();) {
+      found = false;
+      for (auto const& info : workers()) {
+        while (auto const task = poll(info.id)) {
+          found = true;
+          body(task, info.id);
+        }
+      }
+    }
+  }
+
+  void drain() {
+    drain([this](TaskId task, WorkerId worker) { run(task, worker); });
+  }
+
+  /// The first task that was pushed and has not come out.
+  [[nodiscard]] TaskId first_pending() const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (entries_[i].pushed.load() && !entries_[i].taken.load()) {
+        return context_.task_id(i);
+      }
+    }
+    return no_task;
+  }
+
+  void report(Rule rule, WorkerId worker, std::string what) {
+    findings_.add(rule, where_, seed_, worker, std::move(what));
+  }
+
+  /// At the end, after `drain`.
+  void judge() {
+    if (auto const task = first_pending(); task && !spoiled()) {
+      report(Rule::lost,
+             no_worker,
+             describe(task) +
+                 " never came out, though every worker polled until all found nothing");
+    }
+    if (context_.stale_views() != 0) {
+      report(Rule::stale_view,
+             no_worker,
+             "ctx.task() was asked " + std::to_string(context_.stale_views()) +
+                 " times about a task that had ended or never was");
+    }
+  }
+
+  /// At the end of a scenario with threads: the order of all pops. Nobody was restricted.
+  void judge_priorities() {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      auto const& mine = entries_[i];
+      if (!mine.taken.load() || mine.stolen) {
+        continue;
+      }
+      for (std::size_t k = 0; k < entries_.size(); ++k) {
+        auto const& other = entries_[k];
+        bool const was_there = other.pushed.load() && other.push_end < mine.take_begin &&
+                               (!other.taken.load() || other.take_begin > mine.take_end);
+        if (was_there && precedes(priority_scope(), other, mine, mine.taker) &&
+            other.task.archs.has(workers()[mine.taker.index()].arch)) {
+          report_order(context_.task_id(k), context_.task_id(i), mine.taker);
+          return;
+        }
+      }
+    }
+  }
+
+  /// "task 3 (priority 2, classes 1, pushed by worker 0)"
+  [[nodiscard]] std::string describe(TaskId task) const {
+    auto const index = *context_.number(task);
+    auto const& entry = entries_[index];
+    return "task " + std::to_string(index) + " (priority " + std::to_string(entry.task.priority) +
+           ", classes " + std::to_string(entry.task.archs.bits) + ", pushed by " +
+           describe(entry.from) + ")";
+  }
+
+  [[nodiscard]] static std::string describe(WorkerId worker) {
+    return worker ? "worker " + std::to_string(worker.value) : "an outside thread";
+  }
+
+private:
+  /// Runs a hook as the engine does; an exception gives `otherwise`.
+  template <class F, class R>
+  R call(F&& hook, R otherwise) {
+    try {
+      std::unique_lock<std::mutex> guard(mutex_, std::defer_lock);
+      if (subject_->threading() == Threading::serialized) {
+        guard.lock();
+      }
+      return hook();
+    } catch (std::exception const& error) {
+      report(Rule::threw, no_worker, std::string("one threw: ") + error.what());
+    } catch (...) {
+      report(Rule::threw, no_worker, "one threw something that is no std::exception");
+    }
+    spoiled_.store(true);
+    return otherwise;
+  }
+
+  /// Relaxed unless it matters: the kit is to order no memory that the scheduler leaves unordered.
+  [[nodiscard]] std::uint64_t stamp() noexcept {
+    return 1 + (priority_scope() == PriorityScope::none
+                    ? clock_.fetch_add(1, std::memory_order_relaxed)
+                    : clock_.fetch_add(1, std::memory_order_seq_cst));
+  }
+
+  /// What the worker would get next.
+  void look(WorkerId worker) {
+    std::array<TaskId, 3> next;
+    auto const count = call([&] { return subject_->peek(context_, worker, next); }, std::size_t{0});
+    auto const hook = "peek for " + describe(worker) + " answered ";
+    if (count > next.size()) {
+      report(Rule::peeked, worker, hook + "more tasks than it was asked for");
+      spoiled_.store(true);
+      return;
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      auto const number = context_.number(next[k]);
+      if (!number || !entries_[*number].pushed.load()) {
+        report(Rule::peeked, worker, hook + "an id that was not pushed");
+      } else if (entries_[*number].taken.load()) {
+        report(Rule::peeked, worker, hook + describe(next[k]) + ", which had been taken");
+      } else if (std::find(next.begin(), next.begin() + k, next[k]) != next.begin() + k) {
+        report(Rule::peeked, worker, hook + describe(next[k]) + " twice");
+      }
+    }
+  }
+
+  /// Judges what is to be aborted, for `heir` if that is a worker; what runs and may be, stops.
+  bool stop(TaskId task, WorkerId heir, std::string const& hook) {
+    auto const number = context_.number(task);
+    auto const* const known = number ? &entries_[*number] : nullptr;
+    bool const runs =
+        known != nullptr && known->taken.load() && context_.running(known->taker) == task;
+    std::string wrong;
+    if (!runs) {
+      wrong = number ? describe(task) + ", which no worker runs" : "an id that was not pushed";
+    } else if (!known->task.abortable) {
+      wrong = describe(task) + ", which is not abortable";
+    } else if (heir == known->taker) {
+      wrong = describe(task) + ", which runs there";
+    } else if (heir && !context_.can_run(task, heir)) {
+      wrong = describe(task) + ", which that cannot run";
+    }
+    if (!wrong.empty()) {
+      report(Rule::aborted, heir, hook + " answered " + wrong);
+      spoiled_.store(true);
+      return false;
+    }
+    note(known->taker.index(), *number + 1);
+    context_.set_running(known->taker, no_task);
+    return true;
+  }
+
+  void note(std::uint64_t who, std::uint64_t what) {
+    if (threads_ == Threads::one) {
+      trace_.push_back(who);
+      trace_.push_back(what);
+    }
+  }
+
+  void before_push(TaskId task, WorkerId from) {
+    auto& entry = this->entry(task);
+    entry.from = from;
+    entry.push_begin = stamp();
+    entry.pushed.store(true);
+  }
+
+  void after_push(TaskId task, Wake wake) {
+    auto& entry = this->entry(task);
+    entry.push_end = stamp();
+    entry.wake = wake;
+    auto const target = wake.target();
+    note(static_cast<std::uint64_t>(target.value + 1), wake.is_any() ? 1 : 2);
+    if (target && (target.index() >= workers().size() ||
+                   !entry.task.archs.has(workers()[target.index()].arch))) {
+      report(Rule::wrong_wake,
+             target,
+             "the answer to the push of " + describe(task) + " names " + describe(target));
+      spoiled_.store(true);
+    }
+  }
+
+  bool accept(TaskId task, WorkerId worker, bool stolen, std::uint64_t begin, std::uint64_t end) {
+    auto const number = context_.number(task);
+    auto const hook = std::string(stolen ? "steal" : "pop") + " for " + describe(worker);
+    if (!number || !entries_[*number].pushed.load()) {
+      report(Rule::invented, worker, hook + " answered an id that was not pushed");
+      spoiled_.store(true);
+      return false;
+    }
+    auto& entry = entries_[*number];
+    if (entry.taken.exchange(true)) {
+      report(Rule::twice, worker, hook + " answered " + describe(task) + " again");
+      spoiled_.store(true);
+      return false;
+    }
+    entry.taker = worker;
+    entry.stolen = stolen;
+    entry.take_begin = begin;
+    entry.take_end = end;
+    note(worker.index(), *number + 1);
+    if (!context_.can_run(task, worker)) {
+      report(Rule::wrong_worker,
+             worker,
+             hook + " answered " + describe(task) + ", which it cannot run" +
+                 (context_.restricted_to(worker) != 0 ? " while it waits in another task" : ""));
+    }
+    if (threads_ == Threads::one && !stolen) {
+      judge_priority(task, worker);
+    }
+    return true;
+  }
+
+  /// One thread: nothing that is still there should have come instead.
+  void judge_priority(TaskId task, WorkerId worker) {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      auto const& other = entries_[i];
+      if (other.pushed.load() && !other.taken.load() &&
+          precedes(priority_scope(), other, entry(task), worker) &&
+          context_.can_run(context_.task_id(i), worker)) {
+        report_order(context_.task_id(i), task, worker);
+        return;
+      }
+    }
+  }
+
+  void report_order(TaskId first, TaskId answered, WorkerId worker) {
+    report(Rule::priority,
+           worker,
+           "pop for " + describe(worker) + " answered " + describe(answered) + " before " +
+               describe(first));
+  }
+
+  ScriptedContext context_;
+  std::string where_;
+  std::uint64_t seed_;
+  Threads threads_;
+  Findings& findings_;
+  std::unique_ptr<Subject> subject_;
+  std::deque<Entry> entries_; // entries stay where they are
+  std::mutex mutex_;          // the engine's lock around the hooks of a serialized scheduler
+  std::atomic<bool> spoiled_{false};
+  std::atomic<std::uint64_t> clock_{0};
+  std::vector<std::uint64_t> trace_;
+};
+
+} // namespace hetsched::testing::detail

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Calls a queue as schedulers do, and judges every answer.
+
+#include <hetsched/concepts/queue.hpp>
+#include <hetsched/detail/testing/findings.hpp>
+#include <hetsched/detail/testing/subject_base.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hetsched::testing {
+
+/// The rules of concepts/queue.hpp that can be checked from outside.
+enum class QueueRule : std::uint8_t {
+  lost,     // a pushed task never comes out
+  twice,    // a task comes out a second time
+  invented, // an answer that is no pushed task
+  refused,  // an answer that `accept` does not allow
+  hidden,   // no_task, though an accepted task is there
+  priority, // not the first in the order that ordered_by_priority promises
+  asked,    // `accept` asked about a task that is not in the queue
+  peeked,   // peek answers something else than the next pops that accept everything
+  missed,   // a poll that begins after a push returned does not see the task
+  threw,    // an operation threw an exception
+};
+
+[[nodiscard]] constexpr std::string_view name_of(QueueRule rule) noexcept {
+  switch (rule) {
+  case QueueRule::lost:
+    return "no task is lost";
+  case QueueRule::twice:
+    return "no task comes out twice";
+  case QueueRule::invented:
+    return "only pushed tasks come out";
+  case QueueRule::refused:
+    return "only accepted tasks come out";
+  case QueueRule::hidden:
+    return "a refused task hides no other";
+  case QueueRule::priority:
+    return "higher priorities come first, and the first come among equals";
+  case QueueRule::asked:
+    return "accept is asked about tasks in the queue";
+  case QueueRule::peeked:
+    return "peek answers what pop will";
+  case QueueRule::missed:
+    return "a poll sees what was pushed before it";
+  case QueueRule::threw:
+    return "no operation throws";
+  }
+  return "?";
+}
+
+using QueueReport = ReportOf<QueueRule>;
+
+namespace detail {
+
+class QueueDriver;
+
+/// What a poll is given as `accept`; queues may copy it.
+class Asker {
+public:
+  Asker(QueueDriver& driver, unsigned classes) noexcept : driver_(&driver), classes_(classes) {}
+
+  bool operator()(TaskId task) const;
+
+private:
+  QueueDriver* driver_;
+  unsigned classes_;
+};
+
+/// A queue behind virtual functions: the rest of the kit is compiled once.
+class QueueSubject : public SubjectBase {
+public:
+  [[nodiscard]] virtual bool can_steal() const noexcept = 0;
+  [[nodiscard]] virtual bool ordered() const noexcept = 0;
+  [[nodiscard]] virtual bool gives_up() const noexcept = 0;
+
+  [[nodiscard]] virtual bool can_peek() const noexcept = 0;
+
+  virtual void push(TaskId task, std::int32_t priority) = 0;
+  virtual std::size_t peek(std::span<TaskId> next) = 0;
+  virtual TaskId pop(Asker accept) = 0;
+  virtual TaskId steal(Asker accept) = 0;
+};
+
+using MakeQueue = std::function<std::unique_ptr<QueueSubject>()>;
+using QueueFindings = FindingsOf<QueueRule>;
+
+/// What the kit knows of one task. The flags are relaxed: the kit is to order no memory that the
+/// queue leaves unordered. `written`, before the push and read after the poll, is for
+/// ThreadSanitizer.
+struct QueuedTask {
+  std::int32_t priority = 0;
+  std::size_t written = 0;
+  std::atomic<bool> pushed{false};
+  std::atomic<bool> taken{false};
+};
+
+/// One instance of a queue and its tasks, which belong to four classes in turn. Once `start` was
+/// called, push and poll may be called from several threads.
+class QueueDriver {
+public:
+  enum class End : bool { pop, steal };
+  static constexpr unsigned classes = 4;
+  static constexpr unsigned all = (1U << classes) - 1;
+
+  QueueDriver(std::string scenario,
+              std::uint64_t seed,
+              MakeQueue const& make,
+              QueueFindings& findings)
+      : where_(std::move(scenario)), seed_(seed), findings_(findings) {
+    call([&] { return subject_ = make(), 0; }, 0);
+  }
+
+  QueueDriver(QueueDriver const&) = delete;
+  QueueDriver& operator=(QueueDriver const&) = delete;
+  ~QueueDriver() = default;
+
+  /// Further answers mean nothing: the scenario ends, and no operation does anything.
+  [[nodiscard]] bool spoiled() const noexcept { return spoiled_.load(std::memory_order_relaxed); }
+
+  [[nodiscard]] bool can_steal() const { return subject_ && subject_->can_steal(); }
+
+  [[nodiscard]] bool gives_up() const { return subject_ && subject_->gives_up(); }
+
+  /// A task to push; only before `start`.
+  std::size_t add(std::int32_t priority) {
+    tasks_.emplace_back().priority = priority;
+    return tasks_.size() - 1;
+  }
+
+  void start() noexcept { threads_ = true; }
+
+  void push(std::size_t number) {
+    auto& task = tasks_[number];
+    task.written = number;
+    task.pushed.store(true, std::memory_order_relaxed);
+    if (!threads_) {
+      foreseen_.clear();
+    }
+    call([&] { return subject_->push(id_of(number), task.priority), 0; }, 0);
+  }
+
+  /// `accepted`: a bit for each class. The number of the task, if the answer was right.
+  std::optional<std::size_t> poll(End end, unsigned accepted) {
+    if (end == End::pop && accepted == all && !threads_) {
+      look();
+    }
+    Asker const accept(*this, accepted);
+    auto const answer = call(
+        [&] { return end == End::pop ? subject_->pop(accept) : subject_->steal(accept); }, no_task);
+    if (spoiled()) {
+      return {};
+    }
+    if (!answer) {
+      judge_none(accepted);
+      return {};
+    }
+    return judge(answer, end, accepted);
+  }
+
+  /// To a queue's question.
+  bool answer(TaskId task, unsigned accepted) {
+    auto const number = number_of(task);
+    if (!number || !tasks_[*number].pushed.load(std::memory_order_relaxed)) {
+      report(QueueRule::asked, "accept was asked about an id that was not pushed");
+      return false;
+    }
+    if (!threads_ && tasks_[*number].taken.load(std::memory_order_relaxed)) {
+      note(QueueRule::asked, "accept was asked about " + describe(*number) + ", which had left");
+    }
+    return accepts(*number, accepted);
+  }
+
+  /// At the end, by one thread: takes what is left, and looks for what never came.
+  void finish() {
+    threads_ = false;
+    for (int idle = 0; idle < 3 && !spoiled(); ++idle) { // some answers may be wrong
+      while (poll(End::pop, all) || (can_steal() && poll(End::steal, all))) {
+        idle = 0;
+      }
+    }
+    for (auto const number : unseen_) {
+      if (tasks_[number].taken.load(std::memory_order_relaxed) && !spoiled()) {
+        report(QueueRule::hidden,
+               "a poll that accepts " + describe(number) +
+                   " answered no_task, and a later one found it");
+      }
+    }
+    for (std::size_t i = 0; i < tasks_.size() && !spoiled(); ++i) {
+      if (tasks_[i].pushed.load(std::memory_order_relaxed) &&
+          !tasks_[i].taken.load(std::memory_order_relaxed)) {
+        report(QueueRule::lost, describe(i) + " never came out, though polls accepted everything");
+      }
+    }
+  }
+
+  /// The scenario goes on.
+  void note(QueueRule rule, std::string what) {
+    findings_.add(rule, where_, seed_, no_worker, std::move(what));
+  }
+
+  void report(QueueRule rule, std::string what) {
+    note(rule, std::move(what));
+    spoiled_.store(true, std::memory_order_relaxed);
+  }
+
+  /// "task 3 (priority 2)"
+  [[nodiscard]] std::string describe(std::size_t number) const {
+    return "task " + std::to_string(number) + " (priority " +
+           std::to_string(tasks_[number].priority) + ")";
+  }
+
+private:
+  template <class F, class R>
+  R call(F&& operation, R otherwise) {
+    if (spoiled()) {
+      return otherwise;
+    }
+    try {
+      return operation();
+    } catch (std::exception const& error) {
+      report(QueueRule::threw, std::string("one threw: ") + error.what());
+    } catch (...) {
+      report(QueueRule::threw, "one threw something that is no std::exception");
+    }
+    return otherwise;
+  }
+
+  /// As wide as those of a runtime.
+  static TaskId id_of(std::size_t number) noexcept { return {first_id + 64 * number}; }
+
+  [[nodiscard]] std::optional<std::size_t> number_of(TaskId task) const noexcept {
+    auto const offset = task.value - first_id;
+    return offset % 64 == 0 && offset / 64 < tasks_.size() ? std::optional(offset / 64)
+                                                           : std::nullopt;
+  }
+
+  static bool accepts(std::size_t number, unsigned accepted) noexcept {
+    return ((accepted >> (number % classes)) & 1U) != 0;
+  }
+
+  [[nodiscard]] bool is_inside(std::size_t number) const noexcept {
+    return tasks_[number].pushed.load(std::memory_order_relaxed) &&
+           !tasks_[number].taken.load(std::memory_order_relaxed);
+  }
+
+  /// One thread: no accepted task is there, unless the queue may have given up at a refused one.
+  /// Whether what is there is hidden or lost, shows at the end.
+  void judge_none(unsigned accepted) {
+    std::optional<std::size_t> accepted_one;
+    bool refused_one = false;
+    for (std::size_t i = first_inside(); i < tasks_.size() && !threads_; ++i) {
+      if (is_inside(i)) {
+        refused_one = refused_one || !accepts(i, accepted);
+        accepted_one = !accepted_one && accepts(i, accepted) ? i : accepted_one;
+      }
+    }
+    if (accepted_one && !(refused_one && subject_->gives_up())) {
+      unseen_.push_back(*accepted_one);
+    }
+  }
+
+  /// Asks for the next tasks, one more than before: pops that take everything are to answer them.
+  void look() {
+    if (!subject_ || !subject_->can_peek() || !foreseen_.empty()) {
+      return;
+    }
+    std::vector<TaskId> next(++looked_ % 5);
+    auto const count = call([&] { return subject_->peek(next); }, std::size_t{0});
+    if (count > next.size()) {
+      report(QueueRule::peeked, "peek answered more tasks than it was asked for");
+      return;
+    }
+    next.resize(count);
+    foreseen_.assign(next.begin(), next.end());
+  }
+
+  /// One thread: what came was foreseen, unless something else happened to the queue since.
+  void judge_peek(TaskId answer) {
+    if (foreseen_.empty()) {
+      return;
+    }
+    if (foreseen_.front() != answer) {
+      auto const number = number_of(foreseen_.front());
+      report(QueueRule::peeked,
+             "peek foresaw " + (number ? describe(*number) : "an id that was not pushed") +
+                 ", but pop answered " + describe(*number_of(answer)));
+    } else {
+      foreseen_.pop_front();
+    }
+  }
+
+  std::optional<std::size_t> judge(TaskId answer, End end, unsigned accepted) {
+    auto const hook = std::string(end == End::pop ? "pop" : "steal") + " answered ";
+    auto const number = number_of(answer);
+    if (!number || !tasks_[*number].pushed.load(std::memory_order_relaxed)) {
+      report(QueueRule::invented, hook + "an id that was not pushed");
+      return {};
+    }
+    if (tasks_[*number].taken.exchange(true, std::memory_order_relaxed)) {
+      report(QueueRule::twice, hook + describe(*number) + " again");
+    } else if (!accepts(*number, accepted)) {
+      report(QueueRule::refused, hook + describe(*number) + ", which was refused");
+    } else if (tasks_[*number].written != *number) {
+      report(QueueRule::missed,
+             hook + describe(*number) + ", but what its pusher wrote before is not visible");
+    } else if (end == End::pop && !threads_ && subject_->ordered()) {
+      judge_order(*number, accepted);
+    }
+    if (!threads_) {
+      if (end == End::pop && accepted == all && !spoiled()) {
+        judge_peek(answer);
+      } else {
+        foreseen_.clear();
+      }
+    }
+    return spoiled() ? std::nullopt : number;
+  }
+
+  /// Tasks are pushed in the order of their numbers.
+  void judge_order(std::size_t answered, unsigned accepted) {
+    for (std::size_t i = first_inside(); i < tasks_.size(); ++i) {
+      auto const priority = tasks_[i].priority;
+      if (is_inside(i) && accepts(i, accepted) &&
+          (priority > tasks_[answered].priority ||
+           (priority == tasks_[answered].priority && i < answered))) {
+        report(QueueRule::priority,
+               "pop answered " + describe(answered) + " before " + describe(i));
+        return;
+      }
+    }
+  }
+
+  /// One thread: the first task that is still there, or later.
+  std::size_t first_inside() noexcept {
+    while (!threads_ && first_inside_ < tasks_.size() &&
+           tasks_[first_inside_].taken.load(std::memory_order_relaxed)) {
+      ++first_inside_;
+    }
+    return first_inside_;
+  }
+
+  static constexpr std::uint64_t first_id = (std::uint64_t{1} << 47U) + 64;
+
+  std::string where_;
+  std::uint64_t seed_;
+  QueueFindings& findings_;
+  std::unique_ptr<QueueSubject> subject_;
+  std::deque<QueuedTask> tasks_; // tasks stay where they are
+  std::vector<std::size_t> unseen_;
+  std::deque<TaskId> foreseen_; // by the last peek; one thread
+  std::size_t looked_ = 0;
+  std::size_t first_inside_ = 0;
+  bool threads_ = false;
+  std::atomic<bool> spoiled_{false};
+};
+
+inline bool Asker::operator()(TaskId task) const {
+  return driver_->answer(task, classes_);
+}
+
+} // namespace detail
+
+} // namespace hetsched::testing

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The workers of the thread engine that drive devices. Compiled in the library of devices alone.
+
+#include <hetsched/detail/threads/thread_attempts.hpp>
+#include <hetsched/detail/threads/thread_core.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <ctime>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// The loop of one worker that drives a device, and where the device's window hands tasks back.
+/// Belongs to the worker's thread.
+class DeviceDriver final : public DeviceEvents {
+public:
+  DeviceDriver(ThreadCore& core, ThreadWorker& worker, DeviceWindow& window)
+      : core_(core), worker_(worker), window_(window) {}
+
+  /// Until the engine stops (Lima et al. 2015, sec. 3.4.2 and 3.4.3): takes tasks while the window
+  /// has room, and looks after what is under way. Completions are polled for; the longer nothing
+  /// happens the longer it sleeps between two looks, up to a tenth of the time since something did.
+  void work();
+
+  bool launch(TaskRecord& task, GpuStream& stream) override;
+  void finished(TaskRecord& task, std::exception_ptr error, Duration kernel) override;
+  void refused(TaskRecord& task, std::exception_ptr error) override;
+  void undone(TaskRecord& task) override;
+
+private:
+  void begin(TaskRecord& task);
+  void forget(TaskRecord& task);
+  void fail(TaskRecord& task, std::exception_ptr error);
+  void tell(TaskRecord& task, Duration kernel);
+  bool fill_window(bool moved);
+  bool take_mail();
+  void commit(TaskId id);
+  bool commit_abortable(TaskRecord& task, bool early);
+  void send_ahead();
+  TaskId take_early();
+  static bool undo_binding(TaskRecord& task);
+  void undo_early(TaskRecord& task);
+
+  ThreadAttempts attempts() noexcept { return {core_, worker_}; }
+
+  ThreadCore& core_;
+  ThreadWorker& worker_;
+  DeviceWindow& window_;
+  BodySink sink_{"a GPU body"};
+};
+
+// ---- what the window tells ----
+
+inline bool DeviceDriver::launch(TaskRecord& task, GpuStream& stream) {
+  if (task.type_of().kind != TaskKind::user) {
+    return true;
+  }
+  bool const attempt = is_attempt(task);
+  if (attempt) {
+    Visit const visit(*AttemptLink::of(task).all);
+    if (!visit) {
+      return true; // nothing is launched: its end will be seen at once
+    }
+    begin(*AttemptLink::of(task).all->task);
+  } else {
+    begin(task);
+  }
+  ThreadStateGuard const state({&core_, &worker_, nullptr, &sink_, &core_});
+  try {
+    task.type_of().launch(&stream, task);
+  } catch (Error const& error) {
+    if (error.code() == ErrorCode::device_failed) {
+      throw; // the device's fault, not the body's
+    }
+    fail(task, std::current_exception());
+    return false;
+  } catch (...) {
+    fail(task, std::current_exception());
+    return false;
+  }
+  if (!attempt) { // else the task is not done when this is
+    worker_.launched.successors.note(task, worker_.info.arch);
+  }
+  return true;
+}
+
+inline void DeviceDriver::finished(TaskRecord& task, std::exception_ptr error, Duration kernel) {
+  if (is_attempt(task)) {
+    if (error != nullptr) {
+      fail(task, std::move(error));
+    }
+    bool const won = has_won(task);
+    if (won) {
+      ThreadAttempts::await_visitors(*AttemptLink::of(task).all);
+    }
+    attempts().end(task, won, kernel);
+    return;
+  }
+  worker_.launched.successors.forget(task);
+  if (error != nullptr) {
+    core_.fail(worker_, task, std::move(error));
+  }
+  if (task.type_of().kind == TaskKind::user) {
+    tell(task, kernel);
+  }
+  core_.finish_body(worker_, task);
+}
+
+inline void DeviceDriver::refused(TaskRecord& task, std::exception_ptr error) {
+  if (is_attempt(task)) {
+    if (has_won(task)) { // the device broke down before the result was published
+      finished(task, std::move(error), {});
+    } else {
+      attempts().end(task, false, {}, std::move(error));
+    }
+    return;
+  }
+  worker_.launched.successors.forget(task);
+  forget(task);
+  if (undo_binding(task)) {
+    return; // whoever grants its last access hands it to the scheduler
+  }
+  if (task.type_of().kind != TaskKind::user || !core_.run_elsewhere(worker_, task)) {
+    finished(task, std::move(error), {});
+  }
+}
+
+inline void DeviceDriver::undone(TaskRecord& task) {
+  worker_.launched.successors.forget(task);
+  forget(task);
+  undo_early(task);
+}
+
+inline void DeviceDriver::begin(TaskRecord& task) {
+  if (core_.policies_->has(hook_prologue)) {
+    core_.policies_->prologue(task.id(), worker_.info.id);
+  }
+  attempts().note_running(task);
+}
+
+/// Policies do not see it running any more: until then `reconsider` may look at it.
+inline void DeviceDriver::forget(TaskRecord& task) {
+  if (core_.policies_->has(hook_reconsider)) {
+    ThreadCore::HookGuard const guard(core_);
+    attempts().forget_running(task);
+  } else {
+    attempts().forget_running(task);
+  }
+}
+
+/// An attempt that another has overtaken has nothing to fail.
+inline void DeviceDriver::fail(TaskRecord& task, std::exception_ptr error) {
+  if (!is_attempt(task)) {
+    core_.fail(worker_, task, std::move(error));
+  } else if (claim(task) || has_won(task)) {
+    auto& real_task = *AttemptLink::of(task).all->task;
+    if (!real_task.failed) {
+      core_.fail(worker_, real_task, std::move(error));
+    }
+  }
+}
+
+/// The scheduler, the model and the statistics.
+inline void DeviceDriver::tell(TaskRecord& task, Duration kernel) {
+  if (core_.policies_->has(hook_epilogue)) {
+    core_.policies_->epilogue(task.id(), worker_.info.id, kernel);
+  }
+  if (core_.timing_) {
+    worker_.times.add(task.type_of(), kernel);
+  }
+  if (core_.policies_->measures()) {
+    core_.policies_->record(view_of(task), worker_.info.arch, kernel);
+  }
+  forget(task);
+  worker_.counts.executed.add();
+}
+
+// ---- the loop ----
+
+inline void DeviceDriver::work() {
+  constexpr std::int64_t spin_ns = 20000;
+  constexpr std::int64_t longest_ns = 200000;
+  auto last_event = core_.clock();
+  for (;;) {
+    bool moved = window_.poll(*this);
+    moved = take_mail() || moved;
+    moved = fill_window(moved);
+    if (moved) {
+      last_event = core_.clock();
+    } else if (window_.empty()) {
+      if (core_.waiting_.stopping.load(std::memory_order_seq_cst)) {
+        break;
+      }
+    } else if (auto const quiet = core_.clock().ns - last_event.ns; quiet > spin_ns) {
+      timespec const pause{0, std::min(quiet / 10, longest_ns)};
+      nanosleep(&pause, nullptr);
+    } else {
+      sched_yield();
+    }
+  }
+}
+
+/// Takes tasks while the window has room. `moved`, and what is answered: whether anything happened.
+inline bool DeviceDriver::fill_window(bool moved) {
+  auto const has_other_work = [this] {
+    return core_.waiting_.stopping.load(std::memory_order_seq_cst) ||
+           worker_.mail.there.load(std::memory_order_seq_cst);
+  };
+  while (window_.has_room()) {
+    auto task = window_.empty() && !moved
+                    ? core_.find_task(worker_, Condition::that(has_other_work))
+                    : core_.take(worker_);
+    if (worker_.attempt != nullptr) {
+      attempts().commit(window_, *std::exchange(worker_.attempt, nullptr));
+      moved = true;
+      continue;
+    }
+    if (!task) {
+      task = take_early();
+    }
+    if (!task) {
+      break;
+    }
+    commit(task);
+    moved = true;
+    if (!window_.has_room()) {
+      send_ahead();
+    }
+  }
+  return moved;
+}
+
+/// Takes on the hints that have come for the device. Whether there was any.
+inline bool DeviceDriver::take_mail() {
+  auto& mail = worker_.mail;
+  if (!mail.there.load(std::memory_order_acquire)) {
+    return false;
+  }
+  Array<TaskRecord*> hints;
+  {
+    std::lock_guard const guard(mail.lock);
+    mail.there.store(false, std::memory_order_relaxed);
+    for (auto* hint : mail.hints) {
+      hints.push_back(hint);
+    }
+    mail.hints.clear();
+  }
+  for (auto* hint : hints) {
+    if (hint->type_of().kind == TaskKind::prefetch) {
+      core_.devices_->prefetch(*hint, worker_.info.node);
+      core_.finish_body(worker_, *hint);
+    } else {
+      commit(hint->id());
+    }
+  }
+  return true;
+}
+
+/// The worker takes the task on.
+inline void DeviceDriver::commit(TaskId id) {
+  auto& task = *TaskRecord::from(id);
+  HETSCHED_ASSERT(task.id() == id && task.state.load() == TaskState::ready,
+                  "scheduler gave a task twice, or one that it was not given");
+  task.state.store(TaskState::running, std::memory_order_relaxed);
+  task.worker.store(worker_.info.id.value, std::memory_order_relaxed);
+  bool const early = task.binding.load(std::memory_order_acquire) == Binding::bound;
+  if (early && !worker_.launched.successors.all_before(task)) {
+    undo_early(task);
+    return;
+  }
+  if ((task.group != nullptr || core_.waiting_.failed.load(std::memory_order_relaxed)) &&
+      core_.is_to_be_skipped(task)) {
+    if (early) {
+      undo_early(task); // it will be skipped when it may end
+      return;
+    }
+    worker_.counts.cancelled.add();
+    core_.record_not_run(worker_, task);
+    core_.finish_body(worker_, task);
+    return;
+  }
+  if (task.type_of().attempt_at != 0 && commit_abortable(task, early)) {
+    return;
+  }
+  if (task.type_of().reduces) {
+    lease_copies(task);
+  }
+  window_.commit(task);
+}
+
+/// Of an abortable task an attempt enters the window (true), or, behind others, the task itself.
+inline bool DeviceDriver::commit_abortable(TaskRecord& task, bool early) {
+  if (early) {
+    AttemptLink::of(task).in_place.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  auto* const attempt = attempts().begin(task);
+  core_.finish_body(worker_, task);
+  if (attempt != nullptr) {
+    attempts().commit(window_, *attempt);
+  }
+  return true;
+}
+
+/// What the worker would take next, had its window room: its data begin to move. The scheduler says
+/// only what nobody else can take before the hook and this are over.
+inline void DeviceDriver::send_ahead() {
+  if (!core_.policies_->has(hook_peek)) {
+    return;
+  }
+  std::array<TaskId, most_peeked> next;
+  auto const room = std::span(next).first(std::min(next.size(), window_.length()));
+  auto const send = [&](std::size_t count) {
+    HETSCHED_ASSERT(count <= room.size(), "scheduler's peek answered more than there was room for");
+    for (auto const id : room.first(count)) {
+      core_.devices_->send_ahead(*TaskRecord::from(id), worker_.info.node);
+    }
+  };
+  (void)core_.policies_->peek(worker_.info.id, room, send);
+}
+
+// ---- early activation (early.hpp) ----
+
+/// Activates a task that may be launched behind others and takes what the scheduler then has.
+inline TaskId DeviceDriver::take_early() {
+  auto* const task = worker_.launched.successors.next();
+  if (task == nullptr) {
+    return no_task;
+  }
+  task->worker.store(worker_.info.id.value, std::memory_order_relaxed);
+  task->binding.store(Binding::bound, std::memory_order_seq_cst);
+  worker_.counts.early.add();
+  ThreadCore::Host(core_, &worker_, nullptr, ThreadCore::Host::Origin::activated).activate(*task);
+  return core_.take(worker_);
+}
+
+/// A task that is on no device any more is to wait for its predecessors like any other, if it is
+/// still bound: then true, and the task may be gone.
+inline bool DeviceDriver::undo_binding(TaskRecord& task) {
+  auto expected = Binding::bound;
+  if (task.binding.load(std::memory_order_acquire) != expected) {
+    return false;
+  }
+  auto const before = task.state.exchange(TaskState::pending, std::memory_order_relaxed);
+  if (task.binding.compare_exchange_strong(expected, Binding::undone, std::memory_order_acq_rel)) {
+    return true;
+  }
+  task.state.store(before, std::memory_order_relaxed);
+  return false;
+}
+
+/// The same; a task that holds its data by now goes back to the scheduler.
+inline void DeviceDriver::undo_early(TaskRecord& task) {
+  if (!undo_binding(task)) {
+    ThreadCore::BareHost(core_, &worker_, nullptr).ready(task, true);
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ThreadCore: what only some tasks pass through while they are taken, executed and completed.
+
+#include <hetsched/detail/threads/task_execution.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace hetsched::detail {
+
+// ---- taking ----
+
+/// `take` while somebody wants to know what becomes of tasks.
+[[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::take_watched(ThreadWorker& worker) {
+  auto const asked = worker.ended.ns != 0 ? std::exchange(worker.ended, {}) : clock();
+  auto const id = worker.info.id;
+  auto task = policies_->pop(id);
+  bool const stolen = !task && policies_->has(hook_steal);
+  if (stolen) {
+    task = steal_with(worker, [&] { return policies_->steal(id); });
+  }
+  if (task) {
+    auto const now = clock();
+    if (recorder_) {
+      worker.taking = {asked, now, stolen};
+      if (worker.drives_device() || TaskRecord::from(task)->type_of().special) {
+        recorder_->taken(id, id, task, std::exchange(worker.taking, {}));
+      }
+    }
+    if (explainer_.on()) {
+      explainer_.taken(task, id, now);
+    }
+    note_taken(worker, policies_->has(hook_steal));
+  }
+  return task;
+}
+
+/// See steal_with; when the theft begins.
+HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& worker) {
+  constexpr std::int64_t patience = 32;
+  constexpr std::int64_t longest_pause_ns = 10000;
+  auto now = monotonic_ns();
+  if (worker.theft.body.ns < worker.theft.took_ns) {
+    auto const until =
+        worker.theft.at_ns + std::min(patience * worker.theft.took_ns, longest_pause_ns);
+    while (now < until) {
+      cpu_relax();
+      now = monotonic_ns();
+    }
+  }
+  return now;
+}
+
+// Contexts of their own: the hooks' stay in registers.
+// A task that is ready when it is spawned needs no other event to say so.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::watch_ready(TaskId task, WorkerId by, bool spawned) {
+  if (recorder_ && !spawned) {
+    auto const ended = by ? crew_.workers[by.index()].ended : Instant{}; // what it waited for
+    recorder_->ready(by, task, ended.ns != 0 ? ended : clock());
+  } else if (recorder_ && TaskRecord::from(task)->access_count == 0) { // else it was noted
+    recorder_->spawned(by, *TaskRecord::from(task), clock());
+  }
+  if (explainer_.on()) {
+    explainer_.ready(Context(*this), task);
+  }
+}
+
+/// Of a task with data, which is about to be registered.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::note_spawn(TaskRecord& task, WorkerId by) {
+  if (recorder_) {
+    recorder_->spawned(by, task, clock());
+  }
+  if (devices_) {
+    devices_->note_spawn(task);
+  }
+}
+
+/// The task holds all its data. Whether it was bound: the scheduler or the device has it already.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::unbind(TaskRecord& task) {
+  // Bound, if at all, before its predecessors ended, on which this thread's coming here depends.
+  if (task.binding.load(std::memory_order_relaxed) == Binding::none) {
+    return false;
+  }
+  bool const queued = task.state.load(std::memory_order_relaxed) == TaskState::ready;
+  if (task.binding.exchange(Binding::none, std::memory_order_seq_cst) == Binding::undone) {
+    return false;
+  }
+  if (queued) { // others may run it from now on, and any of them may be the one to find it
+    wake_all(WakeReason::task);
+  }
+  return true;
+}
+
+// ---- executing ----
+
+HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
+  execute_inline(worker, id);
+}
+
+/// The scheduler may be looking at the task that this worker runs: not after this.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::show_running_guarded(ThreadWorker& worker,
+                                                                    TaskRecord* task) {
+  HookGuard const guard(*this);
+  worker.running.store(task, std::memory_order_release);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::record_not_run(ThreadWorker& worker,
+                                                              TaskRecord const& task) {
+  if (recorder_) {
+    auto const id = worker.info.id;
+    auto const now = clock();
+    auto const taking = std::exchange(worker.taking, {});
+    auto const how = task.cancelled ? TaskOutcome::cancelled : TaskOutcome::failed;
+    recorder_->ran(id, id, task.id(), taking, now, now, how);
+  }
+}
+
+/// Whether the task's group was cancelled, or a task failed that should have written its data.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::is_to_be_skipped(TaskRecord& task) {
+  bool const skipped =
+      task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed);
+  task.failed = !skipped && waiting_.failed.load(std::memory_order_relaxed) && needs_poisoned(task);
+  task.cancelled = skipped || task.failed;
+  return task.cancelled && task.type_of().kind != TaskKind::merge;
+}
+
+/// Of a task that reduces, or is abortable. True if its body is not to run now: an attempt will.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::begin_special(ThreadWorker& worker,
+                                                             TaskRecord& task) {
+  if (task.type_of().attempt_at != 0) {
+    // Runs when the task waits for it.
+    worker.attempt = task.type_of().attempts->begin(*this, worker, task);
+    return true;
+  }
+  lease_copies(task);
+  return false;
+}
+
+/// Brings what the task needs to host memory; false if it failed for that.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::acquire_on_host(ThreadWorker& worker,
+                                                               TaskRecord& task) {
+  try {
+    devices_->acquire_on_host(task, false);
+  } catch (...) {
+    fail(worker, task, std::current_exception());
+    record_not_run(worker, task);
+  }
+  return !task.failed;
+}
+
+/// Runs a body that is measured, or that the scheduler has hooks around.
+HETSCHED_INLINE void ThreadCore::run_watched(ThreadWorker& worker, TaskRecord& task) {
+  if (policies_->has(hook_prologue)) {
+    policies_->prologue(task.id(), worker.info.id);
+  }
+  Duration time;
+  if ((worker.attention & attention_clock) != 0) {
+    time = call_body_measured(worker, task);
+  } else {
+    call_body(worker, task);
+  }
+  if (policies_->has(hook_epilogue)) {
+    policies_->epilogue(task.id(), worker.info.id, time);
+  }
+}
+
+HETSCHED_INLINE Duration ThreadCore::call_body_measured(ThreadWorker& worker, TaskRecord& task) {
+  worker.attention = attention_; // not for the sake of a theft, what may run inside this body
+  auto const taking = std::exchange(worker.taking, {}); // the body may execute others
+  // With devices, data may have been waited for since it was taken.
+  auto const begin = taking.at.ns != 0 && !devices_ ? taking.at : clock();
+  if (policies_->measures()) {
+    auto const expected = policies_->predict(view_of(task), worker.info.arch);
+    worker.busy_until_ns.store((begin + (expected ? expected->mean : Duration{})).ns,
+                               std::memory_order_relaxed);
+  }
+  call_body(worker, task);
+  auto const time = clock() - begin;
+  worker.theft.body = time;
+  if (timing_) {
+    worker.times.add(task.type_of(), time);
+  }
+  if (recorder_) {
+    auto const id = worker.info.id;
+    auto const how = task.failed ? TaskOutcome::failed : TaskOutcome::done;
+    recorder_->ran(id, id, task.id(), taking, begin, begin + time, how);
+    worker.ended = begin + time;
+  }
+  if (policies_->measures()) {
+    policies_->record(view_of(task), worker.info.arch, time);
+  }
+  return time;
+}
+
+/// `error` ended the body.
+[[gnu::cold]] HETSCHED_INLINE void
+ThreadCore::fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr error) {
+  // Before any data are marked: ordered as they are.
+  waiting_.failed.store(true, std::memory_order_relaxed);
+  task.failed = true;
+  worker.counts.failed.add();
+  pass_up(task,
+          failure_log_.add(
+              std::move(error), std::string(task.type_of().name), std::string(task.label_text())));
+}
+
+/// Hands a task's failure to whoever syncs on it: its group, else its parent's domain.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::pass_up(TaskRecord const& task,
+                                                       Owned<Failure> failure) {
+  auto* const parent = task.parent.load(std::memory_order_relaxed);
+  auto& slot = task.group != nullptr ? task.group->failure
+               : parent != nullptr   ? children_domain(*parent).failure
+                                     : root_->failure;
+  slot.offer(std::move(failure));
+}
+
+// ---- completing ----
+
+/// `finish_body` of a task with children that are not complete, or that named data or failed.
+HETSCHED_INLINE void ThreadCore::finish_parent(ThreadWorker& worker, TaskRecord& task) {
+  if (task.domain.load(std::memory_order_acquire) != nullptr) {
+    merge_children(worker, task);
+  }
+  bool const abortable = task.type_of().attempt_at != 0;
+  auto* const attempt = abortable && !worker.drives_device() ? worker.attempt : nullptr;
+  if (settle_children(task)) {
+    complete_all(worker, &task);
+  } else if (attempt != nullptr) {
+    run_attempt(worker);
+  }
+}
+
+/// Hands a task that this worker's device refused back to the scheduler: for the host if it has a
+/// body there, else for another device. False if nobody is left to run it.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::run_elsewhere(ThreadWorker& worker,
+                                                             TaskRecord& task) {
+  bool const lost = devices_->window(worker.info.node).lost();
+  if (lost && !std::exchange(worker.launched.retired, true)) {
+    waiting_.retired_devices.fetch_add(1, std::memory_order_relaxed);
+  }
+  ArchMask const archs{task.archs.load(std::memory_order_relaxed)};
+  if (archs.has(ArchHost)) {
+    task.archs.store(ArchMask::only(ArchHost).bits, std::memory_order_relaxed);
+  } else if (!lost || waiting_.retired_devices.load(std::memory_order_relaxed) == device_count()) {
+    return false;
+  } else {
+    timespec const pause{0, 100000}; // this worker may well be given it again
+    nanosleep(&pause, nullptr);
+  }
+  if (task.type_of().reduces) {
+    return_copies(task);
+  }
+  worker.counts.rerun.add();
+  BareHost(*this, &worker, nullptr).ready(task, true);
+  return true;
+}
+
+/// Runs the attempt that the worker is to begin at once.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::run_attempt(ThreadWorker& worker) {
+  auto& attempt = *std::exchange(worker.attempt, nullptr);
+  attempt.type_of().attempts->run(*this, worker, attempt);
+}
+
+/// At the end of a body: whether no child is left. If some are, the last of them completes the
+/// task.
+HETSCHED_INLINE bool ThreadCore::settle_children(TaskRecord& task) {
+  auto const change = task.unpublished_children - TaskRecord::body_bias;
+  bool const left = task.children_left() != 0;
+  task.unpublished_children = 0;
+  if (left) {
+    task.state.store(TaskState::waiting, std::memory_order_relaxed);
+    // acq_rel: releases what the body wrote, acquires what children wrote
+    if (task.children.fetch_add(change, std::memory_order_acq_rel) + change != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Completes a task, its parent if that completes too, and so on.
+HETSCHED_INLINE void ThreadCore::complete_all(ThreadWorker& worker, TaskRecord* task) {
+  while (task != nullptr) {
+    task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // as free records have
+    if (task->domain.load(std::memory_order_acquire) != nullptr) {
+      close_domain(*task);
+    }
+    task = complete(worker, *task);
+  }
+}
+
+/// Inserts the merges of what the children of a task, which this thread executes, contributed; how
+/// many.
+[[gnu::cold]] HETSCHED_INLINE int ThreadCore::merge_children(ThreadWorker& worker,
+                                                             TaskRecord& task) {
+  Host host(*this, &worker, &task, Host::Origin::spawned);
+  return merge_all(host, *task.domain.load(std::memory_order_acquire));
+}
+
+/// The task and its children are done with its domain.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::close_domain(TaskRecord& task) {
+  auto* const domain = task.domain.load(std::memory_order_relaxed);
+  if (auto failure = domain->failure.take()) { // of a child, not asked for by any sync
+    task.failed = true;
+    pass_up(task, std::move(failure));
+  }
+  task.failed = task.failed || leaves_poison(*domain);
+  task.domain.store(nullptr, std::memory_order_relaxed);
+  release_domain(domain);
+}
+
+HETSCHED_INLINE void ThreadCore::release_arguments(ThreadWorker& worker, TaskRecord& task) {
+  if (task.access_count != 0) {
+    Host host(*this, &worker, nullptr, Host::Origin::activated);
+    host.note_end(task);
+    release_accesses(host, task);
+  }
+  if (auto* const destroy = task.type_of().destroy_values) {
+    destroy(task.values());
+  }
+}
+
+/// A task of the group is complete.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::leave_group(GroupState& group) {
+  auto const before = group.state.fetch_sub(1, std::memory_order_acq_rel);
+  if (before == GroupState::one_waiter * (before >> 32U) + 1 && before > 1) {
+    wake_all(WakeReason::condition);
+    waiting_.seating.notify_outside();
+  }
+}
+
+/// A child of a task whose body is not the innermost of this thread is complete. Returns the parent
+/// if that completes too.
+HETSCHED_INLINE TaskRecord* ThreadCore::tell_parent(ThreadWorker& worker, TaskRecord& parent) {
+  WorkerId const waiter{parent.worker.load(std::memory_order_relaxed)};
+  auto const left = parent.children.fetch_sub(1, std::memory_order_acq_rel) - 1;
+  if (left == 0) {
+    return &parent;
+  }
+  if (left == TaskRecord::body_bias && waiter != worker.info.id) {
+    waiting_.parking.unpark(waiter, WakeReason::condition);
+  }
+  return nullptr;
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Attempts at abortable tasks on threads (design: spoliation).
+//
+// A worker that is given an abortable task begins an attempt: a copy of the task's record, which
+// counts as a child of the task, so that the task completes with its last attempt. While none has a
+// result, the scheduler's `reconsider` may have another worker begin one, too. The first that ends
+// has the result: its writes become the data's value, the accesses by which the task writes end,
+// and so what waits for these goes on. An attempt on the host that lost still reads the task's data
+// in host memory: the task, and with it the accesses by which it reads, ends when that has
+// returned. One on a device has places of its own there, and nobody waits for it.
+
+#include <hetsched/detail/threads/thread_core.hpp>
+#include <hetsched/detail/threads/thread_host.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// Takes the element out, if it is there.
+template <class T>
+void erase(Array<T>& all, T element) noexcept {
+  auto const k = static_cast<std::size_t>(std::find(all.begin(), all.end(), element) - all.begin());
+  if (k != all.size()) {
+    all.erase(k, k + 1);
+  }
+}
+
+/// Gives up what an attempt owns, which it is not to use any more.
+inline void empty_attempt(TaskRecord& attempt) noexcept {
+  drop_stand_ins(attempt);
+  if (auto* const destroy = attempt.type_of().destroy_values) {
+    destroy(attempt.values());
+  }
+}
+
+/// A worker as it begins, runs and ends attempts. For the length of a call, by the worker's thread.
+class ThreadAttempts {
+public:
+  ThreadAttempts(ThreadCore& core, ThreadWorker& worker) noexcept : core_(core), worker_(worker) {}
+
+  /// An attempt at a task that this worker was given: the first, or, after none had a result, again
+  /// the first. Null if there is none as it could not be made: the task has failed.
+  TaskRecord* begin(TaskRecord& task);
+
+  /// Asks the scheduler what this worker is to begin although another one is at it. Whether the
+  /// worker has an attempt to begin.
+  static bool begin_elsewhere(ThreadCore& core, ThreadWorker& worker);
+
+  /// An attempt on a host core, from its beginning to its end.
+  void run(TaskRecord& attempt);
+
+  /// The attempt enters the window of this worker's device.
+  void commit(DeviceWindow& window, TaskRecord& attempt);
+
+  /// Until nobody looks at the task on behalf of an attempt that comes too late.
+  static void await_visitors(Attempts const& all);
+
+  /// An attempt has ended: its result is the task's (`won`, and nobody visits the task any more),
+  /// or is dropped. `refusal`: why its device would not take it.
+  void end(TaskRecord& attempt, bool won, Duration time, std::exception_ptr refusal = nullptr);
+
+  /// This worker has begun the task, or, of a device's, launched it; the oldest of those counts.
+  void note_running(TaskRecord& task);
+
+  /// It is over there, or may be gone soon.
+  void forget_running(TaskRecord& task) { forget_running(worker_, task); }
+
+private:
+  TaskRecord* begin_elsewhere();
+  Attempts* reserve(TaskId id);
+  TaskRecord& make(Attempts& all);
+  void drop(TaskRecord& attempt);
+  void call(TaskRecord& attempt, std::exception_ptr& error);
+  void publish_on_host(TaskRecord& attempt, TaskRecord& task);
+  void note_result(TaskRecord& attempt, Duration time);
+  void note_loss(TaskRecord& attempt);
+  void record(TaskRecord& attempt, bool won);
+  void overtake_others(TaskRecord& attempt);
+  void leave(Attempts& all, TaskRecord* attempt, std::exception_ptr refusal);
+  void begin_anew(TaskRecord& task, std::exception_ptr refusal);
+  void forget_running(ThreadWorker& worker, TaskRecord& task);
+  void show_running(ThreadWorker& worker, TaskRecord* task);
+
+  [[nodiscard]] bool reconsiders() const noexcept { return core_.policies_->has(hook_reconsider); }
+
+  void recycle(TaskRecord& attempt) {
+    ThreadCore::BareHost(core_, &worker_, nullptr).recycle(attempt);
+  }
+
+  ThreadCore& core_;
+  ThreadWorker& worker_;
+};
+
+inline TaskRecord* ThreadAttempts::begin(TaskRecord& task) {
+  try {
+    AttemptLink::of(task).in_place.store(false, std::memory_order_relaxed);
+    Owned<Attempts> all(new Attempts);
+    all->task = &task;
+    all->users = 1;
+    auto& attempt = make(*all);
+    try {
+      std::lock_guard const guard(core_.attempts_.lock);
+      all->under_way.push_back(&attempt);
+      core_.attempts_.all.push_back(all.get());
+    } catch (...) {
+      drop(attempt);
+      throw;
+    }
+    (void)all.release();
+    task.children.fetch_add(1, std::memory_order_relaxed);
+    if (reconsiders() && core_.attempts_.undecided.fetch_add(1, std::memory_order_seq_cst) == 0) {
+      core_.wake_all(WakeReason::task); // to reconsider now and then
+    }
+    return &attempt;
+  } catch (...) {
+    core_.fail(worker_, task, std::current_exception());
+    return nullptr;
+  }
+}
+
+inline bool ThreadAttempts::begin_elsewhere(ThreadCore& core, ThreadWorker& worker) {
+  if (worker.attempt == nullptr && core.policies_->has(hook_reconsider)) {
+    worker.attempt = ThreadAttempts(core, worker).begin_elsewhere();
+  }
+  return worker.attempt != nullptr;
+}
+
+inline TaskRecord* ThreadAttempts::begin_elsewhere() {
+  Attempts* all = nullptr;
+  auto const reserve_it = [&](TaskId task) { // until it is reserved, it is what the scheduler saw
+    if (task) {
+      all = reserve(task);
+    }
+  };
+  (void)core_.policies_->reconsider(worker_.info.id, reserve_it);
+  if (all == nullptr) {
+    return nullptr;
+  }
+  TaskRecord* attempt = nullptr;
+  try {
+    Visit const visit(*all);
+    if (visit) {
+      attempt = &make(*all);
+      std::lock_guard const guard(core_.attempts_.lock);
+      all->under_way.push_back(attempt);
+      for (auto* other : all->under_way) {
+        AttemptLink::of(*other).stop.store(other != attempt, std::memory_order_relaxed);
+      }
+    }
+  } catch (...) { // no memory: the other attempts go on
+    if (attempt != nullptr) {
+      drop(*std::exchange(attempt, nullptr));
+    }
+  }
+  if (attempt == nullptr) {
+    leave(*all, nullptr, nullptr);
+  }
+  return attempt;
+}
+
+/// Keeps a task that attempts without a result are under way at, none of them of this worker, from
+/// completing, and counts another one. Null if there is no such task, or if it was begun anew as
+/// often as there are workers: bodies that make room for the next attempt, each time, would go on
+/// for ever with a scheduler that never leaves them alone.
+inline Attempts* ThreadAttempts::reserve(TaskId id) {
+  std::lock_guard const guard(core_.attempts_.lock);
+  for (auto* all : core_.attempts_.all) {
+    // Without a winner so far, the task stays: who wins takes this lock before it lets go.
+    if (all->task->id() != id || all->winner.load(std::memory_order_seq_cst) != nullptr) {
+      continue;
+    }
+    bool const here =
+        std::any_of(all->under_way.begin(), all->under_way.end(), [&](TaskRecord const* attempt) {
+          return attempt->worker.load(std::memory_order_relaxed) == worker_.info.id.value;
+        });
+    if (here || all->begun > core_.crew_.infos.size()) {
+      return nullptr;
+    }
+    ++all->begun;
+    ++all->users;
+    all->task->children.fetch_add(1, std::memory_order_relaxed);
+    return all;
+  }
+  return nullptr;
+}
+
+/// A copy of a task's record with copies of its values, for this worker to execute.
+inline TaskRecord& ThreadAttempts::make(Attempts& all) {
+  auto& task = *all.task;
+  auto const& type = task.type_of();
+  auto& attempt = *worker_.pool.allocate(type.size_class);
+  try {
+    attempt.start(type,
+                  ArchMask{task.archs.load(std::memory_order_relaxed)},
+                  task.parent.load(std::memory_order_relaxed),
+                  no_attributes);
+    type.copy_values(attempt.values(), task.values());
+  } catch (...) {
+    recycle(attempt);
+    throw;
+  }
+  attempt.binding.store(Binding::none, std::memory_order_relaxed);
+  attempt.state.store(TaskState::running, std::memory_order_relaxed);
+  attempt.worker.store(worker_.info.id.value, std::memory_order_relaxed);
+  attempt.priority = task.priority;
+  attempt.graph_node = task.graph_node;
+  attempt.reuse = task.reuse;
+  attempt.access_count = task.access_count;
+  for (std::uint32_t k = 0; k < task.access_count; ++k) {
+    auto const& access = task.accesses()[k];
+    new (attempt.accesses() + k)
+        Access{access.queue, nullptr, {}, access.mode, access.duplicate, k};
+  }
+  auto& link = AttemptLink::of(attempt);
+  link.all = &all;
+  link.begin_ns = core_.clock().ns;
+  link.of_task = task.id();
+  return attempt;
+}
+
+/// Undoes `make`.
+inline void ThreadAttempts::drop(TaskRecord& attempt) {
+  empty_attempt(attempt);
+  recycle(attempt);
+}
+
+inline void ThreadAttempts::run(TaskRecord& attempt) {
+  auto& link = AttemptLink::of(attempt);
+  auto& all = *link.all;
+  auto* const outer = worker_.running.load(std::memory_order_relaxed);
+  std::exception_ptr error;
+  bool begun = false;
+  try {
+    Visit const visit(all);
+    if (visit) {
+      if (core_.devices_) {
+        core_.devices_->bring_to_host(attempt);
+      }
+      worker_.counts.kept_bytes.add(make_stand_ins(attempt, *all.task, true));
+      note_running(*all.task);
+      if (core_.policies_->has(hook_prologue)) {
+        core_.policies_->prologue(all.task->id(), worker_.info.id);
+      }
+      begun = true;
+    }
+  } catch (...) {
+    error = std::current_exception();
+    begun = true;
+  }
+  auto const begin = core_.clock();
+  if (begun && error == nullptr) {
+    call(attempt, error);
+  }
+  auto const time = core_.clock() - begin;
+  bool const won = begun && !link.stopped.load(std::memory_order_relaxed) && claim(attempt);
+  if (won) {
+    await_visitors(all);
+    if (error == nullptr) {
+      publish_on_host(attempt, *all.task);
+    } else {
+      core_.fail(worker_, *all.task, error);
+    }
+  }
+  end(attempt, won, time);
+  worker_.busy_since_ns.store(0, std::memory_order_relaxed);
+  worker_.running.store(outer, std::memory_order_release);
+}
+
+/// Calls the body of an attempt, which may not spawn.
+inline void ThreadAttempts::call(TaskRecord& attempt, std::exception_ptr& error) {
+  BodySink sink("the body of an abortable task");
+  ThreadStateGuard const state({&core_, &worker_, nullptr, &sink, &core_});
+  auto* const outer_attempt = std::exchange(this_attempt, &AttemptLink::of(attempt));
+  try {
+    attempt.type_of().run(core_.runtime_, attempt);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  this_attempt = outer_attempt;
+}
+
+inline void ThreadAttempts::commit(DeviceWindow& window, TaskRecord& attempt) {
+  auto& link = AttemptLink::of(attempt);
+  {
+    Visit const visit(*link.all);
+    if (visit) {
+      link.stand_ins = new DataRecord[attempt.access_count];
+      window.commit(attempt);
+      (void)make_stand_ins(attempt, *link.all->task, false);
+      return;
+    }
+  }
+  end(attempt, false, {});
+}
+
+/// Makes what an attempt wrote the value of the task's data.
+inline void ThreadAttempts::publish_on_host(TaskRecord& attempt, TaskRecord& task) {
+  if (core_.devices_) {
+    core_.devices_->take_on_host(task);
+  }
+  publish_stand_ins(attempt, task);
+}
+
+inline void ThreadAttempts::await_visitors(Attempts const& all) {
+  while (all.visitors.load(std::memory_order_seq_cst) != 0) {
+    sched_yield();
+  }
+}
+
+inline void
+ThreadAttempts::end(TaskRecord& attempt, bool won, Duration time, std::exception_ptr refusal) {
+  auto& all = *AttemptLink::of(attempt).all;
+  if (won) {
+    note_result(attempt, time);
+  } else {
+    note_loss(attempt);
+  }
+  empty_attempt(attempt); // before anybody can see the task complete
+  leave(all, &attempt, std::move(refusal));
+  recycle(attempt);
+}
+
+/// The attempt has the result.
+inline void ThreadAttempts::note_result(TaskRecord& attempt, Duration time) {
+  auto& task = *AttemptLink::of(attempt).all->task;
+  if (core_.timing_) {
+    worker_.times.add(task.type_of(), time);
+  }
+  if (core_.policies_->measures() && !task.failed) {
+    core_.policies_->record(view_of(task), worker_.info.arch, time);
+  }
+  worker_.counts.executed.add();
+  record(attempt, true);
+  auto const overtake = [&](TaskId) { overtake_others(attempt); };
+  core_.policies_->epilogue(task.id(), worker_.info.id, time, overtake);
+  if (task.children.load(std::memory_order_acquire) != 1) {
+    ThreadCore::Host host(core_, &worker_, nullptr, ThreadCore::Host::Origin::activated);
+    host.note_end(task);
+    release_written(host, task);
+  }
+}
+
+/// The attempt has no result, or one that comes too late.
+inline void ThreadAttempts::note_loss(TaskRecord& attempt) {
+  auto& link = AttemptLink::of(attempt);
+  { // no policy looks at the task on account of this worker once it lets go of it
+    ThreadCore::HookGuard const hooks(core_);
+    std::lock_guard const guard(core_.attempts_.lock);
+    if (link.holds) {
+      forget_running(*link.all->task);
+    }
+  }
+  worker_.counts.aborted.add();
+  record(attempt, false);
+  worker_.counts.wasted_ns.add(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, core_.clock().ns - link.begin_ns)));
+}
+
+/// Of a core: a device's window records its own.
+inline void ThreadAttempts::record(TaskRecord& attempt, bool won) {
+  if (!core_.recorder_ || worker_.drives_device()) [[likely]] {
+    return;
+  }
+  auto const id = worker_.info.id;
+  auto const& link = AttemptLink::of(attempt);
+  Instant const begin{link.begin_ns};
+  if (won) {
+    bool const failed = link.all->task->failed;
+    core_.recorder_->ran(id,
+                         id,
+                         link.of_task,
+                         {},
+                         begin,
+                         core_.clock(),
+                         failed ? TaskOutcome::failed : TaskOutcome::done);
+  } else {
+    core_.recorder_->aborted(id, id, link.of_task, begin, core_.clock());
+  }
+}
+
+/// The attempt has the result: no policy sees the others any more, those on the host are asked to
+/// stop, and those on devices let go of the task.
+inline void ThreadAttempts::overtake_others(TaskRecord& attempt) {
+  auto& all = *AttemptLink::of(attempt).all;
+  auto& task = *all.task;
+  std::lock_guard const guard(core_.attempts_.lock);
+  if (reconsiders()) {
+    core_.attempts_.undecided.fetch_sub(1, std::memory_order_relaxed);
+  }
+  forget_running(task);
+  std::int32_t dropped = 0;
+  for (auto* other : all.under_way) {
+    auto& runs_it =
+        core_.crew_.workers[WorkerId{other->worker.load(std::memory_order_relaxed)}.index()];
+    auto& link = AttemptLink::of(*other);
+    if (other == &attempt) {
+      continue;
+    }
+    link.stop.store(true, std::memory_order_relaxed);
+    forget_running(runs_it, task);
+    if (runs_it.drives_device() && std::exchange(link.holds, false)) {
+      ++dropped;
+    }
+  }
+  task.children.fetch_sub(dropped, std::memory_order_acq_rel); // this attempt still counts
+}
+
+/// An attempt, or null one that was only reserved, is no more. Begins the task anew if it was the
+/// last and none had a result; completes it if nothing else is left to wait for.
+inline void ThreadAttempts::leave(Attempts& all, TaskRecord* attempt, std::exception_ptr refusal) {
+  bool held = true;
+  Owned<Attempts> last;
+  auto* const task = all.task;
+  {
+    std::lock_guard const guard(core_.attempts_.lock);
+    if (attempt != nullptr) {
+      held = AttemptLink::of(*attempt).holds; // now that nobody changes it
+      erase(all.under_way, attempt);
+    }
+    if (--all.users == 0) {
+      last = Owned<Attempts>(&all);
+      erase(core_.attempts_.all, &all);
+    }
+  }
+  if (last && last->winner.load(std::memory_order_seq_cst) == nullptr) {
+    begin_anew(*task, std::move(refusal));
+  }
+  if (held) {
+    if (auto* const over = core_.tell_parent(worker_, *task)) {
+      core_.complete_all(worker_, over);
+    }
+  }
+}
+
+/// No attempt at the task had a result.
+inline void ThreadAttempts::begin_anew(TaskRecord& task, std::exception_ptr refusal) {
+  if (reconsiders()) {
+    core_.attempts_.undecided.fetch_sub(1, std::memory_order_relaxed);
+  }
+  task.children.fetch_add(TaskRecord::body_bias, std::memory_order_relaxed);
+  if (refusal == nullptr) {
+    ThreadCore::BareHost(core_, &worker_, nullptr).ready(task, true);
+  } else if (!core_.run_elsewhere(worker_, task)) {
+    core_.fail(worker_, task, std::move(refusal));
+    task.children.fetch_sub(TaskRecord::body_bias, std::memory_order_relaxed);
+  }
+}
+
+// ---- what policies see running ----
+
+inline void ThreadAttempts::note_running(TaskRecord& task) {
+  auto& launched = worker_.launched;
+  std::lock_guard const guard(launched.lock);
+  if (worker_.drives_device()) {
+    launched.tasks.push_back(&task);
+    if (launched.tasks.size() == 1) {
+      show_running(worker_, &task);
+    }
+  } else {
+    show_running(worker_, &task);
+  }
+}
+
+inline void ThreadAttempts::forget_running(ThreadWorker& worker, TaskRecord& task) {
+  auto& launched = worker.launched;
+  std::lock_guard const guard(launched.lock);
+  erase(launched.tasks, &task);
+  if (worker.running.load(std::memory_order_relaxed) == &task) {
+    show_running(worker, launched.tasks.empty() ? nullptr : launched.tasks[0]);
+  }
+}
+
+inline void ThreadAttempts::show_running(ThreadWorker& worker, TaskRecord* task) {
+  auto const now = core_.clock();
+  auto until = now;
+  bool const abortable = task != nullptr && task->type_of().attempt_at != 0;
+  if (task != nullptr) {
+    if (auto const expected = core_.policies_->predict(view_of(*task), worker.info.arch)) {
+      until = now + expected->mean;
+    }
+  }
+  worker.busy_since_ns.store(abortable ? now.ns : 0, std::memory_order_relaxed);
+  worker.busy_until_ns.store(until.ns, std::memory_order_relaxed);
+  worker.running.store(task, std::memory_order_release);
+}
+
+/// For the tables of abortable tasks.
+inline constexpr AttemptFunctions thread_attempts{
+    [](ThreadCore& core, ThreadWorker& worker, TaskRecord& task) {
+      return ThreadAttempts(core, worker).begin(task);
+    },
+    [](ThreadCore& core, ThreadWorker& worker, TaskRecord& attempt) {
+      ThreadAttempts(core, worker).run(attempt);
+    }};
+
+} // namespace hetsched::detail

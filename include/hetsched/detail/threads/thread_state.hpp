@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The parts of ThreadCore: who works, who waits, who stands outside.
+
+#include <hetsched/core/config.hpp>
+#include <hetsched/core/stats.hpp>
+#include <hetsched/core/workers.hpp>
+#include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/threads/parking.hpp>
+#include <hetsched/detail/threads/thread_worker.hpp>
+#include <hetsched/detail/threads/topology.hpp>
+
+#include <atomic>
+#include <bit>
+#include <mutex>
+
+namespace hetsched::detail {
+
+struct Attempts;
+
+/// What a thread waits for: a function that says whether it has come, and that may be asked from
+/// any thread.
+struct Condition {
+  bool (*holds)(void const* of);
+  void const* of;
+  bool only_when_idle = false; // is not asked while there are tasks to run
+
+  [[nodiscard]] bool operator()() const { return holds(of); }
+
+  /// `f()` says it; f must outlive this.
+  template <class F>
+  [[nodiscard]] static Condition that(F const& f) noexcept {
+    return {[](void const* function) { return (*static_cast<F const*>(function))(); }, &f};
+  }
+};
+
+/// The workers: those of cores come first, then one for each device.
+struct Crew {
+  Placement const placement;
+  FixedArray<WorkerInfo> const infos;
+  ArchMask const present; // classes that have workers
+  bool const one_class;
+  FixedArray<ThreadWorker> workers;
+
+  Crew(Config const& config, int devices, void* core, TaskDepot& depot);
+};
+
+/// Who sits in seat 0. `spawning` lasts for one spawn, so nobody sleeps until it is over, and it is
+/// left by a mere store; `wanted` is `taken`, and somebody sleeps until it is free.
+enum class Seat : std::uint8_t { free, spawning, taken, wanted };
+
+/// Seat 0, and the outside threads that sleep because it is taken.
+class Seating {
+public:
+  [[nodiscard]] Seat state(std::memory_order order = std::memory_order_relaxed) const noexcept {
+    return seat_.load(order);
+  }
+
+  [[gnu::always_inline]] bool try_take(Seat how) noexcept {
+    auto free = Seat::free; // acquire pairs with leave
+    return seat_.load(std::memory_order_relaxed) == Seat::free &&
+           seat_.compare_exchange_strong(free, how, std::memory_order_acquire);
+  }
+
+  /// Whoever spawns keeps the seat for longer than a spawn.
+  void keep() noexcept { seat_.store(Seat::taken, std::memory_order_relaxed); }
+
+  [[gnu::always_inline]] void leave() {
+    if (seat_.load(std::memory_order_relaxed) == Seat::spawning) { // nobody else changes that
+      seat_.store(Seat::free, std::memory_order_release);
+    } else if (seat_.exchange(Seat::free, std::memory_order_acq_rel) == Seat::wanted) {
+      notify_outside();
+    }
+  }
+
+  /// Whether the seat is taken and its holder will tell who sleeps.
+  [[nodiscard]] bool want() noexcept {
+    auto taken = Seat::taken;
+    return seat_.load(std::memory_order_relaxed) == Seat::wanted ||
+           seat_.compare_exchange_strong(taken, Seat::wanted, std::memory_order_acq_rel);
+  }
+
+  /// Tells outside threads that sleep to look at their conditions again.
+  void notify_outside();
+
+  void begin_to_wait() noexcept { waiters_.fetch_add(1, std::memory_order_acq_rel); }
+
+  void end_to_wait() noexcept { waiters_.fetch_sub(1, std::memory_order_acq_rel); }
+
+  [[nodiscard]] std::uint32_t events() const noexcept {
+    return events_.load(std::memory_order_acquire);
+  }
+
+  void sleep(std::uint32_t since) noexcept { events_.wait(since, std::memory_order_acquire); }
+
+private:
+  alignas(64) std::atomic<Seat> seat_{Seat::free};
+  alignas(64) std::atomic<int> waiters_{0};
+  std::atomic<std::uint32_t> events_{0};
+};
+
+/// Who sleeps, and what those who are about to sleep have to look at.
+struct Waiting {
+  explicit Waiting(int workers) : parking(workers) {}
+
+  Parking parking;
+  Seating seating;
+  alignas(64) std::atomic<bool> stopping{false};
+  std::atomic<bool> failed{false}; // some task failed, ever: data may be poisoned
+  std::atomic<bool> scopes_lifted{false};
+  std::atomic<int> retired_devices{0};
+  std::atomic<int> nested_waiters{0};
+  std::atomic<int> drain_waiters{0};
+  std::atomic<std::uint64_t> sleep_events{0};
+};
+
+/// Tasks with attempts under way.
+struct AttemptList {
+  std::mutex lock; // taken inside the scheduler's
+  Array<Attempts*> all;
+  std::atomic<int> undecided{0}; // without a result, if the scheduler reconsiders
+};
+
+/// What threads use that are no worker's and found seat 0 taken.
+struct Outsiders {
+  Outsiders(TaskDepot& depot, std::uint64_t seed) : pool(depot), random(seed) {}
+
+  mutable SpinLock lock;
+  TaskPool pool;               // under the lock
+  mutable RandomStream random; // under the lock
+  std::atomic<std::uint64_t> spawned{0};
+  std::atomic<std::uint64_t> completed{0};
+  std::atomic<std::uint64_t> merges{0};
+  std::atomic<std::uint64_t> rejected{0};
+};
+
+/// What was counted before the statistics were reset.
+struct StatsBase {
+  std::atomic<std::int64_t> since_ns{0};
+  mutable std::mutex mutex;
+  Stats base;
+};
+
+} // namespace hetsched::detail

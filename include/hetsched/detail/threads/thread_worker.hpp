@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What belongs to one worker of the thread engine, and what a thread knows about itself.
+
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/time.hpp>
+#include <hetsched/core/workers.hpp>
+#include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/random_stream.hpp>
+#include <hetsched/detail/core/spin_lock.hpp>
+#include <hetsched/detail/core/worker_thread.hpp>
+#include <hetsched/detail/dataflow/early.hpp>
+#include <hetsched/detail/dataflow/task_pool.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/threads/team_port.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace hetsched::detail {
+
+/// A counter with one writer at a time and any number of readers: no locked instruction.
+class Counter {
+public:
+  [[gnu::always_inline]] void add(std::uint64_t amount = 1) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_release);
+  }
+
+  [[nodiscard]] std::uint64_t get() const noexcept {
+    return value_.load(std::memory_order_acquire);
+  }
+
+private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// Execution times of the task types one worker ran; used only when timing is on.
+class TypeTimes {
+public:
+  struct Entry {
+    TaskType const* type;
+    std::uint64_t count;
+    Duration total;
+    Duration shortest;
+    Duration longest;
+  };
+
+  void add(TaskType const& type, Duration time) {
+    std::lock_guard const guard(lock_);
+    auto& entry = entry_of(type, time);
+    ++entry.count;
+    entry.total += time;
+    entry.shortest = std::min(entry.shortest, time);
+    entry.longest = std::max(entry.longest, time);
+  }
+
+  [[nodiscard]] Array<Entry> entries() const {
+    std::lock_guard const guard(lock_);
+    return entries_.copy();
+  }
+
+  void clear() {
+    std::lock_guard const guard(lock_);
+    entries_.clear();
+  }
+
+private:
+  Entry& entry_of(TaskType const& type, Duration time) {
+    for (auto& entry : entries_) {
+      if (entry.type == &type) {
+        return entry;
+      }
+    }
+    entries_.push_back({&type, 0, {}, time, time});
+    return entries_.back();
+  }
+
+  mutable SpinLock lock_;
+  Array<Entry> entries_;
+};
+
+/// What one worker counts.
+struct WorkerCounters {
+  // tasks of any kind entered into the scheduler's care and done with; merges included
+  Counter spawned;
+  Counter completed;
+  Counter merges;
+  Counter rejected; // of `spawned`: in error, or hints, which the user does not count
+  Counter executed;
+  Counter steals;
+  Counter failed;
+  Counter cancelled;
+  Counter rerun;
+  Counter early;
+  Counter idle_ns;
+  Counter aborted;    // attempts that had no result, or too late
+  Counter wasted_ns;  // which those took
+  Counter kept_bytes; // copied for attempts on the host
+};
+
+/// What the next body on a worker needs besides being called.
+enum Attention : std::uint8_t {
+  no_attention = 0,
+  attention_clock = 1, // it is measured
+  attention_hooks = 2, // the scheduler has hooks around it, or may look at what runs
+};
+
+/// The worker's last theft; see ThreadCore::steal_with.
+struct LastTheft {
+  std::int64_t at_ns = 0;
+  std::int64_t took_ns = 0; // if the victim was at work; else 0
+  Duration body;            // and what the body took
+};
+
+/// Hints for the device that a worker drives.
+struct DeviceMail {
+  SpinLock lock;
+  Array<TaskRecord*> hints;
+  std::atomic<bool> there{false};
+};
+
+/// What a worker that drives a device has on it.
+struct LaunchedTasks {
+  SpinLock lock;
+  Array<TaskRecord*> tasks;      // oldest first; under that lock
+  LaunchedSuccessors successors; // used by the worker alone
+  bool retired = false;          // the device has broken down
+};
+
+/// Owned by the thread that sits in the worker: its own thread, or for worker 0 whichever thread
+/// holds the seat. What others read is atomic.
+struct alignas(64) ThreadWorker {
+  ThreadWorker(void* engine, WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed)
+      : core(engine), info(worker), pool(depot), random(seed) {}
+
+  [[nodiscard]] bool drives_device() const noexcept { return info.node != host_node; }
+
+  void* const core;
+  WorkerInfo const info;
+  TaskPool pool;
+  RandomStream random;
+  /// Innermost task of this worker that waits for its children: only its descendants may run here.
+  std::atomic<TaskRecord*> scope{nullptr};
+  std::atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
+  std::atomic<std::int64_t> busy_until_ns{0};
+  std::atomic<std::int64_t> busy_since_ns{0}; // of an abortable task; else 0
+  WorkerCounters counts;
+  std::uint32_t spawns_since_check = 0;  // of max_live_tasks
+  std::uint8_t attention = no_attention; // bits of Attention
+  LastTheft theft;
+  // While all is recorded, so that the clock is read less; 0: it is to be.
+  Instant ended;                 // the last body, and the worker has not looked for work since
+  Taking taking;                 // of the task that is to begin here
+  TaskId owed_wake = no_task;    // pushed without waking anybody, for this worker to take next
+  TaskRecord* attempt = nullptr; // to begin at once
+  DeviceMail mail;
+  LaunchedTasks launched;
+  TypeTimes times;
+  Owned<TeamPort> team; // null: one core, or it drives a device
+  WorkerThread thread;  // none for worker 0
+};
+
+/// What the calling thread is doing, per thread: which runtime's worker it is, in which task.
+struct ThreadState {
+  void const* core = nullptr;
+  ThreadWorker* worker = nullptr;
+  TaskRecord* task = nullptr;
+  void* capture = nullptr; // recording in progress, of the runtime `capture_core`
+  void const* capture_core = nullptr;
+};
+
+inline constinit thread_local ThreadState this_thread;
+
+/// Puts the previous state back, whatever happens in between. A worker's thread has its team.
+class ThreadStateGuard {
+public:
+  explicit ThreadStateGuard(ThreadState state) noexcept
+      : before_(this_thread), team_before_(this_team) {
+    this_thread = state;
+    this_team = state.worker != nullptr ? state.worker->team.get() : nullptr;
+  }
+
+  ThreadStateGuard(ThreadStateGuard const&) = delete;
+  ThreadStateGuard& operator=(ThreadStateGuard const&) = delete;
+
+  ~ThreadStateGuard() {
+    this_thread = before_;
+    this_team = team_before_;
+  }
+
+private:
+  ThreadState before_;
+  TeamPort* team_before_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ThreadCore: waking others after a push, and the nesting rule, as far as every task passes
+// through.
+
+#include <hetsched/detail/threads/thread_core.hpp>
+
+#include <utility>
+
+namespace hetsched::detail {
+
+[[gnu::always_inline]] inline void ThreadCore::apply(Wake wake, TaskId task) {
+  if (wake.is_any()) {
+    if (waiting_.parking.any_asleep()) {
+      wake_for(task);
+    }
+  } else if (auto const worker = wake.target(); worker && waiting_.parking.is_asleep(worker)) {
+    waiting_.parking.unpark(worker, WakeReason::task);
+  }
+}
+
+/// A worker will not take the task that it was to take, after all.
+[[gnu::always_inline]] inline void ThreadCore::pay_owed_wake(ThreadWorker& worker) {
+  if (worker.owed_wake) [[unlikely]] {
+    wake_for(std::exchange(worker.owed_wake, no_task));
+  }
+}
+
+/// The worker waits, inside a task, for descendants of `scope` (null: for anything). Returns what
+/// it waited for before. `steals`: no queue is closed to a worker that looks everywhere.
+[[gnu::always_inline]] inline TaskRecord*
+ThreadCore::enter_scope(ThreadWorker& worker, TaskRecord* scope, bool steals) {
+  auto* const outer = worker.scope.load(std::memory_order_relaxed);
+  worker.scope.store(scope, std::memory_order_relaxed);
+  if (!steals) {
+    waiting_.nested_waiters.fetch_add(1, std::memory_order_seq_cst);
+  }
+  return outer;
+}
+
+[[gnu::always_inline]] inline void
+ThreadCore::leave_scope(ThreadWorker& worker, TaskRecord* outer, bool steals) {
+  if (!steals) {
+    waiting_.nested_waiters.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  worker.scope.store(outer, std::memory_order_relaxed);
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// ThreadCore: looking for work, sleeping, waking, and the waits behind every kind of sync.
+
+#include <hetsched/detail/threads/task_execution.hpp>
+#include <hetsched/detail/threads/waiting.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <span>
+
+namespace hetsched::detail {
+
+[[gnu::cold]] HETSCHED_INLINE void Seating::notify_outside() {
+  // An RMW, so that it is ordered with the waiter's own: one of the two sees the other.
+  if (waiters_.fetch_add(0, std::memory_order_acq_rel) > 0) {
+    events_.fetch_add(1, std::memory_order_acq_rel);
+    events_.notify_all();
+  }
+}
+
+// ---- looking for work ----
+
+/// The scheduler has nothing for the worker now: waits until there is a task or `done`, and
+/// executes the task.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::work_when_found(ThreadWorker& worker,
+                                                               Condition const& done) {
+  if (auto* const task = this_thread.task) {
+    task->publish_children(); // so that whoever completes the last one wakes this thread
+  }
+  if (auto const task = find_task(worker, done)) {
+    execute(worker, task);
+  } else if (worker.attempt != nullptr) {
+    run_attempt(worker);
+  }
+}
+
+/// Spins briefly, then sleeps, until there is a task or `done()`. Measures the idle time.
+[[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::find_task(ThreadWorker& worker,
+                                                           Condition const& done) {
+  // Spinning as long as a wake-up costs bounds the loss to twice the optimum; a sleep and wake-up
+  // took 5 to 10 us on a 2-core EPYC VM, 100 polls of empty queues about as long. A poll of long
+  // queues full of what may not run here takes longer.
+  constexpr int polls = 100;
+  constexpr std::int64_t longest_ns = 10000;
+  auto const begin = clock();
+  TaskId found;
+  for (int poll = 0; poll < polls && !found && worker.attempt == nullptr && !done(); ++poll) {
+    if (poll < polls / 2) {
+      cpu_relax();
+    } else {
+      sched_yield();
+    }
+    found = take(worker);
+    if (clock().ns - begin.ns > longest_ns) {
+      break;
+    }
+  }
+  if (!found) {
+    found = sleep_until_task(worker, done);
+  }
+  note_idle(worker, begin);
+  return found;
+}
+
+[[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::sleep_until_task(ThreadWorker& worker,
+                                                                  Condition const& done) {
+  auto const id = worker.info.id;
+  auto& parking = waiting_.parking;
+  auto const has_attempt = [&worker] { return worker.attempt != nullptr; };
+  TaskId found;
+  while (!found && !has_attempt() && !done()) {
+    parking.announce(id);
+    found = take(worker);
+    if (!found && !has_attempt()) {
+      before_sleep();
+      if (waiting_.scopes_lifted.load(std::memory_order_relaxed)) {
+        found = take(worker);
+      }
+    }
+    bool const wait_a_little = is_to_reconsider();
+    if (wait_a_little && !found && !has_attempt() && !done()) {
+      timespec const pause{0, 200000}; // as an announced sleeper: others count on that
+      nanosleep(&pause, nullptr);
+    }
+    if (found || has_attempt() || wait_a_little || done()) {
+      if (!parking.retract(id)) { // claimed meanwhile, perhaps for another task: pass it on
+        wake_all(WakeReason::task);
+      }
+      if (wait_a_little && !found && !has_attempt() && !done()) {
+        continue;
+      }
+      break;
+    }
+    auto const reason = parking.park(id);
+    found = take(worker);
+    if (!found && reason == WakeReason::task && done()) {
+      wake_all(WakeReason::task); // woken for a task that this worker may have missed: pass it on
+    }
+  }
+  return found;
+}
+
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::note_idle(ThreadWorker& worker, Instant begin) {
+  auto const since = std::max(begin.ns, stats_base_.since_ns.load(std::memory_order_relaxed));
+  auto const now = clock();
+  worker.counts.idle_ns.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.ns - since)));
+  if (recorder_) {
+    if (auto const* const body = current_task(); body != nullptr) {
+      recorder_->waited(worker.info.id, body->id(), begin, now);
+    }
+  }
+}
+
+/// The last look before sleep, at what nobody is told of otherwise: that everything is complete,
+/// and that all workers sleep although nested tasks wait.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::before_sleep() {
+  // This RMW orders the counters of this worker against drain's look at them: whoever comes second
+  // in its modification order sees the other.
+  waiting_.sleep_events.fetch_add(1, std::memory_order_acq_rel);
+  if (waiting_.drain_waiters.load(std::memory_order_relaxed) > 0 && quiescent()) {
+    waiting_.parking.unpark(WorkerId{0}, WakeReason::condition);
+    waiting_.seating.notify_outside();
+  }
+  if (!policies_->has(hook_steal)) {
+    lift_scopes_if_all_sleep();
+  }
+}
+
+/// The children of tasks that wait may be in queues that only workers with another scope look into:
+/// if everybody sleeps, the nesting rule is lifted for a moment.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::lift_scopes_if_all_sleep() {
+  bool const vacant = waiting_.seating.state(std::memory_order_seq_cst) == Seat::free;
+  if (waiting_.nested_waiters.load(std::memory_order_seq_cst) > 0 &&
+      !waiting_.scopes_lifted.load(std::memory_order_seq_cst) &&
+      waiting_.parking.count_asleep() + (vacant ? 1 : 0) == static_cast<int>(crew_.infos.size())) {
+    waiting_.scopes_lifted.store(true, std::memory_order_seq_cst);
+    wake_all(WakeReason::task);
+  }
+}
+
+// ---- waiting ----
+
+/// Waits for `done()`, working meanwhile: inside a task on descendants of `scope` only (null: on
+/// anything).
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::wait(TaskRecord* scope, Condition const& done) {
+  if (done()) {
+    return;
+  }
+  if (this_thread.core != this) {
+    wait_outside(done);
+  } else if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: not meant here
+    ThreadStateGuard const state({this, this_thread.worker, this_thread.task, nullptr, nullptr});
+    wait_inside(scope, done);
+  } else {
+    wait_inside(scope, done);
+  }
+}
+
+/// A worker waits.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::wait_inside(TaskRecord* scope,
+                                                           Condition const& done) {
+  auto& worker = *this_thread.worker;
+  bool const steals = policies_->has(hook_steal);
+  auto* const outer = enter_scope(worker, scope, steals);
+  work_until(worker, done);
+  leave_scope(worker, outer, steals);
+}
+
+/// An outside thread waits: in the seat if it can have it, else asleep.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::wait_outside(Condition const& done) {
+  auto& seating = waiting_.seating;
+  seating.begin_to_wait();
+  for (;;) {
+    auto const events = seating.events();
+    waiting_.sleep_events.fetch_add(1, std::memory_order_acq_rel); // as in before_sleep
+    if (done()) {
+      break;
+    }
+    if (seating.try_take(Seat::taken)) {
+      {
+        auto& worker = crew_.workers[0];
+        AffinityGuard const bound(worker.info.cpu);
+        ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
+        work_until(worker, done);
+      }
+      seating.leave();
+      break;
+    }
+    if (!seating.want()) {
+      sched_yield(); // it is free, or will be at once: its holder may need this core
+      continue;
+    }
+    seating.sleep(events);
+  }
+  seating.end_to_wait();
+}
+
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::drain() {
+  waiting_.drain_waiters.fetch_add(1, std::memory_order_seq_cst);
+  // Looks at all workers, so it is asked only while there is no task here.
+  auto const drained = [this] { return quiescent(); };
+  auto done = Condition::that(drained);
+  done.only_when_idle = true;
+  int merges = 0;
+  do {
+    wait(nullptr, done);
+    Spawner spawner(*this);
+    merges = merge_all(spawner.host(), *root_);
+  } while (merges != 0);
+  waiting_.drain_waiters.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::await_group(GroupState& group) {
+  group.state.fetch_add(GroupState::one_waiter, std::memory_order_acq_rel);
+  // Members need not descend from the waiting task: it may run anything.
+  auto const empty = [&group] { return group.empty(); };
+  wait(nullptr, Condition::that(empty));
+  group.state.fetch_sub(GroupState::one_waiter, std::memory_order_acq_rel);
+}
+
+/// Whether whoever holds a queue alone in the domain of `task`'s children (null: outside any) may
+/// write: not below a task that only reads the datum, for others may read it at the same time.
+[[nodiscard]] inline bool may_write(AccessQueue const& queue, TaskRecord* task) noexcept {
+  if (task == nullptr || &queue == &queue.data->home) {
+    return true;
+  }
+  for (auto const& access : std::span(task->accesses(), task->access_count)) {
+    if (!access.duplicate && access.queue->data == queue.data) {
+      return writes(access.mode);
+    }
+  }
+  return true;
+}
+
+[[gnu::cold]] HETSCHED_INLINE std::exception_ptr ThreadCore::await_data(AccessQueue& queue,
+                                                                        TaskRecord* scope) {
+  struct {
+    TaskRecord task;
+    Access access;
+  } waiter{{}, {&queue, nullptr, {}, AccessMode::read_write, false, 0}};
+
+  static_assert(sizeof(waiter) == sizeof(TaskRecord) + sizeof(Access));
+  bool const inside = this_thread.core == this;
+  Host::start_record(waiter.task, wait_type, current_task());
+  waiter.task.access_count = 1;
+  waiter.task.worker.store(inside ? this_thread.worker->info.id.value : 0,
+                           std::memory_order_relaxed);
+  {
+    Spawner spawner(*this);
+    register_accesses(spawner.host(), waiter.task);
+  }
+  auto const granted = [&waiter] {
+    return waiter.task.state.load(std::memory_order_acquire) == TaskState::running;
+  };
+  wait(scope, Condition::that(granted));
+  std::exception_ptr error;
+  try {
+    // What a task declared is its body's to use.
+    auto const destination = &queue == &queue.data->home ? Destination::home : Destination::host;
+    take_data(replicas_of(queue), destination, may_write(queue, current_task()));
+  } catch (...) { // lost with its device
+    error = std::current_exception();
+  }
+  if (queue.poisoned()) {
+    error = queue.domain->failure.peek();
+    if (error == nullptr) { // a group has it, or another thread's sync took it
+      error = std::make_exception_ptr(Error(
+          ErrorCode::cancelled, queue.data->describe(), "was to be written by a task that failed"));
+    }
+  }
+  Spawner spawner(*this);
+  release_accesses(spawner.host(), waiter.task);
+  return error;
+}
+
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::take_all_home(Domain const* domain,
+                                                             TaskRecord* task) {
+  if (task != nullptr) {
+    devices_->acquire_on_host(*task, true);
+  }
+  if (domain != nullptr) {
+    devices_->take_all_home(*domain);
+  }
+}
+
+// ---- spawning too far ahead ----
+
+/// Runs tasks, or waits for others to. Looks every few spawns only.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::throttle(ThreadWorker* worker) {
+  constexpr std::uint32_t interval = 16;
+  if (worker != nullptr && ++worker->spawns_since_check < interval) {
+    return;
+  }
+  if (worker != nullptr) {
+    worker->spawns_since_check = 0;
+  }
+  if (live() < max_live_) {
+    return;
+  }
+  if (this_thread.core == this) {
+    work_nested(*worker);
+    return;
+  }
+  auto& seating = waiting_.seating;
+  if (worker != nullptr) {
+    seating.keep(); // for longer than a spawn: see Seating::leave
+  }
+  for (int idle = 0; live() >= max_live_; ++idle) {
+    // Without the seat, somebody else has it and works; but may leave it at any time.
+    bool const seated = worker != nullptr || seating.try_take(Seat::taken);
+    if (seated && work_outside(idle >= 100)) {
+      idle = 0;
+    } else if (idle < 100) {
+      sched_yield();
+    } else if (!seated) {
+      timespec const pause{0, 50000};
+      nanosleep(&pause, nullptr);
+    }
+    if (seated && worker == nullptr) {
+      seating.leave();
+    }
+  }
+}
+
+/// In a body that has spawned too far ahead: only descendants may run here, and waiting could wait
+/// for oneself, so works while there is any task of its own, then goes on.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::work_nested(ThreadWorker& worker) {
+  auto* const outer = worker.scope.load(std::memory_order_relaxed);
+  worker.scope.store(current_task(), std::memory_order_relaxed);
+  while (live() >= max_live_ && run_one(worker)) {
+  }
+  worker.scope.store(outer, std::memory_order_relaxed);
+}
+
+/// Executes what the scheduler has for the worker now; false if that is nothing.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::run_one(ThreadWorker& worker) {
+  if (auto const task = take(worker)) {
+    execute(worker, task);
+  } else if (worker.attempt != nullptr) {
+    run_attempt(worker);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// In the seat, outside any task: runs one task if there is any (true). If not, and `patient`,
+/// sleeps a little: as an announced sleeper, for the others may wait for the nesting rule to be
+/// lifted.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::work_outside(bool patient) {
+  auto& worker = crew_.workers[0];
+  ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
+  if (run_one(worker)) {
+    return true;
+  }
+  if (patient) {
+    timespec const pause{0, 50000};
+    waiting_.parking.announce(worker.info.id);
+    before_sleep();
+    nanosleep(&pause, nullptr);
+    waiting_.parking.retract(worker.info.id);
+  }
+  return false;
+}
+
+// ---- waking ----
+
+/// Wakes one sleeper that can run the task, if there is any.
+HETSCHED_INLINE void ThreadCore::wake_for(TaskId task) {
+  waiting_.parking.find_asleep([&](WorkerId worker) {
+    return can_run(*TaskRecord::from(task), worker) &&
+           waiting_.parking.unpark(worker, WakeReason::task);
+  });
+}
+
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::wake_all(WakeReason reason) {
+  waiting_.parking.find_asleep([&](WorkerId worker) {
+    waiting_.parking.unpark(worker, reason);
+    return false;
+  });
+}
+
+} // namespace hetsched::detail

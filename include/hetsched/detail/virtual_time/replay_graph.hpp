@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A graph that is plain data as tasks of a runtime in virtual time.
+
+#include <hetsched/detail/spawn/ranked_graph.hpp>
+#include <hetsched/detail/spawn/register_data.hpp>
+#include <hetsched/detail/spawn/spawn.hpp>
+#include <hetsched/graphs/task_graph.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// The task types and data that a graph's tasks need. Their memory is an address only.
+class GraphReplay {
+public:
+  /// `allowed`: classes of worker for each task; empty: all.
+  GraphReplay(TaskGraph const& graph,
+              std::span<ArchMask const> allowed,
+              Domain& domain,
+              DataRegistry& registry)
+      : graph_(graph), allowed_(allowed) {
+    auto address = first_address;
+    for (auto const bytes : graph.data_bytes()) {
+      auto* const first = reinterpret_cast<std::byte*>(address);
+      data_.push_back(register_region(first, {bytes, 1, bytes}, 1, false, domain, registry));
+      address += (bytes + 63) / 64 * 64;
+    }
+  }
+
+  GraphReplay(GraphReplay const&) = delete;
+  GraphReplay& operator=(GraphReplay const&) = delete;
+
+  ~GraphReplay() {
+    for (auto* record : data_) {
+      release_handle(record);
+    }
+  }
+
+  /// Task v, until the next call. What its node is allowed to run on is not looked at: a class of
+  /// worker can run what the platform has a time for.
+  [[nodiscard]] Prospect prospect(std::size_t v) {
+    auto const& node = graph_.nodes()[v];
+    of_one_.clear();
+    for (auto const& access : node.accesses) {
+      of_one_.push_back(data_[access.data]);
+    }
+    auto const archs = allowed_.empty() ? Attributes{}.archs : allowed_[v];
+    return {&type_of(node), archs, node.label, of_one_};
+  }
+
+  /// Spawns all tasks, in order, with the priorities of `ranked`, the same graph.
+  template <class Core>
+  void spawn_all(Core& core, TaskGraph const& ranked) {
+    for (std::size_t v = 0; v < graph_.size(); ++v) {
+      auto const task = prospect(v);
+      Attributes attributes;
+      attributes.archs = task.archs;
+      attributes.priority = ranked.nodes()[v].priority;
+      attributes.label = task.label;
+      attributes.graph_node = static_cast<std::int32_t>(v);
+      spawn_task(core, *task.type, attributes, task.data, {});
+    }
+  }
+
+private:
+  static constexpr std::uintptr_t first_address = std::uintptr_t{1} << 44U;
+
+  /// A task type with its parameters.
+  struct Type {
+    std::vector<ParameterInfo> parameters;
+    TaskType table;
+  };
+
+  using Key = std::pair<std::string_view, std::vector<std::pair<AccessMode, void const*>>>;
+
+  TaskType const& type_of(TaskGraph::Node const& node) {
+    Key key{node.type, {}};
+    for (auto const& access : node.accesses) {
+      key.second.emplace_back(access.mode, access.reduction);
+    }
+    auto const [known, fresh] = types_.try_emplace(std::move(key));
+    auto& type = known->second;
+    if (fresh) {
+      for (auto const& access : node.accesses) {
+        auto const reduces = access.mode == AccessMode::reduce;
+        type.parameters.push_back({access.mode, reduces ? &operators_[access.reduction] : nullptr});
+      }
+      type.table = laid_out(
+          {node.type, TaskKind::user, {}, type.parameters, nullptr, nullptr, nullptr}, false);
+    }
+    return type.table;
+  }
+
+  TaskGraph const& graph_;
+  std::span<ArchMask const> const allowed_;
+  std::vector<DataRecord*> data_;
+  std::vector<DataRecord*> of_one_; // of the task that was asked for last
+  std::map<Key, Type> types_;
+  std::map<void const*, ReductionOps> operators_; // told apart, never called
+};
+
+} // namespace hetsched::detail

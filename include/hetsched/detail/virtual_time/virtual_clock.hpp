@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Virtual time, and when each worker ends what it runs.
+
+#include <hetsched/core/time.hpp>
+#include <hetsched/core/workers.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// The time that it is, and the ends of tasks that are to come.
+class VirtualClock {
+public:
+  [[nodiscard]] Instant now() const noexcept { return now_; }
+
+  void set(Instant now) noexcept { now_ = now; }
+
+  /// The worker ends what it runs at that time.
+  void add(Instant at, WorkerId worker) {
+    ends_.push_back({at, worker});
+    std::push_heap(ends_.begin(), ends_.end());
+  }
+
+  /// It does not after all.
+  void remove(WorkerId worker) {
+    std::erase_if(ends_, [worker](End const& end) { return end.worker == worker; });
+    std::make_heap(ends_.begin(), ends_.end());
+  }
+
+  /// Nothing is to end.
+  [[nodiscard]] bool idle() const noexcept { return ends_.empty(); }
+
+  /// When the next end is; not of an idle clock.
+  [[nodiscard]] Instant next() const noexcept { return ends_.front().at; }
+
+  /// Whose it is.
+  [[nodiscard]] WorkerId next_worker() const noexcept { return ends_.front().worker; }
+
+  /// Takes it out.
+  WorkerId pop() {
+    auto const worker = ends_.front().worker;
+    std::pop_heap(ends_.begin(), ends_.end());
+    ends_.pop_back();
+    return worker;
+  }
+
+private:
+  struct End {
+    Instant at;
+    WorkerId worker;
+
+    /// The heap's top is the earliest, of the lowest worker.
+    friend bool operator<(End const& a, End const& b) noexcept {
+      return a.at != b.at ? a.at > b.at : a.worker > b.worker;
+    }
+  };
+
+  Instant now_;
+  std::vector<End> ends_; // a heap
+};
+
+} // namespace hetsched::detail

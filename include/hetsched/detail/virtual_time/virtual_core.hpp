@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The engine of virtual time: an event loop over a Platform, on one thread.
+
+#include <hetsched/detail/core/monotonic_clock.hpp>
+#include <hetsched/detail/dataflow/dataflow.hpp>
+#include <hetsched/detail/engine/engine_context.hpp>
+#include <hetsched/detail/engine/explanations.hpp>
+#include <hetsched/detail/engine/policies.hpp>
+#include <hetsched/detail/memory/cache_kind.hpp>
+#include <hetsched/detail/virtual_time/virtual_clock.hpp>
+#include <hetsched/detail/virtual_time/virtual_machine.hpp>
+#include <hetsched/detail/virtual_time/virtual_memory.hpp>
+#include <hetsched/detail/virtual_time/virtual_tasks.hpp>
+#include <hetsched/detail/virtual_time/worker_order.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// How many tasks at most a scheduler is told of at once that one completion made ready.
+inline constexpr std::size_t most_activated = 32;
+
+/// Executes tasks in virtual time: what Runtime, spawns, the dataflow layer and contexts need of an
+/// engine (engine_concepts.hpp). It knows its scheduler and its model by their port only, so that
+/// it is compiled once for all of them; VirtualCoreOf adds them. For one thread at a time.
+class VirtualCore {
+public:
+  using Context = EngineContext<VirtualCore>;
+
+  static constexpr bool in_virtual_time = true;
+
+  VirtualCore(VirtualCore const&) = delete;
+  VirtualCore& operator=(VirtualCore const&) = delete;
+
+  virtual ~VirtualCore() = default;
+
+  // ---- for policies ----
+
+  static constexpr bool guards_concurrent = true;
+
+  /// Lives while a hook of the scheduler runs, and measures how long that is if it is asked to.
+  class HookGuard {
+  public:
+    [[gnu::always_inline]] HookGuard(VirtualCore& core, Threading) noexcept : core_(core) {
+      if (core.machine_.config().time_decisions) [[unlikely]] {
+        before_ = monotonic_ns();
+      }
+    }
+
+    HookGuard(HookGuard const&) = delete;
+    HookGuard& operator=(HookGuard const&) = delete;
+
+    [[gnu::always_inline]] ~HookGuard() {
+      if (before_ != unmeasured) [[unlikely]] {
+        core_.counts_.deciding.ns += monotonic_ns() - before_;
+      }
+    }
+
+  private:
+    static constexpr std::int64_t unmeasured = -1;
+
+    VirtualCore& core_;
+    std::int64_t before_ = unmeasured;
+  };
+
+  // ---- for contexts ----
+
+  [[nodiscard]] Explainer& explainer() const noexcept { return explainer_; }
+
+  /// Null if nothing is recorded.
+  [[nodiscard]] Recorder* recorder() const noexcept { return recorder_.get(); }
+
+  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return machine_.workers(); }
+
+  [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return machine_.nodes(); }
+
+  [[nodiscard]] Instant clock() const noexcept { return clock_.now(); }
+
+  [[nodiscard]] bool all_everywhere() const noexcept { return memory_ == nullptr; }
+
+  [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
+    return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(machine_.worker(worker).arch) &&
+           (task.binding.load(std::memory_order_relaxed) != Binding::bound ||
+            task.worker.load(std::memory_order_relaxed) == worker.value);
+  }
+
+  /// Not one that has a private copy for what it contributes, nor one that is launched behind
+  /// another, or before one.
+  [[nodiscard]] bool can_abort(TaskRecord const& task) const noexcept {
+    WorkerId const worker{task.worker.load(std::memory_order_relaxed)};
+    return !task.type_of().reduces &&
+           task.binding.load(std::memory_order_relaxed) == Binding::none &&
+           !(worker && workers_[worker.index()].successors.binds(task));
+  }
+
+  [[nodiscard]] std::uint64_t random(WorkerId worker) const { return machine_.random(worker); }
+
+  /// What the model says, else the platform's mean.
+  [[nodiscard]] std::optional<Prediction> predicted(TaskRecord const& task,
+                                                    WorkerInfo const& worker) const {
+    return policies_->predicts() ? predicted(task.type_of(), view_of(task), worker.arch)
+                                 : mean_time(task.type_of(), worker.arch);
+  }
+
+  /// The same of a task of a type that `archs_of` was asked about.
+  [[nodiscard]] std::optional<Prediction>
+  predicted(TaskType const& type, TaskView const& task, Arch arch) const {
+    if (policies_->predicts()) {
+      if (auto const known = policies_->predict(task, arch)) {
+        return known;
+      }
+    }
+    return mean_time(type, arch);
+  }
+
+  /// Classes of worker that can run tasks of a type. Throws Error(cannot_run) if none can.
+  [[nodiscard]] ArchMask archs_of(TaskType const& type) {
+    return machine_.times().learn(type).archs;
+  }
+
+  /// What the model says, else the platform.
+  [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {
+    auto const known = policies_->predicts() ? policies_->transfer(bytes, from, to) : Duration{};
+    return known.ns != 0 || !memory_ ? known : memory_->time(bytes, from, to);
+  }
+
+  /// If its data are still on their way, the first that the worker has taken.
+  [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
+    auto const& state = workers_[worker.index()];
+    auto const* task = state.running != nullptr ? state.running : state.waiting;
+    if (auto const node = machine_.worker(worker).node;
+        task == nullptr && memory_ && node != host_node) {
+      task = memory_->first_task(node);
+    }
+    return task != nullptr ? task->id() : no_task;
+  }
+
+  /// Of all that it has taken, if it waits for no data: as predicted, whatever the noise.
+  [[nodiscard]] Instant busy_until(WorkerId worker) const {
+    auto const& state = workers_[worker.index()];
+    if (state.running == nullptr) {
+      return clock_.now() + state.committed;
+    }
+    return std::max(clock_.now(), state.begin + expected(*state.running, worker)) + state.committed;
+  }
+
+  [[nodiscard]] std::size_t free_bytes(NodeId node) const noexcept {
+    auto const capacity = nodes()[static_cast<std::size_t>(node.value)].capacity_bytes;
+    if (node == host_node || capacity == 0) {
+      return std::numeric_limits<std::size_t>::max();
+    }
+    return memory_ ? memory_->unused(node) : capacity;
+  }
+
+  // ---- for the runtime ----
+
+  class Host;
+  class Spawner;
+
+  /// Null if every node has everything.
+  [[nodiscard]] VirtualMemory* devices() const noexcept { return memory_.get(); }
+
+  /// There is none: no body runs.
+  [[nodiscard]] TaskRecord* current_task() const noexcept { return nullptr; }
+
+  [[nodiscard]] Domain& root_domain() noexcept { return tasks_.root(); }
+
+  [[nodiscard]] Domain& current_domain() noexcept { return tasks_.root(); }
+
+  /// A spawn finds out by the task's times.
+  [[nodiscard]] bool has_worker_of(ArchMask) const noexcept { return true; }
+
+  /// Lets time pass until all tasks are complete and what they contributed is merged.
+  void drain();
+
+  void await_children(TaskRecord&) {}
+
+  void await_group(GroupState& group);
+
+  std::exception_ptr await_data(AccessQueue& queue, TaskRecord*);
+
+  /// Lets time pass until host memory holds the data of a domain.
+  void take_all_home(Domain const* domain, TaskRecord*);
+
+  [[nodiscard]] PolicyPort& policies() const noexcept { return *policies_; }
+
+  [[nodiscard]] FailureLog& failure_log() noexcept { return tasks_.failures(); }
+
+  [[nodiscard]] Stats stats() const;
+  void reset_stats();
+
+  [[nodiscard]] std::string dump(DataRegistry& registry) const;
+
+protected:
+  explicit VirtualCore(Simulation const& config)
+      : machine_(config), workers_(workers().size()), idle_(workers(), config.serve),
+        explainer_(config.explain, &make_explanations<Context>),
+        recorder_(open_recorder({config.trace, config.record, config.trace_memory}, 0)) {}
+
+  /// Before anything else is asked of it.
+  void be_ruled_by(PolicyPort& policies, CacheKind const& cache);
+
+private:
+  /// Since the statistics were reset.
+  struct Counts {
+    Instant since;
+    std::uint64_t spawned = 0;
+    std::uint64_t merges = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t early = 0;
+    Duration deciding;
+    std::vector<DeviceStats> devices_before; // what devices had counted until then
+  };
+
+  [[nodiscard]] bool spoliates() const noexcept { return policies_->has(hook_reconsider); }
+
+  [[nodiscard]] bool preempts() const noexcept { return policies_->has(hook_preempt); }
+
+  [[nodiscard]] std::optional<Prediction> mean_time(TaskType const& type, Arch arch) const {
+    auto const& time = machine_.times().of(type).on[arch.index];
+    return time ? std::optional(Prediction{*time, {}, 0}) : std::nullopt;
+  }
+
+  /// How long the task is expected to run there.
+  [[nodiscard]] Duration expected(TaskRecord const& task, WorkerId worker) const {
+    auto const time = predicted(task, machine_.worker(worker));
+    return time ? time->mean : Duration{};
+  }
+
+  // What the scheduler is told and asked (virtual_core_run.hpp, virtual_core_aborts.hpp).
+  void push(TaskId task, WorkerId from);
+  void push_activated(std::span<TaskId const> tasks, WorkerId from);
+  void note_pushed(std::span<TaskId const> tasks);
+  TaskId take(WorkerId worker);
+  TaskId spoliate_or_take(WorkerId worker);
+  bool preempt();
+  TaskRecord& abort(TaskId task, char const* hook);
+  [[gnu::cold]] void check_abortable(TaskRecord const& task, TaskId id, char const* hook);
+  void leave(TaskRecord& task, WorkerId worker);
+  [[noreturn, gnu::cold]] void give_up(std::string const& why);
+  [[noreturn, gnu::cold]] void give_up_waiting();
+  [[noreturn, gnu::cold]] void refuse(TaskRecord const& task, WorkerId worker, bool is_ready);
+
+  // The loop (virtual_core_run.hpp).
+  void offer_work();
+  void begin(TaskId id, WorkerId worker);
+  void skip(TaskRecord& task, WorkerId worker);
+  void launch(TaskRecord& task, WorkerId worker);
+  void end(WorkerId worker);
+  void complete(TaskRecord& task, WorkerId worker);
+  void end_own_tasks();
+  [[nodiscard]] bool end_own_task(TaskRecord& task);
+  [[nodiscard]] Instant next_event() const noexcept;
+  void advance(Instant now);
+  template <class Done>
+  void run_until(Done const& done);
+  void run_until(bool (*done)(void const* what), void const* what);
+
+  // Data that have to move, and early activation (virtual_core_data.hpp).
+  void commit(TaskRecord& task, WorkerId worker);
+  bool launch_if_here(WorkerId core);
+  void move_window(WorkerId worker);
+  void send_ahead(WorkerId worker);
+  void see_to_data();
+  bool activate_early();
+  bool unbind(TaskRecord& task);
+
+  // What is told of it (virtual_core_report.hpp).
+  [[gnu::cold]] void watch_pushed(std::span<TaskId const> tasks);
+  [[gnu::cold]] void watch_taken(TaskId task, WorkerId worker, bool stolen);
+  void report_execution(TaskRecord const& task, WorkerId worker, bool aborted);
+
+  VirtualMachine machine_;
+  VirtualClock clock_;
+  std::vector<VirtualWorker> workers_;
+  WorkerOrder idle_;
+  PolicyPort* policies_ = nullptr;
+  mutable Explainer explainer_;
+  std::unique_ptr<Recorder> const recorder_; // null: none
+  std::unique_ptr<VirtualMemory> memory_;    // null: transfers are free
+  VirtualTasks tasks_;
+  OwnTasks own_;
+  Counts counts_;
+  std::vector<WorkerId> device_workers_; // where data are to be moved to
+  std::vector<WorkerId> cores_waiting_;  // for data, in the order in which they began to
+  std::deque<TaskId> pushed_;            // that `preempt` has not been asked about
+  std::uint64_t waiting_ = 0;            // tasks in the scheduler's hands
+  std::uint64_t aborted_now_ = 0;        // at this instant
+  bool given_up_ = false; // for a scheduler's mistake: what is not complete never will be
+};
+
+inline void VirtualCore::be_ruled_by(PolicyPort& policies, CacheKind const& cache) {
+  policies_ = &policies;
+  auto const& config = machine_.config();
+  if (config.transfers != Simulation::Transfers::free && nodes().size() > 1) {
+    memory_ = std::make_unique<VirtualMemory>(config, cache, nodes(), spoliates() || preempts());
+    for (auto const& info : workers()) {
+      if (info.node != host_node) {
+        device_workers_.push_back(info.id);
+      }
+    }
+  }
+  if (recorder_) {
+    explainer_.watch();
+    if (memory_) {
+      memory_->record(*recorder_);
+    }
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// VirtualCore: data that have to move, and tasks that devices are given early.
+
+#include <hetsched/detail/virtual_time/virtual_host.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// The worker takes the task on; it begins when its data are there.
+inline void VirtualCore::commit(TaskRecord& task, WorkerId worker) {
+  auto const node = machine_.worker(worker).node;
+  auto& state = workers_[worker.index()];
+  state.committed += expected(task, worker);
+  if (task.type_of().reduces) {
+    memory_->lease_copies(task);
+  }
+  if (node == host_node) {
+    idle_.erase(worker);
+    state.waiting = &task;
+    if (!launch_if_here(worker)) {
+      cores_waiting_.push_back(worker);
+    }
+    return;
+  }
+  memory_->commit(task, node);
+  move_window(worker);
+  if (!memory_->has_room(node)) {
+    idle_.erase(worker);
+    send_ahead(worker);
+  }
+}
+
+inline bool VirtualCore::launch_if_here(WorkerId core) {
+  auto& state = workers_[core.index()];
+  if (!memory_->acquire_on_host(*state.waiting)) {
+    return false;
+  }
+  auto& task = *std::exchange(state.waiting, nullptr);
+  state.committed = {};
+  launch(task, core);
+  return true;
+}
+
+/// On a device, what can go on does.
+inline void VirtualCore::move_window(WorkerId worker) {
+  if (auto* const task = memory_->next_kernel(machine_.worker(worker).node)) {
+    auto& state = workers_[worker.index()];
+    state.committed = state.committed - std::min(state.committed, expected(*task, worker));
+    launch(*task, worker);
+  }
+}
+
+/// What the worker would take next, had its window room: its data begin to move.
+inline void VirtualCore::send_ahead(WorkerId worker) {
+  if (!policies_->has(hook_peek)) {
+    return;
+  }
+  std::array<TaskId, most_peeked> next;
+  auto const room = std::span(next).first(std::min(next.size(), memory_->window()));
+  auto const count = policies_->peek(worker, room);
+  HETSCHED_ASSERT(count <= room.size(), "scheduler's peek answered more than there was room for");
+  for (auto const id : room.first(count)) {
+    memory_->send_ahead(*TaskRecord::from(id), machine_.worker(worker).node);
+  }
+}
+
+/// Transfers or kernels have ended: what waited for them goes on.
+inline void VirtualCore::see_to_data() {
+  std::erase_if(cores_waiting_, [this](WorkerId core) { return launch_if_here(core); });
+  own_.ready.insert(own_.ready.end(), own_.waiting.rbegin(), own_.waiting.rend());
+  own_.waiting.clear();
+  end_own_tasks();
+  for (auto const worker : device_workers_) {
+    move_window(worker);
+  }
+}
+
+// ---- early activation (early.hpp) ----
+
+/// Lets a device whose window has room, and for which the scheduler has nothing, have what comes
+/// behind the task that runs there. Whether some task could go.
+inline bool VirtualCore::activate_early() {
+  for (auto const worker : device_workers_) {
+    auto const& state = workers_[worker.index()];
+    auto* const task =
+        memory_->has_room(machine_.worker(worker).node) ? state.successors.next() : nullptr;
+    if (task != nullptr) {
+      task->worker.store(worker.value, std::memory_order_relaxed);
+      task->binding.store(Binding::bound, std::memory_order_relaxed);
+      ++counts_.early;
+      Host(*this, worker).activate(*task);
+      if (auto const next = take(worker)) {
+        begin(next, worker);
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The task holds all its data. Whether it was bound: the scheduler or the device has it already.
+inline bool VirtualCore::unbind(TaskRecord& task) {
+  auto const before = task.binding.load(std::memory_order_relaxed);
+  task.binding.store(Binding::none, std::memory_order_relaxed);
+  bool const was_bound = before == Binding::bound;
+  if (was_bound && preempts() && task.state.load(std::memory_order_relaxed) == TaskState::ready) {
+    pushed_.push_back(task.id());
+  }
+  return was_bound;
+}
+
+} // namespace hetsched::detail

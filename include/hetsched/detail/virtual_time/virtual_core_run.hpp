@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// VirtualCore: the event loop.
+
+#include <hetsched/detail/spawn/hints.hpp>
+#include <hetsched/detail/virtual_time/virtual_core_aborts.hpp>
+#include <hetsched/detail/virtual_time/virtual_core_data.hpp>
+#include <hetsched/detail/virtual_time/virtual_core_report.hpp>
+
+namespace hetsched::detail {
+
+// ---- the scheduler ----
+
+/// The scheduler gets these tasks now.
+inline void VirtualCore::note_pushed(std::span<TaskId const> tasks) {
+  if (explainer_.watches()) [[unlikely]] {
+    watch_pushed(tasks);
+  }
+  waiting_ += tasks.size();
+  if (preempts()) {
+    pushed_.insert(pushed_.end(), tasks.begin(), tasks.end());
+  }
+}
+
+/// All idle workers are offered work anyway: whom to wake does not matter.
+inline void VirtualCore::push(TaskId task, WorkerId from) {
+  note_pushed({&task, 1});
+  (void)policies_->push(task, from);
+}
+
+inline void VirtualCore::push_activated(std::span<TaskId const> tasks, WorkerId from) {
+  if (policies_->has(hook_push_activated)) {
+    note_pushed(tasks);
+    std::array<Wake, most_activated> wakes;
+    policies_->push_activated(tasks, from, std::span(wakes).first(tasks.size()));
+  } else {
+    for (auto const task : tasks) {
+      push(task, from);
+    }
+  }
+}
+
+inline TaskId VirtualCore::take(WorkerId worker) {
+  auto task = policies_->pop(worker);
+  bool const stolen = !task;
+  if (!task && policies_->has(hook_steal)) {
+    task = policies_->steal(worker).task;
+    workers_[worker.index()].steals += task ? 1 : 0;
+  }
+  if (task && explainer_.watches()) [[unlikely]] {
+    watch_taken(task, worker, stolen);
+  }
+  return task;
+}
+
+inline void VirtualCore::give_up(std::string const& why) {
+  given_up_ = true;
+  throw Error(ErrorCode::bad_call, "scheduler", why);
+}
+
+/// Nothing can happen any more, and tasks are left.
+inline void VirtualCore::give_up_waiting() {
+  give_up("keeps " + std::to_string(waiting_) + " tasks from " + std::to_string(workers().size()) +
+          " idle workers");
+}
+
+// ---- the loop ----
+
+/// Offers work to idle workers, in their order, until none of them finds any.
+inline void VirtualCore::offer_work() {
+  for (bool found = true; found;) {
+    found = false;
+    std::size_t rank = 0;
+    while (waiting_ != 0 || spoliates()) {
+      auto const worker = idle_.next(rank);
+      if (!worker) {
+        break;
+      }
+      if (auto const task = spoliate_or_take(worker)) {
+        begin(task, worker);
+        found = true;
+      }
+    }
+    found = found || preempt() || activate_early();
+  }
+}
+
+/// The scheduler gave the worker a task that it may not begin.
+inline void VirtualCore::refuse(TaskRecord const& task, WorkerId worker, bool is_ready) {
+  auto const who = "gave worker " + std::to_string(worker.value);
+  give_up(is_ready ? who + " task '" + std::string(task.type_of().name) + "', which that cannot run"
+                   : who + " a task twice, or one that it had not");
+}
+
+inline void VirtualCore::begin(TaskId id, WorkerId worker) {
+  auto& task = *TaskRecord::from(id);
+  bool const is_ready =
+      task.id() == id && task.state.load(std::memory_order_relaxed) == TaskState::ready;
+  if (!is_ready || !can_run(task, worker)) [[unlikely]] {
+    refuse(task, worker, is_ready);
+  }
+  --waiting_;
+  task.state.store(TaskState::running, std::memory_order_relaxed);
+  task.worker.store(worker.value, std::memory_order_relaxed);
+  if (task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed)) {
+    skip(task, worker);
+  } else if (memory_) {
+    commit(task, worker);
+  } else {
+    idle_.erase(worker);
+    launch(task, worker);
+  }
+}
+
+/// The worker has taken a task whose group was cancelled: it ends without having begun.
+inline void VirtualCore::skip(TaskRecord& task, WorkerId worker) {
+  if (task.binding.load(std::memory_order_relaxed) == Binding::bound) {
+    task.state.store(TaskState::pending, std::memory_order_relaxed);
+    task.binding.store(Binding::undone, std::memory_order_relaxed); // skipped when it may end
+    return;
+  }
+  ++counts_.cancelled;
+  if (recorder_) {
+    auto const now = clock_.now();
+    recorder_->ran(no_worker, worker, task.id(), {}, now, now, TaskOutcome::cancelled);
+  }
+  complete(task, worker);
+  end_own_tasks();
+}
+
+inline void VirtualCore::launch(TaskRecord& task, WorkerId worker) {
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    __builtin_prefetch(access.queue, 1); // its end will look there, some events from now
+  }
+  auto const& info = machine_.worker(worker);
+  auto& state = workers_[worker.index()];
+  state.running = &task;
+  state.begin = clock_.now();
+  state.times = &machine_.times().of(task.type_of());
+  state.end = clock_.now() + machine_.times().draw(*state.times, info.arch);
+  state.number = tasks_.number_execution();
+  if (memory_ && info.node != host_node) {
+    state.successors.note(task, info.arch);
+  }
+  if (policies_->has(hook_prologue)) {
+    policies_->prologue(task.id(), worker);
+  }
+  clock_.add(state.end, worker);
+}
+
+inline void VirtualCore::end(WorkerId worker) {
+  auto& state = workers_[worker.index()];
+  auto& task = *state.running;
+  auto const& info = machine_.worker(worker);
+  auto const time = state.end - state.begin;
+  state.times->count(info.arch, time);
+  ++state.executed;
+  state.busy += time;
+  report_execution(task, worker, false);
+  if (policies_->has(hook_epilogue)) {
+    policies_->epilogue(task.id(), worker, time);
+  }
+  if (policies_->measures()) {
+    policies_->record(view_of(task), info.arch, time);
+  }
+  state.running = nullptr;
+  state.successors.forget(task);
+  if (memory_) {
+    info.node == host_node ? memory_->end_on_host(task) : memory_->end_kernel(info.node);
+  }
+  idle_.insert(worker);
+  complete(task, worker);
+  end_own_tasks();
+}
+
+/// Releases the task's data; what that makes ready goes to the scheduler.
+inline void VirtualCore::complete(TaskRecord& task, WorkerId worker) {
+  auto* const group = task.group;
+  if (memory_ && task.type_of().kind == TaskKind::user) {
+    memory_->note_end(task);
+  }
+  if (task.access_count != 0) {
+    Host host(*this, worker);
+    release_accesses(host, task);
+  }
+  if (auto* const destroy = task.type_of().destroy_values) {
+    destroy(task.values());
+  }
+  tasks_.recycle(task);
+  if (group != nullptr) {
+    group->state.fetch_sub(1, std::memory_order_relaxed);
+  }
+  tasks_.count_complete();
+}
+
+/// Merges and hints, which take no time. Each may grant others.
+inline void VirtualCore::end_own_tasks() {
+  if (own_.being_ended) {
+    return;
+  }
+  own_.being_ended = true;
+  while (!own_.ready.empty()) {
+    auto& task = *own_.ready.back();
+    own_.ready.pop_back();
+    if (end_own_task(task)) {
+      complete(task, workers().front().id);
+    } else {
+      own_.waiting.push_back(&task);
+    }
+  }
+  own_.being_ended = false;
+}
+
+/// False: it waits for data.
+inline bool VirtualCore::end_own_task(TaskRecord& task) {
+  if (memory_ && task.type_of().kind == TaskKind::merge) {
+    return memory_->acquire_for_merge(task);
+  }
+  if (memory_ && task.type_of().kind == TaskKind::prefetch) {
+    memory_->prefetch(task.accesses()[0], task.accesses()[0].carried.hint.node);
+  }
+  return true;
+}
+
+/// The task's end is next but one: what waits for it comes to the cache meanwhile. Large graphs are
+/// in main memory, and a task is touched a few times only.
+inline void fetch_successors(TaskRecord const& task) noexcept {
+  for (auto const& access : std::span(task.accesses(), task.access_count)) {
+    if (auto const next = reinterpret_cast<std::uintptr_t>(access.queue->head); next != 0) {
+      __builtin_prefetch(reinterpret_cast<void const*>(next), 1);
+      __builtin_prefetch(reinterpret_cast<void const*>(next - 64), 1); // its task's record begins
+      __builtin_prefetch(reinterpret_cast<void const*>(next - 128), 1);
+    }
+  }
+}
+
+/// When something happens next; VirtualMemory::never if nothing does.
+inline Instant VirtualCore::next_event() const noexcept {
+  auto const transfer = memory_ ? memory_->next() : VirtualMemory::never;
+  return clock_.idle() ? transfer : std::min(transfer, clock_.next());
+}
+
+/// Time comes to `now`, at most the next event: all that happens then.
+inline void VirtualCore::advance(Instant now) {
+  clock_.set(now);
+  aborted_now_ = 0;
+  if (memory_) {
+    memory_->advance(now);
+  }
+  while (!clock_.idle() && clock_.next() == now) {
+    auto const worker = clock_.pop();
+    if (!clock_.idle()) {
+      fetch_successors(*workers_[clock_.next_worker().index()].running);
+    }
+    end(worker);
+  }
+  if (memory_) {
+    see_to_data();
+  }
+}
+
+/// Lets time pass until `done`. Throws Error(bad_call) if nothing can happen any more.
+template <class Done>
+void VirtualCore::run_until(Done const& done) {
+  run_until([](void const* what) { return (*static_cast<Done const*>(what))(); }, &done);
+}
+
+/// The same, compiled once for all.
+inline void VirtualCore::run_until(bool (*done)(void const* what), void const* what) {
+  end_own_tasks();
+  while (!done(what) && !given_up_) {
+    offer_work();
+    auto const next = next_event();
+    if (next == VirtualMemory::never) {
+      if (done(what)) { // what was cancelled takes no time
+        break;
+      }
+      give_up_waiting();
+    }
+    advance(next);
+  }
+}
+
+inline void VirtualCore::drain() {
+  int merges = 0;
+  do {
+    run_until([this] { return tasks_.live() == 0; });
+    Host host(*this);
+    merges = given_up_ ? 0 : merge_all(host, tasks_.root());
+  } while (merges != 0);
+}
+
+inline void VirtualCore::await_group(GroupState& group) {
+  run_until([&group] { return group.empty(); });
+}
+
+inline void VirtualCore::take_all_home(Domain const* domain, TaskRecord*) {
+  if (!given_up_) {
+    run_until([this, domain] { return memory_->all_home(*domain); });
+  }
+}
+
+inline std::exception_ptr VirtualCore::await_data(AccessQueue& queue, TaskRecord*) {
+  if (given_up_) {
+    return nullptr;
+  }
+  Host host(*this);
+  auto& waiter = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+  host.start_record(waiter, wait_type, nullptr);
+  waiter.access_count = 1;
+  new (waiter.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0};
+  register_accesses(host, waiter);
+  run_until(
+      [&waiter] { return waiter.state.load(std::memory_order_relaxed) == TaskState::running; });
+  release_accesses(host, waiter);
+  host.recycle(waiter);
+  return nullptr;
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// VirtualCore: what a thread does for it while it spawns, and a worker at a completion.
+
+#include <hetsched/detail/dataflow/task_host.hpp>
+#include <hetsched/detail/recording/record_division.hpp>
+#include <hetsched/detail/virtual_time/virtual_core.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// Merges of reductions take no time: no platform says how long.
+inline constexpr TaskType virtual_merge_type =
+    laid_out({merge_task_name, TaskKind::merge, {}, {}, nullptr, nullptr, nullptr}, false);
+
+/// Acts for the dataflow layer and for spawns.
+class VirtualCore::Host {
+public:
+  /// Of a spawn, by the program's thread.
+  explicit Host(VirtualCore& core) noexcept : core_(core), from_(core.machine_.spawner()) {}
+
+  /// Of a completion on a worker.
+  Host(VirtualCore& core, WorkerId worker) noexcept
+      : core_(core), from_(worker), activates_(true) {}
+
+  Host(Host const&) = delete;
+  Host& operator=(Host const&) = delete;
+
+  ~Host() {
+    if (count_ != 0) {
+      flush();
+    }
+  }
+
+  // ---- records ----
+
+  /// There is none: no body runs.
+  [[nodiscard]] TaskRecord* spawner() const noexcept { return nullptr; }
+
+  [[nodiscard]] TaskRecord* allocate(std::size_t size_class) {
+    return core_.tasks_.allocate(size_class);
+  }
+
+  void start_record(TaskRecord& task,
+                    TaskType const& type,
+                    TaskRecord* parent,
+                    Attributes const& attributes = {}) noexcept {
+    task.start(type, attributes.archs, parent, attributes);
+  }
+
+  void recycle(TaskRecord& task) { core_.tasks_.recycle(task); }
+
+  // ---- what is spawned ----
+
+  void count_spawn(TaskRecord& task) noexcept {
+    if (task.group != nullptr) {
+      task.group->state.fetch_add(1, std::memory_order_relaxed);
+    }
+    core_.tasks_.count_registered();
+    core_.counts_.spawned += task.type_of().counted;
+  }
+
+  void uncount_spawn(TaskRecord& task) noexcept {
+    if (task.group != nullptr) {
+      task.group->state.fetch_sub(1, std::memory_order_relaxed);
+    }
+    core_.tasks_.uncount_registered();
+    core_.counts_.spawned -= task.type_of().counted;
+  }
+
+  void count_hint(TaskRecord&) noexcept { core_.tasks_.count_registered(); }
+
+  void uncount_hint(TaskRecord&) noexcept { core_.tasks_.uncount_registered(); }
+
+  /// Throws Error if no worker can run the task.
+  void note_spawn(TaskRecord& task) {
+    check(task);
+    if (core_.recorder_) [[unlikely]] {
+      core_.recorder_->spawned(no_worker, task, core_.clock());
+    }
+    if (core_.memory_ && task.access_count != 0) {
+      core_.memory_->note_spawn(task);
+    }
+  }
+
+  void note_end(TaskRecord& task) {
+    if (core_.memory_) {
+      core_.memory_->note_end(task);
+    }
+  }
+
+  /// A region is about to be divided, or joined.
+  void note_division(PartitionState const& state, bool joined) {
+    if (core_.recorder_) [[unlikely]] {
+      record_division(*core_.recorder_, no_worker, state, joined, core_.clock());
+    }
+  }
+
+  // ---- what holds its data ----
+
+  void ready(TaskRecord& task) {
+    if (task.type_of().kind != TaskKind::user) {
+      core_.own_.ready.push_back(&task);
+    } else if (core_.unbind(task)) {
+      return;
+    } else if (!activates_) {
+      task.state.store(TaskState::ready, std::memory_order_relaxed);
+      core_.push(task.id(), from_);
+    } else {
+      activate(task);
+    }
+  }
+
+  /// The scheduler is to hear of it as activated by the worker.
+  void activate(TaskRecord& task) {
+    if (count_ == most_activated) {
+      flush();
+    }
+    task.state.store(TaskState::ready, std::memory_order_relaxed);
+    std::construct_at(batch() + count_++, task.id());
+  }
+
+  void wait_granted(TaskRecord& task) {
+    task.state.store(TaskState::running, std::memory_order_relaxed);
+  }
+
+  void give_to_device(TaskRecord& hint) { core_.own_.ready.push_back(&hint); }
+
+  TaskRecord& new_merge(AccessQueue& queue, ReductionOps const&) {
+    auto& task = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+    start_record(task, virtual_merge_type, nullptr);
+    task.access_count = 1;
+    new (task.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0};
+    core_.tasks_.count_registered();
+    ++core_.counts_.merges;
+    return task;
+  }
+
+private:
+  /// Throws if nobody can run the task: its times, and what its spawn asks for.
+  void check(TaskRecord& task) {
+    auto const& type = task.type_of();
+    if (type.takes_runtime) [[unlikely]] {
+      refuse(type);
+    }
+    auto const archs = core_.archs_of(type) & ArchMask{task.archs.load(std::memory_order_relaxed)};
+    if (archs.bits == 0) [[unlikely]] {
+      refuse(type);
+    }
+    task.archs.store(archs.bits, std::memory_order_relaxed);
+  }
+
+  [[noreturn, gnu::cold]] void refuse(TaskType const& type) const {
+    auto const culprit = "task '" + std::string(type.name) + "'";
+    if (type.takes_runtime) {
+      throw Error(ErrorCode::bad_call,
+                  culprit,
+                  "its body takes the runtime and may spawn, which a simulation does not see: "
+                  "simulate a recorded graph");
+    }
+    throw Error(ErrorCode::cannot_run,
+                culprit,
+                core_.memory_ ? "the platform has no time for it on a class of worker that it "
+                                "asks for and that has room for its data"
+                              : "the platform has no time for it on the class of worker that it "
+                                "asks for");
+  }
+
+  /// What `activate` was given and the scheduler has not heard of, `count_` tasks.
+  [[nodiscard]] TaskId* batch() noexcept { return reinterpret_cast<TaskId*>(batch_.data()); }
+
+  void flush() {
+    auto const count = std::exchange(count_, 0);
+    core_.push_activated({batch(), count}, from_);
+  }
+
+  VirtualCore& core_;
+  WorkerId from_;
+  bool activates_ = false;
+  std::size_t count_ = 0;
+  alignas(TaskId) std::array<std::byte, most_activated * sizeof(TaskId)> batch_; // left as it is
+};
+
+static_assert(spawn_host<VirtualCore::Host>);
+
+/// The calling thread as one that spawns.
+class VirtualCore::Spawner {
+public:
+  explicit Spawner(VirtualCore& core) noexcept : host_(core) {}
+
+  [[nodiscard]] Host& host() noexcept { return host_; }
+
+private:
+  Host host_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Transfers in virtual time: how long each takes, and when it is over.
+
+#include <hetsched/platform/platform.hpp>
+#include <hetsched/platform/simulation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// The lanes of a machine: each performs one transfer at a time, in the order in which they were
+/// asked for, as a stream does. Either a transfer takes what Lima et al. say (2015, sec. 4.2, eq.
+/// 1), or transfers under way share what they cross. O(F (F + L)) for F lanes at work and L links,
+/// whenever one of them begins or ends. Not thread-safe.
+///
+/// Sharing is max-min fair: all transfers get the same rate but for those that something else
+/// limits, their own route's bandwidth or a link that is full; nobody's rate can grow without a
+/// smaller one shrinking. A link that a route crosses twice carries it twice. A transfer first
+/// waits for its route's latency, and then takes part.
+template <class Item>
+class VirtualLinks {
+public:
+  static constexpr Instant never{std::numeric_limits<std::int64_t>::max()};
+
+  /// `accelerators`: that the program uses; n_accel of eq. 1.
+  VirtualLinks(Platform const& platform, Simulation::Transfers kind, int accelerators, int lanes)
+      : platform_(platform), shared_(kind == Simulation::Transfers::shared),
+        accelerators_(accelerators), lanes_(static_cast<std::size_t>(lanes)) {}
+
+  /// By eq. 1, which supposes that all GPUs' transfers are under way: what is expected, also where
+  /// links are shared, before anybody knows what else will be.
+  [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
+    return platform_.transfer(bytes, from, to, accelerators_);
+  }
+
+  /// Asks for a transfer; `item` is given back when it is over.
+  void start(std::size_t lane, Item item, std::size_t bytes, NodeId from, NodeId to, Instant now) {
+    auto& queue = lanes_[lane];
+    queue.waiting.push_back({std::move(item), bytes, from, to});
+    if (queue.waiting.size() == 1) {
+      begin(queue, now);
+    }
+  }
+
+  /// When something happens next; `never` if nothing does.
+  [[nodiscard]] Instant next() const noexcept { return next_; }
+
+  /// Lets time pass until `now`, at most next(). Calls over(item) for each transfer that has ended,
+  /// by lane, once their successors in their lanes are under way.
+  template <class Over>
+  void advance(Instant now, Over&& over) {
+    drain(now);
+    over_.clear();
+    bool changed = false;
+    for (auto& lane : lanes_) {
+      while (lane.at <= now) {
+        if (shared_ && !lane.flows) {
+          lane.flows = true;
+          lane.left = static_cast<double>(lane.waiting.front().bytes);
+          lane.at = lane.left == 0 ? now : never; // as `share` will say
+        } else {
+          over_.push_back(std::move(lane.waiting.front().item));
+          end(lane, now);
+        }
+        changed = true;
+      }
+    }
+    settle(now, changed);
+    for (auto& item : over_) {
+      over(item);
+    }
+  }
+
+  /// Forgets the transfers for which `ends(item)`: they end now.
+  template <class Ends>
+  void cut(Instant now, Ends&& ends) {
+    drain(now);
+    for (auto& lane : lanes_) {
+      auto& waiting = lane.waiting;
+      for (auto k = waiting.size(); k-- > 1;) {
+        if (ends(waiting[k].item)) {
+          waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
+        }
+      }
+      if (!waiting.empty() && ends(waiting.front().item)) {
+        end(lane, now);
+      }
+    }
+    settle(now, true);
+  }
+
+private:
+  struct Transfer {
+    Item item;
+    std::size_t bytes;
+    NodeId from;
+    NodeId to;
+  };
+
+  struct Lane {
+    std::deque<Transfer> waiting; // the first one is under way
+    Instant at = never;           // end of what is going on
+    bool flows = false;           // its latency is over: it takes part in sharing
+    double left = 0;              // bytes, when flows were drained last
+    double rate = 0;              // bytes a second
+    bool fixed = false;           // while rates are shared out
+  };
+
+  void begin(Lane& lane, Instant now) {
+    auto const& transfer = lane.waiting.front();
+    lane.flows = false;
+    lane.at = now + (shared_ ? platform_.route(transfer.from, transfer.to).latency
+                             : time(transfer.bytes, transfer.from, transfer.to));
+    next_ = std::min(next_, lane.at);
+  }
+
+  void end(Lane& lane, Instant now) {
+    lane.waiting.pop_front();
+    lane.flows = false;
+    lane.at = never;
+    if (!lane.waiting.empty()) {
+      begin(lane, now);
+    }
+  }
+
+  /// What has flowed since the last time.
+  void drain(Instant now) {
+    if (shared_ && now != drained_) {
+      auto const seconds = (now - drained_).seconds();
+      for (auto& lane : lanes_) {
+        lane.left -= lane.flows ? lane.rate * seconds : 0;
+      }
+    }
+    drained_ = now;
+  }
+
+  void settle(Instant now, bool changed) {
+    if (shared_ && changed) {
+      share(now);
+    }
+    next_ = never;
+    for (auto const& lane : lanes_) {
+      next_ = std::min(next_, lane.at);
+    }
+  }
+
+  /// Rates by progressive filling: all grow alike until a link is full or a route's bandwidth is
+  /// reached; what is so limited stays, the others grow on.
+  void share(Instant now) {
+    room_.assign(platform_.links.size(), 0);
+    for (std::size_t l = 0; l < room_.size(); ++l) {
+      room_[l] = platform_.links[l].bytes_per_s;
+    }
+    std::size_t growing = 0;
+    for (auto& lane : lanes_) {
+      lane.fixed = !lane.flows;
+      growing += lane.flows ? 1 : 0;
+    }
+    double level = 0;
+    while (growing != 0) {
+      load_.assign(room_.size(), 0);
+      auto step = std::numeric_limits<double>::infinity();
+      for (auto const& lane : lanes_) {
+        if (!lane.fixed) {
+          auto const& route = route_of(lane);
+          step = std::min(step, route.bytes_per_s - level);
+          for (auto const link : route.links) {
+            load_[link] += 1;
+          }
+        }
+      }
+      for (std::size_t l = 0; l < room_.size(); ++l) {
+        if (load_[l] != 0) {
+          step = std::min(step, room_[l] / load_[l]);
+        }
+      }
+      for (std::size_t l = 0; l < room_.size(); ++l) {
+        // Full are those that gave the step; what is left of them but for rounding is nothing.
+        auto const left = room_[l] - step * load_[l];
+        room_[l] = left > room_[l] * 1e-12 ? left : 0;
+      }
+      level += step;
+      for (auto& lane : lanes_) {
+        if (lane.fixed) {
+          continue;
+        }
+        auto const& route = route_of(lane);
+        auto const full = [this](std::size_t link) { return room_[link] == 0; };
+        if (route.bytes_per_s <= level * (1 + 1e-12) ||
+            std::any_of(route.links.begin(), route.links.end(), full)) {
+          lane.fixed = true;
+          lane.rate = level;
+          auto const ns = std::max(lane.left, 0.0) / level * 1e9;
+          lane.at = now + Duration{static_cast<std::int64_t>(ns + 0.5)};
+          --growing;
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] Platform::Route const& route_of(Lane const& lane) const {
+    return platform_.route(lane.waiting.front().from, lane.waiting.front().to);
+  }
+
+  Platform const& platform_;
+  bool const shared_;
+  int const
+      accelerators_; // that a transfer alone is taken to share the buses with, itself included
+  std::vector<Lane> lanes_;
+  Instant next_ = never;
+  Instant drained_;
+  std::vector<Item> over_;
+  std::vector<double> room_; // of each link
+  std::vector<double> load_; // how often those that still grow cross it
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The transfers that memory nodes ask for, in virtual time.
+
+#include <hetsched/core/stats.hpp>
+#include <hetsched/detail/memory/memory_nodes.hpp>
+#include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/virtual_time/virtual_links.hpp>
+#include <hetsched/detail/virtual_time/virtual_windows.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Performs them as VirtualLinks says, on two lanes for each device: into it, and out of it.
+/// Measures how long each lane was busy, and how much of that time kernels ran meanwhile.
+class VirtualTransfers {
+public:
+  static constexpr Instant never = VirtualLinks<Copy*>::never;
+
+  /// The clock stays the caller's.
+  VirtualTransfers(Simulation const& config,
+                   MemoryNodes& nodes,
+                   VirtualWindows const& windows,
+                   std::size_t devices,
+                   Instant const& now)
+      : links_(config.platform,
+               config.transfers,
+               static_cast<int>(devices),
+               2 * static_cast<int>(devices)),
+        nodes_(nodes), windows_(windows), now_(now), lanes_(2 * devices) {}
+
+  /// Tells of transfers from now on.
+  void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
+
+  /// As the platform and the model of transfers have it.
+  [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
+    return links_.time(bytes, from, to);
+  }
+
+  /// When the next one begins or ends.
+  [[nodiscard]] Instant next() const noexcept { return links_.next(); }
+
+  /// Begins those that were asked for.
+  void start() {
+    while (auto* const copy = nodes_.next_copy()) {
+      auto const lane = lane_of(*copy);
+      if (lanes_[lane].transfers++ == 0) {
+        begin_measure(lane);
+      }
+      links_.start(lane, copy, copy->datum->bytes(), copy->from, copy->to, now_);
+    }
+  }
+
+  /// Time has come to what the clock says.
+  void advance() {
+    links_.advance(now_, [this](Copy* copy) { finish(copy); });
+    start();
+  }
+
+  /// The datum's transfers, asked for or under way, end now.
+  void end_transfers(Replicas& datum) {
+    start();
+    if (datum.copies_moving != 0) {
+      std::vector<Copy*> ended;
+      links_.cut(now_, [&](Copy* copy) {
+        bool const of_datum = copy->datum == &datum;
+        if (of_datum) {
+          ended.push_back(copy);
+        }
+        return of_datum;
+      });
+      for (auto* copy : ended) {
+        --lanes_[lane_of(*copy)].transfers;
+        if (recorder_ != nullptr) {
+          recorder_->moved(datum, copy->from, copy->to, now_, now_);
+        }
+        nodes_.finished(copy, true);
+      }
+      start();
+    }
+  }
+
+  /// What was measured at a device.
+  void add_to(DeviceStats& stats, std::size_t device) const noexcept {
+    for (auto lane = 2 * device; lane < 2 * device + 2; ++lane) {
+      stats.transfers += lanes_[lane].busy;
+      stats.hidden += lanes_[lane].hidden;
+    }
+  }
+
+private:
+  /// The transfers into a device, or out of it, that were asked for and are not over.
+  struct Lane {
+    std::size_t transfers = 0;
+    Instant since;    // begin of the one that is under way
+    Duration kernels; // that had run on the device until then
+    Duration busy;    // of those that are over
+    Duration hidden;  // how long kernels ran meanwhile
+  };
+
+  [[nodiscard]] static std::size_t lane_of(Copy const& copy) noexcept {
+    auto const device = copy.to == host_node ? copy.from : copy.to;
+    return 2 * (static_cast<std::size_t>(device.value) - 1) + (copy.to == host_node ? 1 : 0);
+  }
+
+  void begin_measure(std::size_t lane) noexcept {
+    lanes_[lane].since = now_;
+    lanes_[lane].kernels = windows_.kernels(lane / 2);
+  }
+
+  /// The next one in the lane, if there is one, has just begun.
+  void finish(Copy* copy) {
+    auto const number = lane_of(*copy);
+    auto& lane = lanes_[number];
+    lane.busy += now_ - lane.since;
+    lane.hidden += windows_.kernels(number / 2) - lane.kernels;
+    --lane.transfers;
+    if (recorder_ != nullptr) {
+      recorder_->moved(*copy->datum, copy->from, copy->to, lane.since, now_);
+    }
+    begin_measure(number);
+    nodes_.finished(copy, true);
+  }
+
+  VirtualLinks<Copy*> links_;
+  MemoryNodes& nodes_;
+  VirtualWindows const& windows_;
+  Instant const& now_;
+  std::vector<Lane> lanes_;
+  Recorder* recorder_ = nullptr; // null: none
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the devices of virtual time have been given.
+
+#include <hetsched/core/time.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/memory/memory_nodes.hpp>
+#include <hetsched/detail/recording/recorder.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A window for each device: the tasks that its worker has taken on and that have not ended, in the
+/// order of commitment. Devices have the nodes from 1 on.
+class VirtualWindows {
+public:
+  /// Each takes `length` tasks. The clock stays the caller's.
+  VirtualWindows(MemoryNodes& nodes, std::size_t devices, std::size_t length, Instant const& now)
+      : nodes_(nodes), length_(length), now_(now), devices_(devices) {}
+
+  /// Tells of admissions from now on.
+  void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
+
+  [[nodiscard]] std::size_t length() const noexcept { return length_; }
+
+  [[nodiscard]] bool has_room(NodeId at) const noexcept {
+    return devices_[index_of(at)].slots.size() < length_;
+  }
+
+  /// The first task committed there that has not ended; null if there is none.
+  [[nodiscard]] TaskRecord* first_task(NodeId at) const noexcept {
+    auto const& slots = devices_[index_of(at)].slots;
+    return slots.empty() ? nullptr : slots.front().task;
+  }
+
+  /// How long the kernels that have ended had run there.
+  [[nodiscard]] Duration ended_kernels(std::size_t device) const noexcept {
+    return devices_[device].kernels;
+  }
+
+  /// The same with the one that runs, if one does.
+  [[nodiscard]] Duration kernels(std::size_t device) const noexcept {
+    auto const& of = devices_[device];
+    return of.kernels + (of.busy ? now_ - of.begin : Duration{});
+  }
+
+  /// The device's worker takes the task on; `needs` what it needs there.
+  void commit(TaskRecord& task, NodeId at, std::vector<Need> needs) {
+    devices_[index_of(at)].slots.push_back({&task, Stage::committed, std::move(needs)});
+  }
+
+  /// Lets tasks in, asks for their data, and, if no kernel runs there, begins the first task whose
+  /// data are there, which is returned.
+  [[nodiscard]] TaskRecord* next_kernel(NodeId at) {
+    auto& device = devices_[index_of(at)];
+    admit_next(device, at);
+    TaskRecord* begun = nullptr;
+    for (auto& slot : device.slots) {
+      if (slot.stage != Stage::admitted) {
+        continue;
+      }
+      auto const here = nodes_.ready(at, slot.needs) == MemoryNodes::Arrival::here;
+      if (here && !device.busy) {
+        nodes_.begin(at, slot.needs);
+        slot.stage = Stage::running;
+        device.busy = true;
+        device.begin = now_;
+        begun = slot.task;
+      }
+    }
+    return begun;
+  }
+
+  /// The kernel that runs there has ended; its task leaves the window.
+  void end_kernel(NodeId at) {
+    auto& device = devices_[index_of(at)];
+    auto const slot =
+        std::find_if(device.slots.begin(), device.slots.end(), [](Slot const& candidate) {
+          return candidate.stage == Stage::running;
+        });
+    nodes_.end(at, slot->needs, true);
+    device.slots.erase(slot);
+    stop(device);
+  }
+
+  /// A task that was committed and has not ended leaves the window.
+  void take_back(TaskRecord& task, NodeId at) {
+    auto& device = devices_[index_of(at)];
+    auto const slot = std::find_if(device.slots.begin(),
+                                   device.slots.end(),
+                                   [&](Slot const& candidate) { return candidate.task == &task; });
+    if (slot->stage == Stage::running) {
+      nodes_.cancel(at, slot->needs);
+      stop(device);
+    } else if (slot->stage == Stage::admitted) {
+      nodes_.leave(at, slot->needs);
+    }
+    device.slots.erase(slot);
+  }
+
+private:
+  enum class Stage : std::uint8_t { committed, admitted, running };
+
+  struct Slot {
+    TaskRecord* task;
+    Stage stage;
+    std::vector<Need> needs;
+  };
+
+  struct Device {
+    std::deque<Slot> slots;
+    bool busy = false; // a kernel runs
+    Instant begin;     // of it
+    Duration kernels;  // of those that have ended
+  };
+
+  [[nodiscard]] static std::size_t index_of(NodeId at) noexcept {
+    return static_cast<std::size_t>(at.value) - 1;
+  }
+
+  void stop(Device& device) noexcept {
+    device.kernels += now_ - device.begin;
+    device.busy = false;
+  }
+
+  /// Lets in the first tasks that are not, as many as there is room for. One alone finds room: its
+  /// spawn saw to that, and nothing is pinned for good.
+  void admit_next(Device& device, NodeId at) {
+    for (auto& slot : device.slots) {
+      if (slot.stage == Stage::committed) {
+        bool const alone = &slot == &device.slots.front();
+        if (nodes_.admit(at, slot.task, slot.needs, alone) != MemoryNodes::Admission::admitted) {
+          return;
+        }
+        slot.stage = Stage::admitted;
+        if (recorder_ != nullptr) {
+          recorder_->admitted(slot.task->id(), now_);
+        }
+      }
+    }
+  }
+
+  MemoryNodes& nodes_;
+  std::size_t const length_;
+  Instant const& now_;
+  std::vector<Device> devices_;
+  Recorder* recorder_ = nullptr; // null: none
+};
+
+} // namespace hetsched::detail

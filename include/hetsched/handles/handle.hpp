@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Data handles: what tasks are spawned on.
+
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/dataflow/data_registry.hpp>
+
+#include <utility>
+
+namespace hetsched {
+
+/// Names a registered region. `D` is a scalar type, `VectorView<E>` or `TileView<E>`, const for
+/// memory that may only be read. Made by `Runtime::data` and `Runtime::partition`.
+///
+/// Copies are cheap (counted). The region is forgotten with its last handle, including the handles
+/// of its parts. A handle may outlive the runtime. Destroying the last handle while tasks use the
+/// region is a mistake: the destructor waits for them, and the next `sync()` throws
+/// Error(data_in_use).
+template <class D>
+class Handle {
+public:
+  using Data = D;
+
+  /// No region: spawning on it throws Error(bad_data).
+  Handle() noexcept = default;
+
+  Handle(Handle const& other) noexcept : record_(other.record_) {
+    if (record_ != nullptr) {
+      record_->handles.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  Handle(Handle&& other) noexcept : record_(std::exchange(other.record_, nullptr)) {}
+
+  Handle& operator=(Handle other) noexcept {
+    std::swap(record_, other.record_);
+    return *this;
+  }
+
+  ~Handle() {
+    if (record_ != nullptr) {
+      detail::release_handle(record_);
+    }
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
+
+  /// The elements in a column; the length of a vector; 1 for a scalar.
+  [[nodiscard]] std::size_t rows() const noexcept { return record_->shape.rows; }
+
+  [[nodiscard]] std::size_t cols() const noexcept { return record_->shape.cols; }
+
+  /// A name for messages and `Runtime::dump`. Do not call it while tasks use the datum.
+  Handle& named(std::string name) {
+    record_->name = std::move(name);
+    return *this;
+  }
+
+  /// How much the region will be used, for caches that use this index (see `hetsched::reuse`).
+  /// Parts made from now on begin with the same index. Do not call it while tasks use the datum.
+  Handle& reuse(std::int32_t index) {
+    record_->reuse = index;
+    return *this;
+  }
+
+  /// Equal when they name the same region.
+  friend bool operator==(Handle const&, Handle const&) = default;
+
+  /// For the library: the handle is already counted.
+  explicit Handle(detail::DataRecord* record) noexcept : record_(record) {}
+
+  /// For the library.
+  [[nodiscard]] detail::DataRecord* record() const noexcept { return record_; }
+
+private:
+  detail::DataRecord* record_ = nullptr;
+};
+
+} // namespace hetsched

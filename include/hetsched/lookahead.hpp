@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Schedulers that simulate ahead.
+
+#include <hetsched/lookahead/hetero_prio_lookahead.hpp>
+#include <hetsched/lookahead/lookahead_plan.hpp>
+#include <hetsched/lookahead/portfolio.hpp>

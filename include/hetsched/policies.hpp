@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// All policies that ship but those that need nlohmann-json: bandwidth.hpp, stored.hpp, table.hpp.
+
+#include <hetsched/policies/caches/fifo_cache.hpp>
+#include <hetsched/policies/caches/lru.hpp>
+#include <hetsched/policies/caches/next_use.hpp>
+#include <hetsched/policies/caches/reuse_guided.hpp>
+#include <hetsched/policies/perf_models/history.hpp>
+#include <hetsched/policies/perf_models/no_model.hpp>
+#include <hetsched/policies/perf_models/regression.hpp>
+#include <hetsched/policies/queues/locked_deque.hpp>
+#include <hetsched/policies/queues/mailbox.hpp>
+#include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/queues/work_stealing_deque.hpp>
+#include <hetsched/policies/schedulers/data_aware.hpp>
+#include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_approx.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
+#include <hetsched/policies/schedulers/dynamic_heft.hpp>
+#include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_types.hpp>
+#include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/priority.hpp>
+#include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/policies/schedulers/scioto.hpp>
+#include <hetsched/policies/schedulers/static_schedule.hpp>
+#include <hetsched/policies/schedulers/work_stealing.hpp>

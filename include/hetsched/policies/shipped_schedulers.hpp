@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The schedulers that ship, with their names: the one table. See names.hpp.
+
+#include <hetsched/detail/policies/any_solver.hpp>
+#include <hetsched/independent/accel_32.hpp>
+#include <hetsched/independent/dual_approx_2.hpp>
+#include <hetsched/independent/dual_approx_43.hpp>
+#include <hetsched/policies/names.hpp>
+#include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/data_aware.hpp>
+#include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/dual_approx.hpp>
+#include <hetsched/policies/schedulers/dual_hp.hpp>
+#include <hetsched/policies/schedulers/dynamic_heft.hpp>
+#include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_types.hpp>
+#include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/priority.hpp>
+#include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/policies/schedulers/scioto.hpp>
+#include <hetsched/policies/schedulers/work_stealing.hpp>
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace hetsched::policies {
+
+/// DualApprox by a solver that is chosen when the program runs.
+using DualApproxForms = DualApprox<detail::AnySolver>;
+
+} // namespace hetsched::policies
+
+namespace hetsched::detail {
+
+/// With its defaults.
+template <class S>
+[[nodiscard]] constexpr policies::NamedScheduler
+named(std::string_view name, std::string_view what, bool in_all = false) {
+  return {{name, what, in_all},
+          [](std::span<WorkerInfo const> workers) { return make_erased_scheduler<S>(workers); }};
+}
+
+/// With these knobs: a Config, or a function that answers one.
+template <class S, auto Knobs>
+[[nodiscard]] constexpr policies::NamedScheduler
+named(std::string_view name, std::string_view what, bool in_all = false) {
+  return {{name, what, in_all}, [](std::span<WorkerInfo const> workers) {
+            if constexpr (std::is_invocable_v<decltype(Knobs)>) {
+              return make_erased_scheduler<S>(workers, Knobs());
+            } else {
+              return make_erased_scheduler<S>(workers, Knobs);
+            }
+          }};
+}
+
+template <class Solver>
+[[nodiscard]] policies::DualApproxForms::Config solved_by() {
+  policies::DualApproxForms::Config config;
+  config.solver.solve = solve_by<Solver>;
+  return config;
+}
+
+} // namespace hetsched::detail
+
+namespace hetsched::policies {
+
+/// The schedulers that ship: first those that programs run for `all`; behind them forms of others,
+/// which differ little from these or cost much.
+inline constexpr auto shipped_table = [] {
+  using Ahead = DynamicHeftpForms::Config;
+  using enum LookAhead;
+  constexpr bool all = true;
+  return std::to_array<NamedScheduler>(
+      {detail::named<WorkStealing<>>("ws", "own newest first, idle workers steal the oldest", all),
+       detail::named<Eager<>>("eager", "one queue, first come, first served", all),
+       detail::named<Random<>>("random", "a worker drawn by lot, by the task's speed there", all),
+       detail::named<Priority<>>("priority", "the highest priority first", all),
+       detail::named<DataAware<>>(
+           "dataaware", "to the memory node with most of a task's bytes", all),
+       detail::named<LocalityAware<>>("locality", "to an owner of what a task writes", all),
+       detail::named<Heft<>>(
+           "heft:xkaapi", "by speedup, each to the worker that ends it first", all),
+       detail::named<DynamicHeft>("heft", "each to the worker that ends it first", all),
+       detail::named<DynamicHeftpForms>(
+           "heftp", "so, and the highest priority of a queue first", all),
+       detail::named<Dmda<>>(
+           "dmda", "each to the worker that ends it first, transfers included", all),
+       detail::named<Dmdar>("dmdar", "so, and of a queue what lacks the fewest bytes first", all),
+       detail::named<Dmdas>("dmdas", "so, and of a queue the highest priority first", all),
+       detail::named<HeteroPrio>("heteroprio", "by acceleration factor, with spoliation", all),
+       detail::named<DualHP>(
+           "dualhp", "cores and GPUs share what is ready by dual approximation", all),
+       detail::named<DualApproxForms, detail::solved_by<DualApprox43>>(
+           "dual43", "sets of ready tasks by the dual approximation of ratio 4/3", all),
+       detail::named<DualApproxForms, detail::solved_by<Accel32>>(
+           "accel32", "sets of ready tasks by the accelerated one of ratio 3/2", all),
+       detail::named<DualApproxForms, detail::solved_by<DualApprox2>>(
+           "dual2", "sets of ready tasks by the dual approximation of ratio 2", all),
+       detail::named<SciotoSingle>("scioto:single", "one queue by ratio of times, two ends", all),
+       detail::named<SciotoDouble<>>("scioto:double", "a queue for cores and one for GPUs", all),
+       detail::named<DynamicHeftpForms, Ahead{local_time}>(
+           "heftp:let", "heftp, to a core if a simulation ends it no earlier elsewhere"),
+       detail::named<DynamicHeftpForms, Ahead{gpus_busy}>(
+           "heftp:gb", "heftp, to a core if no GPU is idle for that"),
+       detail::named<DynamicHeftpForms, Ahead{min_makespan}>(
+           "heftp:mms", "heftp, to a core if the whole graph ends earlier then"),
+       detail::named<HeteroPrioForms, hetero_prio::hp>("heteroprio:hp", "a queue for each type"),
+       detail::named<HeteroPrioForms, hetero_prio::sp>("heteroprio:sp", "hp with spoliation"),
+       detail::named<HeteroPrioForms, hetero_prio::cgv>("heteroprio:cgv",
+                                                        "sp, GPUs combine queues"),
+       detail::named<HeteroPrioForms, hetero_prio::pp>("heteroprio:pp", "cgv with preemption"),
+       detail::named<HeteroPrioForms, hetero_prio::pc>(
+           "heteroprio:pc", "pp, GPUs take over what has priority over all that is ready"),
+       detail::named<HeteroPrioForms, hetero_prio::pcep>("heteroprio:pcep",
+                                                         "pc, but not types that suit cores"),
+       detail::named<HeteroPrioForms, hetero_prio::pcept>("heteroprio:pcept",
+                                                          "pcep, nor those that suit GPUs little"),
+       detail::named<HeteroPrioForms, hetero_prio::area>(
+           "heteroprio:area", "by shares of the area bound, for several classes of worker"),
+       detail::named<HeteroPrioForms, hetero_prio::hetindex>(
+           "heteroprio:hetindex", "by heterogeneity index, for several classes of worker")});
+}();
+
+HETSCHED_SCHEDULERS_INLINE std::span<NamedScheduler const> shipped_schedulers() noexcept {
+  return shipped_table;
+}
+
+} // namespace hetsched::policies

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One-off tasks from a lambda: accesses are given at the spawn.
+
+#include <hetsched/core/task.hpp>
+#include <hetsched/handles/handle.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace hetsched {
+
+/// An argument of a lambda task: a handle with the parameter that it is for.
+template <class Declared, class D>
+struct DeclaredAccess {
+  Handle<D> const& handle;
+};
+
+namespace detail {
+
+template <class D>
+using MutableOf = typename DataTraits<D>::Mutable;
+
+} // namespace detail
+
+/// The lambda reads the datum: it gets a const view.
+template <class D>
+[[nodiscard]] DeclaredAccess<R<detail::MutableOf<D>>, D> read(Handle<D> const& handle) {
+  return {handle};
+}
+
+/// The lambda overwrites the datum.
+template <class D>
+[[nodiscard]] DeclaredAccess<W<detail::MutableOf<D>>, D> write(Handle<D> const& handle) {
+  return {handle};
+}
+
+/// The lambda reads and writes the datum.
+template <class D>
+[[nodiscard]] DeclaredAccess<RW<detail::MutableOf<D>>, D> read_write(Handle<D> const& handle) {
+  return {handle};
+}
+
+/// The lambda reads and writes the datum, in any order among commuting neighbours.
+template <class D>
+[[nodiscard]] DeclaredAccess<Commute<detail::MutableOf<D>>, D> commute(Handle<D> const& handle) {
+  return {handle};
+}
+
+/// The lambda contributes to a reduction by `Op`.
+template <class Op, class D>
+[[nodiscard]] DeclaredAccess<CW<detail::MutableOf<D>, Op>, D> reduce(Handle<D> const& handle) {
+  return {handle};
+}
+
+namespace detail {
+
+template <class Argument>
+struct LambdaParameter {
+  using Declared = V<Argument>;
+
+  template <class A>
+  static A&& forward(A&& argument) noexcept {
+    return std::forward<A>(argument);
+  }
+};
+
+template <class D, class H>
+struct LambdaParameter<DeclaredAccess<D, H>> {
+  using Declared = D;
+
+  static Handle<H> const& forward(DeclaredAccess<D, H> const& argument) noexcept {
+    return argument.handle;
+  }
+};
+
+/// The task type of a lambda `F` with these parameters.
+template <class F, class... Declared>
+struct LambdaTask
+    : Task<1 + static_cast<int>(sizeof...(Declared))>::template Signature<V<F>, Declared...> {
+  static constexpr std::string_view name = "lambda";
+};
+
+} // namespace detail
+
+template <class F, class... Declared>
+struct TaskBodyCPU<detail::LambdaTask<F, Declared...>> {
+  template <class... A>
+    requires std::is_invocable_v<F&, A...>
+  void operator()(F& function, A&&... arguments) const {
+    function(std::forward<A>(arguments)...);
+  }
+
+  /// A lambda may take the runtime first, to spawn nested tasks.
+  template <class Rt, class... A>
+    requires std::is_invocable_v<F&, Rt&, A...>
+  void operator()(Rt& runtime, F& function, A&&... arguments) const {
+    function(runtime, std::forward<A>(arguments)...);
+  }
+};
+
+} // namespace hetsched

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What happened in a run, as plain data: what engines record, files keep and reports show.
+
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/time.hpp>
+#include <hetsched/core/types.hpp>
+#include <hetsched/trace/task_outcome.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+/// A run on threads or in virtual time. All times count from the same moment, that the runtime
+/// began or that recording did. Tasks go by their numbers, places in `tasks`, in the order of their
+/// spawns; so do data. Thread-safe as any plain data.
+struct Trace {
+  static constexpr std::uint32_t none = 0xffffffff; // no task, no datum
+  static constexpr Instant never{-1};               // it did not come
+
+  struct Worker {
+    std::string name; // unique, such as "core 3" or "GPU 0"
+    Arch arch;
+    NodeId node;
+    int cores = 1; // that a body has
+  };
+
+  struct Node {
+    std::string name;
+    std::uint64_t bytes = 0; // what it holds; 0: without limit
+  };
+
+  /// A task type. `expected`: what it takes on each class of worker, by Arch::index, if that is
+  /// known from elsewhere than this run: a platform.
+  struct Type {
+    std::string name;
+    std::array<std::optional<Duration>, max_archs> expected = {};
+  };
+
+  struct Datum {
+    std::uint64_t bytes = 0;
+  };
+
+  struct Access {
+    std::uint32_t datum = none;
+    AccessMode mode = AccessMode::read;
+  };
+
+  using Outcome = TaskOutcome;
+
+  /// For a task that is done: spawned <= ready <= asked <=
+  /// taken <= admitted <= begin <= end, but that a device may take it before it is ready (early
+  /// activation), and then begins it later than that.
+  struct Task {
+    std::uint32_t type = 0;
+    std::uint32_t label = 0; // in `labels`; 0: none
+    std::int32_t priority = 0;
+    std::uint32_t parent = none; // task whose body spawned it
+    ArchMask archs{0xff};        // classes that may run it
+    Outcome outcome = Outcome::unfinished;
+    WorkerId worker;          // that ran it
+    Instant spawned = never;  //
+    Instant ready = never;    // nothing that it depends on is left
+    Instant asked = never;    // the worker had ended what it did before and began to look for work
+    Instant taken = never;    // the scheduler gave it to the worker
+    Instant admitted = never; // memory for all its data is reserved where it runs
+    Instant begin = never;    // of the body, or of the kernels; its data are there
+    Instant end = never;      //
+    std::size_t accesses = 0; // its first in `accesses`; they end where the next task's begin
+  };
+
+  /// An execution that was stopped or overtaken: the task ran elsewhere, or again.
+  struct Attempt {
+    std::uint32_t task = none;
+    WorkerId worker;
+    Instant begin;
+    Instant end;
+  };
+
+  /// A body waits for other tasks, and its worker executes nothing else meanwhile.
+  struct Wait {
+    std::uint32_t task = none; // whose body it is
+    WorkerId worker;
+    Instant begin;
+    Instant end;
+  };
+
+  /// A datum moves from node to node.
+  struct Transfer {
+    std::uint32_t datum = none;
+    std::uint64_t bytes = 0;
+    NodeId from;
+    NodeId to;
+    Instant begin;
+    Instant end;
+  };
+
+  /// A datum leaves a node's memory to make room; `dirty`: it went home first.
+  struct Eviction {
+    std::uint32_t datum = none;
+    NodeId node;
+    Instant at;
+    bool dirty = false;
+  };
+
+  /// A task was found by the scheduler's steal hook.
+  struct Steal {
+    std::uint32_t task = none;
+    WorkerId thief;
+    Instant at;
+  };
+
+  /// u -> v: v waits for u to end.
+  struct Edge {
+    std::uint32_t from = none;
+    std::uint32_t to = none;
+  };
+
+  bool simulated = false;
+  std::string scheduler; // as who recorded calls it; may be empty
+  /// What else is known of the run, such as {"platform", "mirage"}; keys are unique.
+  std::vector<std::pair<std::string, std::string>> about;
+  /// Lower bounds on the makespan of what ran, such as {"area", ...}; keys are unique.
+  std::vector<std::pair<std::string, Duration>> bounds;
+  std::vector<Worker> workers;
+  std::vector<Node> nodes; // 0 is host memory
+  std::vector<Type> types;
+  std::vector<std::string> labels{std::string()};
+  std::vector<Datum> data;
+  std::vector<Task> tasks;
+  std::vector<Access> accesses; // of all tasks, in their order
+  std::vector<Edge> edges;      // by `to`, then `from`
+  std::vector<Attempt> attempts;
+  std::vector<Wait> waits;         // by begin
+  std::vector<Transfer> transfers; // by begin
+  std::vector<Eviction> evictions; // by time
+  std::vector<Steal> steals;       // by time
+  /// Events that were not kept for want of memory: Config::trace_memory.
+  std::uint64_t dropped = 0;
+
+  [[nodiscard]] std::span<Access const> accesses_of(std::size_t task) const noexcept {
+    auto const first = tasks[task].accesses;
+    auto const last = task + 1 < tasks.size() ? tasks[task + 1].accesses : accesses.size();
+    return std::span(accesses).subspan(first, last - first);
+  }
+};
+
+/// From the first task's ready moment to the last end of a task or attempt: what makespan means
+/// here. Both 0 if nothing ran. O(tasks).
+[[nodiscard]] inline std::pair<Instant, Instant> span_of(Trace const& trace) {
+  std::pair<Instant, Instant> span{Trace::never, {}};
+  auto const widen = [&](Instant begin, Instant end) {
+    span.first = span.first == Trace::never ? begin : std::min(span.first, begin);
+    span.second = std::max(span.second, end);
+  };
+  for (auto const& task : trace.tasks) {
+    if (task.end != Trace::never) {
+      widen(task.ready != Trace::never ? std::min(task.ready, task.begin) : task.begin, task.end);
+    }
+  }
+  for (auto const& attempt : trace.attempts) {
+    widen(attempt.begin, attempt.end);
+  }
+  span.first = std::max(span.first, Instant{});
+  return span;
+}
+
+} // namespace hetsched

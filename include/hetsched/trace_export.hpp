@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-#pragma once
-// Traces in other programs' formats; docs/traces.md says what opens which.
-
-#include <hetsched/trace_chrome.hpp>
-#include <hetsched/trace_csv.hpp>
-#include <hetsched/trace_dot.hpp>
-#include <hetsched/trace_paje.hpp>

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The bounds that need Clp, against exhaustive search and against other ways to write the same
+// linear programs.
+
+#include <hetsched/bounds/area_shares.hpp>
+#include <hetsched/bounds/cholesky_bound.hpp>
+#include <hetsched/bounds/linear_bounds.hpp>
+
+#include "../support/best_schedule.hpp"
+#include "makespan_of.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace hs = hetsched;
+using hs::Duration;
+using schedules::BestSchedule;
+using schedules::graph_of;
+using schedules::random_graph;
+
+namespace {
+
+/// Of each task on each class, from 1 to `longest`. The first class, which has workers, runs all;
+/// some tasks are missing on another.
+hs::ClassTimes random_times(std::vector<int> workers,
+                            std::size_t tasks,
+                            std::uint64_t longest,
+                            std::mt19937_64& random) {
+  hs::ClassTimes times{std::move(workers), {}};
+  for (std::size_t v = 0; v < tasks; ++v) {
+    auto const missing = 1 + random() % 6;
+    for (std::size_t c = 0; c < times.workers.size(); ++c) {
+      Duration const time{1 + static_cast<std::int64_t>(random() % longest)};
+      times.times.push_back(c == missing ? hs::ClassTimes::never : time);
+    }
+  }
+  return times;
+}
+
+/// The same bound from the other program of Kumar 2017, sec. 3.4, with a variable for each task's
+/// start instead of a row for each path, and one for each task and class.
+double by_starts(hs::TaskGraph const& graph, hs::ClassTimes const& times) {
+  auto const tasks = graph.size();
+  auto const classes = times.workers.size();
+  std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> const model(Clp_newModel(), Clp_deleteModel);
+  Clp_setLogLevel(model.get(), 0);
+  auto const columns = 1 + tasks + tasks * classes; // makespan, starts, fractions
+  auto const start = [&](std::size_t v) { return static_cast<int>(1 + v); };
+  auto const fraction = [&](std::size_t v, std::size_t c) {
+    return static_cast<int>(1 + tasks + v * classes + c);
+  };
+  auto const runs = [&](std::size_t v, std::size_t c) {
+    return times.workers[c] > 0 && times.on(v, c) != hs::ClassTimes::never;
+  };
+  std::vector<double> const lower(columns, 0);
+  std::vector<double> upper(columns, HUGE_VAL);
+  std::vector<double> cost(columns, 0);
+  cost[0] = 1;
+  for (std::size_t v = 0; v < tasks; ++v) {
+    for (std::size_t c = 0; c < classes; ++c) {
+      upper[static_cast<std::size_t>(fraction(v, c))] = runs(v, c) ? 1 : 0;
+    }
+  }
+  std::vector<CoinBigIndex> const none(columns + 1, 0);
+  Clp_addColumns(model.get(),
+                 static_cast<int>(columns),
+                 lower.data(),
+                 upper.data(),
+                 cost.data(),
+                 none.data(),
+                 nullptr,
+                 nullptr);
+  auto const row = [&](std::vector<std::pair<int, double>> const& terms, double low, double high) {
+    std::vector<int> where;
+    std::vector<double> what;
+    for (auto const& [column, factor] : terms) {
+      where.push_back(column);
+      what.push_back(factor);
+    }
+    CoinBigIndex const ends[] = {0, static_cast<CoinBigIndex>(terms.size())};
+    Clp_addRows(model.get(), 1, &low, &high, ends, where.data(), what.data());
+  };
+  for (std::size_t c = 0; c < classes; ++c) {
+    if (times.workers[c] > 0) {
+      std::vector<std::pair<int, double>> terms{{0, -times.workers[c]}};
+      for (std::size_t v = 0; v < tasks; ++v) {
+        if (runs(v, c)) {
+          terms.emplace_back(fraction(v, c), static_cast<double>(times.on(v, c).ns));
+        }
+      }
+      row(terms, -HUGE_VAL, 0);
+    }
+  }
+  for (std::size_t v = 0; v < tasks; ++v) {
+    std::vector<std::pair<int, double>> whole;
+    std::vector<std::pair<int, double>> end{{start(v), 1}};
+    for (std::size_t c = 0; c < classes; ++c) {
+      if (runs(v, c)) {
+        whole.emplace_back(fraction(v, c), 1);
+        end.emplace_back(fraction(v, c), static_cast<double>(times.on(v, c).ns));
+      }
+    }
+    row(whole, 1, 1);
+    auto in_time = end;
+    in_time.emplace_back(0, -1);
+    row(in_time, -HUGE_VAL, 0);
+    for (auto const next : graph.successors(v)) {
+      auto before = end;
+      before.emplace_back(start(next), -1);
+      row(before, -HUGE_VAL, 0);
+    }
+  }
+  Clp_primal(model.get(), 0);
+  REQUIRE(Clp_status(model.get()) == 0);
+  return Clp_objectiveValue(model.get());
+}
+
+} // namespace
+
+TEST_SUITE_BEGIN("bounds");
+
+TEST_CASE("linear bounds: never above the best schedule of random graphs on classes") {
+  std::mt19937_64 random(11);
+  std::vector<std::vector<int>> const machines{{1, 1}, {2, 1}, {1, 2}, {1, 1, 1}, {3, 0}, {2}};
+  int above = 0;
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    CAPTURE(repeat);
+    auto const tasks = 1 + random() % 7;
+    auto const graph = random_graph(tasks, random);
+    auto const times = random_times(machines[random() % machines.size()], tasks, 30, random);
+    auto const best = BestSchedule(graph, times).makespan();
+    auto const path = hs::critical_path(graph, hs::shortest_times(times)).ns;
+    auto const area = hs::linear_area_bound(times).ns;
+    auto const iterative = hs::iterative_bound(graph, times).ns;
+    REQUIRE(std::max(path, area) <= iterative);
+    REQUIRE(iterative <= best);
+    above += iterative > std::max(path, area) ? 1 : 0;
+    if (auto const closed = hs::area_bound(times)) {
+      REQUIRE(closed->ns == area);
+    }
+  }
+  CHECK(above > 50);
+}
+
+TEST_CASE("linear bounds: the optimum, as the program with starts finds it") {
+  std::mt19937_64 random(12);
+  std::vector<std::vector<int>> const machines{{4, 1}, {2, 2}, {5, 2, 1}, {1, 1, 1, 1}, {3}};
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    CAPTURE(repeat);
+    auto const tasks = 1 + random() % 40;
+    auto const graph = random_graph(tasks, random);
+    auto const times =
+        random_times(machines[random() % machines.size()], tasks, 1'000'000'000, random);
+    auto const expected = by_starts(graph, times);
+    auto const found = static_cast<double>(hs::iterative_bound(graph, times).ns);
+    REQUIRE(std::abs(found - expected) <= 1 + 1e-7 * expected);
+  }
+}
+
+TEST_CASE("linear bounds: three classes, two of which are alike, are two") {
+  std::mt19937_64 random(13);
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    hs::ClassTimes three{{1 + static_cast<int>(random() % 4), 1, 2}, {}};
+    hs::ClassTimes two{{three.workers[0], 3}, {}};
+    for (auto tasks = 1 + random() % 50; tasks-- > 0;) {
+      Duration const slow{1 + static_cast<std::int64_t>(random() % 1000)};
+      Duration const fast{1 + static_cast<std::int64_t>(random() % 100)};
+      three.times.insert(three.times.end(), {slow, fast, fast});
+      two.times.insert(two.times.end(), {slow, fast});
+    }
+    REQUIRE(hs::linear_area_bound(three) == hs::area_bound(two).value());
+  }
+}
+
+TEST_CASE("linear bounds: the area bound's parts by classes without a solver") {
+  std::mt19937_64 random(14);
+  std::vector<std::vector<int>> const machines{{4, 1, 2}, {1, 1, 1}, {20, 0, 4, 2}, {7}};
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    auto const times =
+        random_times(machines[random() % machines.size()], 1 + random() % 12, 1'000'000, random);
+    auto const shares = hs::area_shares(times);
+    auto const longest = bounds_test::makespan_of(times, shares);
+    auto const bound = static_cast<double>(hs::linear_area_bound(times).ns);
+    REQUIRE(longest <= bound * (1 + 1e-7)); // the shares are a solution, so not below it either
+  }
+}
+
+TEST_CASE("linear bounds: Cholesky's mixed bound lies between area and iterative bound") {
+  // The graph of tile Cholesky, by its definition.
+  auto const cholesky = [](std::size_t n, std::vector<std::size_t>& types) {
+    std::vector<hs::TaskGraph::Node> nodes;
+    auto const tile = [&](std::size_t i, std::size_t j) {
+      return static_cast<std::uint32_t>(i * n + j);
+    };
+    using enum hs::AccessMode;
+    auto const add = [&](std::size_t type, std::vector<hs::GraphAccess> accesses) {
+      nodes.emplace_back().accesses = std::move(accesses);
+      nodes.back().type = "task";
+      types.push_back(type);
+    };
+    for (std::size_t k = 0; k < n; ++k) {
+      add(0, {{tile(k, k), read_write, nullptr}});
+      for (std::size_t i = k + 1; i < n; ++i) {
+        add(1, {{tile(k, k), read, nullptr}, {tile(i, k), read_write, nullptr}});
+      }
+      for (std::size_t i = k + 1; i < n; ++i) {
+        add(2, {{tile(i, k), read, nullptr}, {tile(i, i), read_write, nullptr}});
+        for (std::size_t j = k + 1; j < i; ++j) {
+          add(3,
+              {{tile(i, k), read, nullptr},
+               {tile(j, k), read, nullptr},
+               {tile(i, j), read_write, nullptr}});
+        }
+      }
+    }
+    return hs::TaskGraph(std::move(nodes), std::vector<std::size_t>(n * n, 8));
+  };
+  std::mt19937_64 random(14);
+  int searched = 0;
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    CAPTURE(repeat);
+    auto const n = 1 + random() % 7;
+    bool const small = n <= 2;
+    hs::ClassTimes kernels{{1 + static_cast<int>(random() % (small ? 2 : 6)), 1}, {}};
+    for (int k = 0; k < 8; ++k) {
+      kernels.times.push_back({1 + static_cast<std::int64_t>(random() % 1000)});
+    }
+    std::vector<std::size_t> types;
+    auto const graph = cholesky(n, types);
+    hs::ClassTimes times{kernels.workers, {}};
+    for (auto const type : types) {
+      times.times.insert(times.times.end(), {kernels.on(type, 0), kernels.on(type, 1)});
+    }
+    auto const mixed = hs::cholesky_mixed_bound(n, kernels).value();
+    REQUIRE(hs::area_bound(times).value() <= mixed);
+    REQUIRE(mixed <= hs::iterative_bound(graph, times));
+    if (small) {
+      REQUIRE(mixed.ns <= BestSchedule(graph, times).makespan());
+      ++searched;
+    }
+  }
+  CHECK(searched > 30);
+}
+
+TEST_CASE("linear bounds: by hand, and what they refuse") {
+  // A chain of two on a core (10 each) and a GPU (4): one alone at a time, so 8. Beside it a task
+  // that takes 6 anywhere: the GPU has 8 of its own, the core 6.
+  auto const graph = graph_of(3, {{0, 1}});
+  hs::ClassTimes times{{1, 1}, {{10}, {4}, {10}, {4}, {6}, {6}}};
+  CHECK(hs::iterative_bound(graph, times) == Duration{8});
+  // A third class that is faster at the chain: what is left is the third task, a path of its own.
+  hs::ClassTimes const faster{{1, 1, 1}, {{10}, {4}, {2}, {10}, {4}, {2}, {6}, {6}, {6}}};
+  CHECK(hs::iterative_bound(graph, faster) == Duration{6});
+  CHECK(hs::iterative_bound(hs::TaskGraph(), hs::ClassTimes{{1, 1}, {}}) == Duration{0});
+  CHECK_THROWS_WITH_AS((void)hs::iterative_bound(graph_of(2, {}), times),
+                       "hetsched: times: of 3 tasks for a graph of 2",
+                       hs::Error);
+  times.workers = {1, 0};
+  CHECK(hs::iterative_bound(graph, times) == Duration{26});
+  times.times[0] = hs::ClassTimes::never;
+  CHECK_THROWS_WITH_AS((void)hs::linear_area_bound(times),
+                       "hetsched: task 0: can run on no worker of this machine",
+                       hs::Error);
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "scheduler.hpp"
+
+int main() {
+  hetsched::Runtime<Right> rt;
+}

@@ -1,0 +1,1425 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the command lines of the programs: JSON lines with the promised keys and right values, and
+bad input answered by one line on stderr, nothing on stdout and status 2.
+
+Usage: programs.py NAME PROGRAM
+"""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+SCHEDULERS = ["ws", "eager", "random", "priority"]
+ALL_SCHEDULERS = [
+    *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "heft", "heftp", "dmda", "dmdar", "dmdas",
+    "heteroprio", "dualhp", "dual43", "accel32", "dual2", "scioto:single", "scioto:double",
+]  # fmt: skip
+FORMS = [  # not in "all"
+    "heftp:let", "heftp:gb", "heftp:mms",
+    *[f"heteroprio:{form}" for form in "hp sp cgv pp pc pcep pcept area hetindex lookahead".split()],
+    "portfolio",
+]  # fmt: skip
+DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
+DEVICE_KEYS = {
+    "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
+    "bytes_to_host", "bytes_from_peers",
+}  # fmt: skip
+SOLVER_KEYS = {
+    "kernel", "n", "tile", "scheduler", "cpus", "group", "seconds", "gflops", "gemm_gflops", "bound_s",
+    "idle", "tasks", "steals", "devices", "residual",
+}  # fmt: skip
+
+# An SPD matrix, then ones that must be refused: (file contents, what the message names).
+SPD = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n"
+BAD_MATRICES = {
+    "not_spd.mtx": (SPD.replace("1 1 4", "1 1 0.1"), "column 1 (tile 0, 0)"),
+    "nan.mtx": (SPD.replace("2 1 1", "2 1 nan"), ""),
+    "not_square.mtx": ("%%MatrixMarket matrix array real general\n2 1\n1\n2\n", "not square"),
+    "unsymmetric.mtx": ("%%MatrixMarket matrix array real general\n2 2\n4\n1\n2\n3\n", "(2, 1)"),
+    "cut_off.mtx": (SPD[:-6], "cut_off.mtx"),
+    "empty.mtx": ("", "empty.mtx"),
+}
+
+# The same for any square matrix: 0 3 in the first row, 2 1 in the second.
+GENERAL = "%%MatrixMarket matrix array real general\n2 2\n0\n2\n3\n1\n"
+BAD_GENERAL = {
+    name: BAD_MATRICES[name] for name in ["not_square.mtx", "cut_off.mtx", "empty.mtx"]
+}
+
+CLAIM_KEYS = {
+    "id", "section", "workload", "says", "verdict", "why", "published", "ours", "against", "facts",
+}  # fmt: skip
+
+failures = []
+
+# Tests that want devices say which.
+os.environ["HETSCHED_DEVICES"] = "none"
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def run(program, *arguments, **environment):
+    result = subprocess.run(
+        [program, *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        timeout=60,
+    )
+    return result.returncode, result.stdout, result.stderr
+
+
+def json_lines(program, *arguments):
+    status, out, err = run(program, *arguments, "--json")
+    check(status == 0, f"{Path(program).name} {' '.join(arguments)}: status {status}: {err}")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def refuses(program, named, *arguments, **environment):
+    name = f"{Path(program).name} {' '.join(arguments)} {environment or ''}"
+    status, out, err = run(program, *arguments, **environment)
+    check(status == 2, f"{name}: status {status} instead of 2")
+    check(out == "", f"{name}: wrote to stdout: {out[:200]!r}")
+    check(err.count("\n") == 1 and named in err, f"{name}: {err!r} does not name {named!r}")
+
+
+def schedulers_of(kernel):
+    return ALL_SCHEDULERS if kernel in DEVICE_PROGRAMS else SCHEDULERS
+
+
+def test_devices(program, kernel, n):
+    """Emulated devices with little memory, every cache; every scheduler; and what is refused."""
+    size = ["--n", str(n), "--tile", "64", "--cpus", "1", "--repeat", "2"]
+    misses = 0
+    for cache in ["lru", "fifo", "reuse", "nextuse"]:
+        for row in json_lines(program, *size, "--scheduler", "random", "--cache", cache,
+                              "--gpus", "emu:2", "--device-memory", "400KB"):
+            name = f"{kernel} on devices, {cache}"
+            check(row["cpus"] == 1 and row["bound_s"] is None, f"{name}: {row}")
+            check(0 <= row["residual"] <= 1e-13, f"{name}: residual {row['residual']}")
+            names = [device["name"] for device in row["devices"]]
+            check(names == ["emulated device 0 (400 KiB)", "emulated device 1 (400 KiB)"], name)
+            for device in row["devices"]:
+                check(device.keys() == DEVICE_KEYS, f"{name}: {device}")
+                misses += device["misses"]
+    check(misses > 0, f"{kernel}: nothing went to the devices")
+    rows = json_lines(program, *size, "--gpus", "emu:2@16MB")
+    check([row["scheduler"] for row in rows] == ALL_SCHEDULERS, f"{kernel} on devices: {rows}")
+    for row in rows:
+        check(0 <= row["residual"] <= 1e-13 and len(row["devices"]) == 2, f"{kernel}: {row}")
+    for form in FORMS[:: 1 if kernel == "cholesky" else len(FORMS) - 1]:
+        for row in json_lines(program, *size, "--gpus", "emu:2@16MB", "--scheduler", form):
+            check(row["scheduler"] == form and row["residual"] <= 1e-13, f"{kernel}: {row}")
+    own = ["--gpus", "emu@1MB;emu@2MB?latency=1us", "--device-memory", "3MB"]
+    for row in json_lines(program, *size, "--scheduler", "eager", *own):
+        names = [device["name"] for device in row["devices"]]
+        check("1 MiB" in names[0] and "2 MiB" in names[1], f"{kernel} {own}: {names}")
+    status, out, _ = run(program, *size, "--scheduler", "dmda", HETSCHED_DEVICES="emu")
+    check(status == 0 and "1 workers and 1 device" in out, f"{kernel}: no device in {out}")
+    check("emulated device 0" in out and "hits" in out, f"{kernel}: no counts in {out}")
+    for arguments, named in [
+        (["--gpus", "tpu"], "'tpu'"),
+        (["--gpus", "emu:2@1XB"], "1XB"),
+        (["--device-memory", "12x"], "12x"),
+        (["--device-memory", "0"], "--device-memory"),
+        (["--gpus", "none", "--device-memory", "MB"], "--device-memory"),
+        (["--cache", "mru"], "mru"),
+    ]:
+        refuses(program, named, "--n", "10", *arguments)
+
+
+def test_static(program, tasks):
+    """A schedule from a file, of one graph for two cores; and what is refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "schedule.json")
+        size = ["--n", "300", "--tile", "64", "--gpus", "none", "--scheduler"]
+
+        def write(steps):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"format": "schedule-1", "workers": [[0, 2]], "graph": {"tasks": tasks},
+                           "steps": steps}, file)
+
+        write([[task, task % 2] for task in range(tasks)])
+        for options in ["", ",steal", ",gs,merge"]:
+            for row in json_lines(program, *size, f"static:{path}{options}", "--cpus", "2"):
+                check(row["tasks"] == tasks and row["residual"] <= 1e-13, f"{program}: {row}")
+        refuses(program, path, *size, f"static:{path}", "--cpus", "1")
+        refuses(program, path, "--n", "350", *size[2:], f"static:{path}", "--cpus", "2")
+        write([[task, task % 2] for task in range(tasks - 1)])
+        refuses(program, path, *size, f"static:{path}", "--cpus", "2")
+        refuses(program, "missing.json", *size, "static:missing.json", "--cpus", "2")
+        refuses(program, "static:search", *size, "static:search,g", "--cpus", "2")
+        refuses(program, "names no schedule", *size, "static:", "--cpus", "2")
+
+
+def test_kernel(program, kernel, tasks, n=300, small=50, too_large=1000000):
+    """What holds for every program with a row per scheduler; returns the rows for n."""
+    rows = json_lines(program, "--n", str(n), "--tile", "64", "--cpus", "2", "--seed", "7")
+    names = schedulers_of(kernel)
+    check([row["scheduler"] for row in rows] == names, f"{kernel}: schedulers of {rows}")
+    for row in rows:
+        name = f"{kernel} --json, {row['scheduler']}"
+        check(SOLVER_KEYS <= row.keys(), f"{name}: lacks {SOLVER_KEYS - row.keys()}")
+        check(row["kernel"] == kernel and row["n"] == n and row["tile"] == 64, f"{name}: {row}")
+        check(row["cpus"] == 2 and row["tasks"] == tasks, f"{name}: {row}")
+        check(row["group"] == 1, f"{name}: {row}")
+        check(0 <= row["residual"] <= 1e-13, f"{name}: residual {row['residual']}")
+        check(0 <= row["idle"] <= 1, f"{name}: {row}")
+    one = json_lines(program, "--n", str(small), "--scheduler", "eager", "--repeat", "1")
+    check(len(one) == 1 and one[0]["repeat"] == 1, f"{kernel}: {one}")
+    in_groups = ["--n", str(n), "--scheduler", "ws", "--cpus", "1", "--repeat", "1", "--group", "2"]
+    for row in json_lines(program, *in_groups):
+        check(row["cpus"] == 1 and row["group"] == 2, f"{kernel} {in_groups}: {row}")
+        check(0 <= row["residual"] <= 1e-13, f"{kernel} {in_groups}: {row}")
+    check(len(json_lines(program, "--n", "0")) == len(names), f"{kernel} --n 0")
+    status, out, _ = run(program, "--help")
+    forms = [*FORMS, "static:FILE[,g|,gs][,steal][,merge]"] if kernel in DEVICE_PROGRAMS else []
+    check(status == 0 and ", ".join([*names, *forms, "all"]) in out, f"{kernel} --help: {out}")
+    check("residual" in out, f"{kernel} --help")
+    for arguments, named in [
+        (["--n", "-1"], "--n"),
+        (["--n", "12x"], "12x"),
+        (["--tile", "0"], "--tile"),
+        (["--cpus", "0"], "--cpus"),
+        (["--cpus", "99999999999999999999"], "--cpus"),
+        (["--group", "0"], "--group"),
+        (["--scheduler", "heftp:most"], "heftp:most"),
+        (["--repeat", "0"], "--repeat"),
+        (["--frobnicate"], "frobnicate"),
+        (["stray"], "stray"),
+        (["--n", str(too_large)], "--n"),
+    ]:
+        refuses(program, named, *arguments)
+    refuses(program, "HETSCHED_NCPU", "--n", "10", HETSCHED_NCPU="many")
+    if kernel in DEVICE_PROGRAMS:
+        test_devices(program, kernel, n)
+    else:
+        refuses(program, "--gpus", "--n", "10", "--gpus", "none")
+    return rows
+
+
+def check_flops(rows, flops):
+    for row in rows:
+        rate = row["gflops"] * row["seconds"] * 1e9 / flops
+        check(0.99 < rate < 1.01, f"{row['kernel']}: {rate} times the operations expected")
+        check(0 < row["bound_s"], f"{row['kernel']}: no bound: {row}")
+
+
+def test_solver(program, kernel, tasks, flops):
+    rows = test_kernel(program, kernel, tasks)
+    check_flops(rows, flops)
+    for row in rows:
+        check(row["gemm_gflops"] > 0, f"{kernel}: no rate of products: {row}")
+
+
+def test_memory_bound(program, kernel, tasks, flops, bytes_moved, **sizes):
+    rows = test_kernel(program, kernel, tasks, **sizes)
+    check_flops(rows, flops)
+    for row in rows:
+        moved = row["gbytes_s"] * row["seconds"] * 1e9 / bytes_moved
+        check(0.99 < moved < 1.01, f"{kernel}: {moved} times the bytes expected")
+        check(row["gemm_gflops"] is None, f"{kernel}: {row}")
+
+
+def test_axpy(program):
+    test_memory_bound(program, "axpy", 157, 2e4, 24e4, n=10000, too_large=10**12)
+
+
+def test_jacobi(program):
+    points = 20 * 300**2
+    test_memory_bound(program, "jacobi", 25 * 21, 5 * points, 24 * points)
+    for row in json_lines(program, "--n", "65", "--tile", "64", "--sweeps", "3"):
+        check(row["tasks"] == 4 * (3 + 2) and row["residual"] <= 1e-13, f"jacobi: {row}")
+    refuses(program, "--sweeps", "--sweeps", "-1")
+
+
+def test_fibonacci(program):
+    for row in test_kernel(program, "fibonacci", 177, n=10, small=5):
+        check(row["gflops"] is None and row["gemm_gflops"] is None, f"fibonacci: {row}")
+        check(row["bound_s"] is None and row["ns_per_task"] > 0, f"fibonacci: {row}")
+        check(row["residual"] == 0, f"fibonacci: wrong number: {row}")
+    for row in json_lines(program, "--n", "30", "--cutoff", "25"):
+        check(row["tasks"] == 25 and row["residual"] == 0, f"fibonacci --cutoff: {row}")
+    refuses(program, "--cutoff", "--cutoff", "many")
+
+
+def test_factorisation(program, kernel, good_text, bad_matrices, tasks, flops):
+    """A solver that takes --matrix."""
+    test_solver(program, kernel, tasks, flops)
+    with tempfile.TemporaryDirectory() as folder:
+        good = Path(folder) / "good.mtx"
+        good.write_text(good_text)
+        for row in json_lines(program, "--matrix", str(good)):
+            check(row["n"] == 2 and row["residual"] <= 1e-15, f"{kernel} of {good_text!r}: {row}")
+            errors = [row["factor_residual"], row["backward_error"], row.get("orthogonality", 0)]
+            check(row["residual"] == max(errors), f"{kernel}: residual is not the largest: {row}")
+            check(("orthogonality" in row) == (kernel == "qr"), f"{kernel}: {row}")
+        refuses(program, "--n", "--matrix", str(good), "--n", "3")
+        refuses(program, "no_such", "--matrix", str(Path(folder) / "no_such.mtx"))
+        refuses(program, folder, "--matrix", folder)
+        for name, (text, named) in bad_matrices.items():
+            path = Path(folder) / name
+            path.write_text(text)
+            refuses(program, named, "--matrix", str(path))
+
+
+def test_cholesky(program, kernel, tasks):
+    test_factorisation(program, kernel, SPD, BAD_MATRICES, tasks, 300 * 301 * 601 / 6)
+    if kernel == "cholesky" and os.environ.get("HETSCHED_TEST_JSON") == "true":
+        test_kept_times(program)
+        test_static(program, tasks)
+
+
+def test_lu(program):
+    bad = BAD_GENERAL | {
+        "singular.mtx": (GENERAL.replace("3\n1", "0\n0"), "singular at column 1 (block column 0)"),
+        "nan.mtx": (GENERAL.replace("3\n1", "nan\n1"), "NaN at column 1 (block column 0)"),
+    }
+    test_factorisation(program, "lu", GENERAL, bad, 19, 300 * (4 * 300**2 - 895) / 6)
+
+
+def test_qr(program):
+    bad = BAD_GENERAL | {
+        "nan.mtx": (GENERAL.replace("3\n1", "nan\n1"), "column 1 (tile 0, 0)"),
+        "singular.mtx": (GENERAL.replace("3\n1", "0\n0"), "singular"),
+        "infinity.mtx": (GENERAL.replace("0\n2", "0\ninf"), "column 0 (tile 0, 0)"),
+    }
+    test_factorisation(program, "qr", GENERAL, bad, 60, 300 * (4 * 300**2 + 1814) / 3)
+
+
+def test_approximation_ratios(program):
+    rows = json_lines(program)
+    table = [(row["solver"], row["n"]) for row in rows if row["part"] == "table 1"]
+    sizes = [120, 160, 220, 260, 360, 380, 660, 700, 760, 780, 920, 940]
+    check(table == [(s, n) for n in sizes for s in ("dual2", "accel32", "heft")], str(table))
+    most = {"dual43": 100 / 3, "accel32": 50, "dual2": 100}
+    parts = {}
+    for row in rows:
+        if row["part"] == "time":
+            check(row["seconds"] > 0, f"approximation_ratios: {row}")
+            continue
+        parts.setdefault(row["part"], []).append((row["solver"], row["instances"]))
+        check(row["exceeded"] == 0 and 0 <= row["mean_percent"] <= row["most_percent"], str(row))
+        limit = most.get(row["solver"], float("inf")) * (1.005 if row["solver"] == "dual43" else 1)
+        check(row["most_percent"] <= limit, f"approximation_ratios: {row}")
+        check((row["published_most_percent"] is None) == (row["part"] != "table 1"), str(row))
+    three = ["dual2", "accel32", "dual43"]
+    check(parts["any times, n <= 100"] == list(zip(three, [100, 100, 10])), str(parts))
+    check(parts["small, from the optimum"] == list(zip(three, [200] * 3)), str(parts))
+    check(parts["as published, n <= 100"] == [("dual43", 60)], str(parts))
+    refuses(program, "--tolerance", "--tolerance", "-1")
+    refuses(program, "--seed", "--seed", "many")
+
+
+def test_worst_cases(program):
+    """The ratios that Kumar 2017 and Bleuse et al. 2015 prove, and never more than they tend to."""
+    rows = json_lines(program)
+    check([row["scheduler"] for row in rows].count("heteroprio") == 10 and len(rows) == 16, str(rows))
+    for row in rows:
+        check(row["least"] <= row["ratio"] <= row["limit"] + 1e-5, f"worst_cases: {row}")
+    refuses(program, "stray", "stray")
+
+
+def test_task_cost(program):
+    rows = json_lines(program, "--n", "100", "--repeat", "1", "--scheduler", "ws")
+    graphs = ["no_data", "independent", "chain", "cholesky", "nested", "nested_chain"]
+    check([row["kernel"] for row in rows] == graphs, str(rows))
+    for row in rows:
+        tasks = 11480 if row["kernel"] == "cholesky" else 100
+        check(row["tasks"] == tasks and row["ns_per_task"] > 0, f"task_cost: {row}")
+        count = row["instructions_per_task"]
+        check(count is None or 50 < count < 20000, f"task_cost: {row}")
+        check(isinstance(row["recording_ns_per_task"], float), f"task_cost: {row}")
+
+
+def test_decision_cost(program):
+    rows = json_lines(program, "--n", "50", "--pairs", "3", "--no-count")
+    graphs = ["independent_cores", "cholesky_cores", "independent_split", "cholesky_split"]
+    order = ["ws", "locality", "ws", "heft", "ws", "dmdas"]
+    check([(row["kernel"], row["scheduler"]) for row in rows] == [(g, s) for g in graphs for s in order],
+          str(rows))  # fmt: skip
+    for row in rows:
+        check(row["tasks"] == (2600 if "cholesky" in row["kernel"] else 50), f"decision_cost: {row}")
+        share = {"independent_split": 0.5, "cholesky_split": 1222 / 2600}.get(row["kernel"], 0)
+        check(abs(row["on_devices"] - share) < 1e-6, f"decision_cost: {row}, not {share}")
+        check(0 < row["ns_per_task_low"] <= row["ns_per_task"] <= row["ns_per_task_high"], str(row))
+        if row["scheduler"] == "ws":
+            check(row["ratio"] is None and row["limit"] is None and row["verdict"] == "", str(row))
+            continue
+        low, high, limit = row["ratio_low"], row["ratio_high"], row["limit"]
+        check(limit == (1.5 if row["scheduler"] == "locality" else 3), str(row))
+        verdict = "met" if high <= limit else "missed" if low > limit else "unresolved"
+        check(row["verdict"] == verdict, f"decision_cost: {row}, not {verdict}")
+    refuses(program, "--graph", "--graph", "star")
+    refuses(program, "abacus", "--devices", "abacus", "--no-count")
+
+
+def test_overhead(program):
+    few = ["--quick", "--repeat", "1", "--cpus", "1"]
+    sizes = {"independent": 500, "independent_data": 500, "chain": 500,
+             "cholesky_graph": 8, "fibonacci": 15}
+    for graph, n in sizes.items():
+        rows = json_lines(program, *few, "--case", graph, "--n", str(n))
+        check(rows and rows[0]["runtime"] == "hetsched", f"overhead {graph}: {rows}")
+        for row in rows:
+            middle = row["value" if "verdict" in row else "median"]
+            check(row["n"] == n and row["low"] <= middle <= row["high"], f"overhead: {row}")
+            if "verdict" in row:  # one repetition: the interval is a point
+                met = row["value"] >= row["goal"]
+                check(row["target"] == graph and row["verdict"] == ("met" if met else "missed"),
+                      f"overhead: {row}")
+            else:
+                check(row["kernel"] == graph and row["median"] > 0, f"overhead: {row}")
+    for graph in ["cholesky", "lu", "qr"]:
+        (ours, *_) = json_lines(program, *few, "--case", graph, "--n", "500", "--tile", "128")
+        check(ours["unit"] == "GFlop/s" and 0 < ours["of_bound"] < 1.5, f"overhead: {ours}")
+    for arguments, named in [(["--case", "sort"], "sort"), (["--scheduler", "x"], "'x'"),
+                             (["--n", "5"], "--n")]:
+        refuses(program, named, *arguments)
+
+
+def on_device(rows):
+    """The rows are of the emulated device that HETSCHED_DEVICES asks for in these tests."""
+    for row in rows:
+        check(row["emulated"] == 1 and row["device"].startswith("emulated device 0"), str(row))
+    return rows
+
+
+def test_pipeline(program):
+    os.environ["HETSCHED_DEVICES"] = "emu?latency=2ms&kernel=2ms"
+    rows = on_device(json_lines(program, "--quick"))
+    check([row["mode"] for row in rows] == ["sequential", "results", "all", "timed"], str(rows))
+    check([row["window"] for row in rows] == [1, 1, 4, 4], str(rows))
+    for row in rows:
+        check(row["ideal_s"] >= 16 * 2e-3 and row["seconds"] >= 17 * 2e-3, f"pipeline: {row}")
+        check(row["transfers_s"] >= 2 * 16 * 2e-3, f"pipeline: {row}")
+        check(row["kernels_s"] >= 16 * 2e-3, f"pipeline: {row}")
+    one, _, all_of_them, timed = rows
+    check(timed["overlap"] > 0.3, f"pipeline: timing kernels undid the overlap: {timed}")
+    check(one["overlap"] < 0.02 and one["hidden"] < 0.05, f"pipeline: {one}")
+    # on an idle machine 0.9 of 0.94
+    check(0.3 < all_of_them["overlap"] <= 1 and all_of_them["hidden"] > 0.3, str(all_of_them))
+    check(all_of_them["seconds"] < one["seconds"], f"pipeline: {rows}")
+    rows = json_lines(program, "--quick", "--n", "3", "--tile", "5", "--scheduler", "all")
+    check(len(rows) == 16 and rows[0]["bytes"] == 20 and rows[0]["tasks"] == 3, str(rows))
+    status, out, _ = run(program, "--quick", "--n", "3")
+    check(status == 0 and out.startswith("EMULATED") and out.count("  EMULATED\n") == 4, out)
+    refuses(program, "--window", "--window", "0")
+    refuses(program, "HETSCHED_DEVICES", HETSCHED_DEVICES="none")
+    refuses(program, "abacus", HETSCHED_DEVICES="abacus")
+
+
+def test_saxpy_overhead(program):
+    os.environ["HETSCHED_DEVICES"] = "emu?latency=10us"
+    rows = json_lines(program, "--quick", "--repeat", "1")
+    check([row["on"] for row in rows] == 4 * ["cpu", "device"], str(rows))
+    on_device(rows[1::2])
+    for row in rows:
+        check(row["seconds"] > 0 and row["serial_s"] > 0, f"saxpy_overhead: {row}")
+        ratio = row["ratio"] * row["serial_s"] / row["seconds"]
+        check(0.999 < ratio < 1.001, f"saxpy_overhead: {row}")
+    rows = json_lines(program, "--n", "1001", "--blocks", "7", "--on", "device", "--repeat", "2")
+    check(len(rows) == 1 and rows[0]["n"] == 1001 and rows[0]["blocks"] == 7, str(rows))
+    refuses(program, "--on", "--on", "abacus")
+    refuses(program, "--blocks", "--blocks", "x")
+
+
+def test_kept_times(program):
+    """Schedulers that ask for times find those of earlier runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HETSCHED_MODEL_DIR"] = folder
+        small = ["--n", "200", "--tile", "64", "--repeat", "1", "--scheduler", "dmda"]
+        counts = []
+        for _ in range(2):
+            json_lines(program, *small)
+            (file,) = Path(folder).glob("*/*.times.json")
+            kinds = json.loads(file.read_text())["kinds"]
+            counts.append(sum(kind["count"] for kind in kinds if kind["type"] == "gemm"))
+        check(counts == [4, 8], f"times kept of gemm: {counts}")
+        del os.environ["HETSCHED_MODEL_DIR"]
+
+
+def test_gpu_linalg(program):
+    os.environ["HETSCHED_DEVICES"] = "emu?latency=10us"
+    few = ["--n", "100", "--tile", "32", "--repeat", "1", "--cpus", "2"]
+    rows = on_device(json_lines(program, *few))
+    cases = [(row["kernel"], row["core"], row["tasks"]) for row in rows]
+    expected = [("gemm", 64), ("cholesky", 20)]
+    check(cases == [(k, core, n) for k, n in expected for core in ("in", "out")], str(cases))
+    for row in rows:
+        library = row["library_gflops"]  # the emulation has potrf only by OpenBLAS
+        check(row["gflops"] > 0, f"gpu_linalg: {row}")
+        check(library is None and row["kernel"] == "cholesky" or library > 0, f"gpu_linalg: {row}")
+        check(0 <= row["on_device"] <= row["tasks"] and 0 <= row["overlap"] <= 1, str(row))
+    rows = json_lines(program, *few, "--case", "gemm", "--core", "in", "--scheduler", "all")
+    check([row["scheduler"] for row in rows] == SCHEDULERS, str(rows))
+    refuses(program, "--case", "--case", "sort")
+
+
+SIMULATE_KEYS = {
+    "platform", "dag", "tiles", "precision", "tile", "library", "cpus", "gpus", "serve", "comm",
+    "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
+    "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
+    "gemm_peak_gflops", "cores_each",
+    "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
+    "tasks_per_s", "solver_bound_s", "proved",
+}  # fmt: skip
+
+
+def best_bound(row):
+    """Of Cholesky; the bounds are in order."""
+    bounds = [row["area_bound_s"], row["mixed_bound_s"]]
+    if os.environ.get("HETSCHED_TEST_CLP") == "true":
+        bounds.append(row["iterative_bound_s"])
+        check(row["critical_path_s"] <= row["iterative_bound_s"], f"bounds: {row}")
+    else:
+        check(row["iterative_bound_s"] is None, f"bounds: {row}")
+    check(all(a <= b * (1 + 1e-9) for a, b in zip(bounds, bounds[1:])), f"bounds: {row}")
+    return max(*bounds, row["critical_path_s"])
+
+
+def trace_of_a_run():
+    """A potrf and two gemm that read what it wrote, on one core (docs/traces.md)."""
+    never = [-1] * 3
+    return {
+        "format": "trace-1",
+        "nodes": [{"name": "host", "bytes": 0}],
+        "workers": [{"name": "core 0", "arch": 0, "node": 0, "cores": 1}],
+        "types": [{"name": "potrf"}, {"name": "gemm"}],
+        "labels": [""],
+        "data_bytes": [8],
+        "tasks": {
+            "type": [0, 1, 1], "label": [0, 0, 0], "priority": [0, 0, 0], "parent": never,
+            "archs": [255] * 3, "outcome": [0, 0, 0], "worker": [0, 0, 0],
+            "spawned": [0, 1, 2], "ready": [0, 100, 100], "asked": never, "taken": never,
+            "admitted": never, "begin": [10, 100, 150], "end": [100, 150, 190],
+            "accesses": [1, 1, 1],
+        },
+        "accesses": {"datum": [0, 0, 0], "mode": ["RW", "R", "R"]},
+        "edges": {"from": [0, 0], "to": [1, 2]},
+    }  # fmt: skip
+
+
+def test_simulate(program):
+    platforms = Path(__file__).parents[2] / "benchmarks" / "platforms"
+    haswell = ["--platform", str(platforms / "haswell_k40.json")]
+    rows = json_lines(program, *haswell)
+    check(len(rows) == 7 * len(ALL_SCHEDULERS), str(rows))
+    peak = (20 / 0.048532 + 4 / 0.0016851) * 2 * 960**3 / 1e9
+    for row in rows:
+        check(set(row) == SIMULATE_KEYS, f"simulate: keys {sorted(set(row) ^ SIMULATE_KEYS)}")
+        bound = best_bound(row)
+        check(abs(row["gemm_peak_gflops"] - peak) < 1e-6 * peak, f"simulate: {row}, not {peak}")
+        check(row["makespan_s"] >= bound * (1 - 1e-9), f"simulate: below a bound: {row}")
+        check(abs(row["ratio"] - row["makespan_s"] / bound) < 1e-9 * row["ratio"], str(row))
+        n = row["tiles"] * 960
+        check(abs(row["gflops"] * row["makespan_s"] * 1e9 / (n**3 / 3) - 1) < 1e-9, str(row))
+        for idle, workers in [("idle_cpu_s", 20), ("idle_gpu_s", 4)]:
+            check(0 <= row[idle] <= workers * row["makespan_s"] * (1 + 1e-9), f"simulate: {row}")
+        check(row["sched_ns_per_task"] > 0, f"simulate: {row}")
+    # One core does one task after the other.
+    (row,) = json_lines(program, *haswell, "--tiles", "4", "--cpus", "1", "--gpus", "0",
+                        "--scheduler", "eager")  # fmt: skip
+    alone = 4 * 0.010616 + 6 * (0.025704 + 0.028069) + 4 * 0.048532
+    check(abs(row["makespan_s"] - alone) < 1e-9 and row["idle_cpu_s"] == 0, f"simulate: {row}")
+    on_gpu = 4 * 0.0061721 + 6 * (0.0029477 + 0.0010411) + 4 * 0.0016851
+    check(abs(row["accel_cpu"] - alone / on_gpu) < 1e-9, f"simulate: {row}")
+    check(row["accel_gpu"] is None, f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "eager", "--bounds", "area")
+    others = [row["mixed_bound_s"], row["critical_path_s"], row["iterative_bound_s"]]
+    check(others == [None, None, None], f"simulate: {row}")
+    check(abs(row["ratio"] - row["makespan_s"] / row["area_bound_s"]) < 1e-9 * row["ratio"], str(row))
+    rows = json_lines(program, *haswell, "--tiles", "8", "--dag", "qr", "--scheduler", "priority",
+                      "--rank", "min", "--serve", "cpu")  # fmt: skip
+    check([(row["serve"], row["rank"]) for row in rows] == [("cpu", "min")], str(rows))
+    check(rows[0]["ratio"] >= 1 and rows[0]["mixed_bound_s"] is None, str(rows))
+    # Thieves that look for the most loaded: another schedule, as good as any.
+    both = [json_lines(program, *haswell, "--tiles", "8", "--scheduler", name)[0]
+            for name in ("ws", "ws:victim=loaded")]  # fmt: skip
+    check(both[0]["makespan_s"] != both[1]["makespan_s"] and both[1]["ratio"] >= 1, str(both))
+    # Four groups of five cores, and what Kumar 2017, table 4.1, has for these.
+    grouped = ["--tiles", "4", "--scheduler", "eager", "--group", "5"]
+    (row,) = json_lines(program, *haswell, *grouped)
+    check((row["cpus"], row["gpus"], row["cores_each"]) == (4, 4, 5), f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, *grouped, "--cpus", "9", "--gpus", "0")
+    alone = 4 * 0.0025276 + 6 * (0.005712 + 0.0060234) + 4 * 0.010809
+    check(row["cpus"] == 1 and abs(row["makespan_s"] - alone) < 1e-9, f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, *grouped, "--dag", "qr")
+    check(row["ratio"] >= 1 and row["cpus"] == 4, f"simulate: {row}")
+    # Kumar 2017, sec. 2.4.3.
+    factors = [17.30, 22.30, 24.30, 25.38, 26.06, 26.52, 26.86, 27.11]
+    rows = json_lines(program, "--platform", str(platforms / "mirage.json"), "--related", "--tiles",
+                      "4,8,12,16,20,24,28,32", "--scheduler", "eager")  # fmt: skip
+    check([round(row["related"], 2) for row in rows] == factors, str(rows))
+    for row in rows:  # all tasks alike: a GPU is worth K cores, rounded to a nanosecond each
+        cpu = row["accel_cpu"]
+        check(abs(cpu / row["related"] - 1) < 1e-6 and row["ratio"] >= 1, f"simulate: {row}")
+    same = ["--deterministic", "--tiles", "8,12", "--noise", "0.3", "--repeat", "3", "--seed", "5"]
+    rows = json_lines(program, *haswell, *same)
+    check(rows == json_lines(program, *haswell, *same), "simulate: not deterministic")
+    check(rows[0]["sched_ns_per_task"] is None, str(rows[0]))
+    makespans = {row["makespan_s"] for row in rows if (row["scheduler"], row["tiles"]) == ("eager", 8)}
+    check(len(makespans) == 3, f"simulate: three seeds gave {makespans}")
+    check(rows[0]["comm"] == "free" and rows[0]["bytes"] is None, str(rows[0]))
+    for row in rows:  # both classes are used to the full in the area bound's solution
+        for where, workers in [("cpu", 20), ("gpu", 4)]:
+            norm = row[f"idle_{where}_s"] / (workers * row["area_bound_s"])
+            check(abs(row[f"idle_{where}_norm"] - norm) < 1e-6, f"simulate: {where} of {row}")
+    moving = ["--tiles", "4,12", "--deterministic", "--device-memory", "100MB", "--noise", "0.1"]
+    for comm in ["model", "shared"]:
+        rows = json_lines(program, *haswell, "--comm", comm, *moving)
+        check(rows == json_lines(program, *haswell, "--comm", comm, *moving), f"simulate: {comm}")
+        for row in rows:
+            check(row["ratio"] >= 0.9 and row["window"] == 4, f"simulate: {row}")
+            check(row["bytes"] % (8 * 960 * 960) == 0 and row["bytes"] > 0, f"simulate: {row}")
+            check(0 <= row["hit_ratio"] < 1 and row["home_s"] >= 0, f"simulate: {row}")
+            for idle, workers in [("idle_cpu_s", 20), ("idle_gpu_s", 4)]:
+                most = workers * row["makespan_s"] * (1 + 1e-9)
+                check(0 <= row[idle] <= most, f"simulate: {row}")
+    # One GPU, one tile: there in latency + bytes / bandwidth, and the kernel. All is by eq. 1.
+    alone = ["--tiles", "1", "--cpus", "0", "--scheduler", "eager", "--comm", "model"]
+    for gpus in [1, 4]:
+        (row,) = json_lines(program, *haswell, *alone, "--gpus", str(gpus))
+        expected = 1.029027e-05 + 7372800 / 10517680000 * gpus + 0.0061721
+        check(abs(row["makespan_s"] - expected) < 2e-9, f"simulate: {row}, not {expected}")
+        home = 1.08504e-05 + 7372800 / 10521700000 * gpus
+        check(abs(row["home_s"] - home) < 2e-9, f"simulate: {row}, not {home}")
+    (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "ws", "--speed")
+    check(row["tasks_per_s"] > 0 and row["sched_ns_per_task"] is None, f"simulate: {row}")
+    with tempfile.TemporaryDirectory() as folder:  # a large machine
+        nodes = range(101)
+        large = json.loads((platforms / "haswell_k40.json").read_text()) | {
+            "cpu_cores": 1000,
+            "cpu_workers": 900,
+            "gpu_workers": 100,
+            "memory_nodes": [f"node {k}" for k in nodes],
+            "bandwidth_bytes_per_s": [[None if i == j else 1e10 for j in nodes] for i in nodes],
+            "latency_s": [[0 for _ in nodes] for _ in nodes],
+            "topology": None,
+        }
+        file = Path(folder) / "large.json"
+        file.write_text(json.dumps(large))
+        for row in json_lines(program, "--platform", str(file), "--tiles", "20"):
+            check(row["cpus"] == 900 and row["gpus"] == 100 and row["ratio"] >= 1, str(row))
+        moving = ["--platform", str(file), "--comm", "model"]
+        refuses(program, "101 memory nodes are more than 64", *moving)
+        graph = Path(folder) / "graph.dot"
+        graph.write_text(
+            "digraph g { node [type=gemm]; edge [bytes=7372800]\n a [type=potrf]; a -> b; a -> c }"
+        )
+        (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
+        check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
+        graph.write_text("digraph {\n a -> b -> a }")
+        refuses(program, "task 'a' comes after itself", *haswell, "--dag", str(graph))
+        graph = Path(folder) / "graph.json"
+        graph.write_text(
+            '{"format": "graph-1", "data": [8], "tasks": ['
+            '{"type": "potrf", "accesses": [[0, "RW"]]},'
+            '{"type": "gemm", "accesses": [[0, "R"]]}, {"type": "gemm", "accesses": [[0, "R"]]}]}'
+        )
+        (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
+        check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
+        check(row["tiles"] is None and row["gflops"] is None, f"simulate: {row}")
+        trace = trace_of_a_run()
+        graph.write_text(json.dumps(trace))
+        (row,) = json_lines(program, *haswell, "--dag", str(graph), "--scheduler", "eager")
+        check(row["tasks"] == 3, f"simulate: {row}")
+        check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
+        trace["tasks"]["type"][2] = 2
+        graph.write_text(json.dumps(trace))
+        refuses(program, "/tasks/type/2: is 2, and there are 2", *haswell, "--dag", str(graph))
+        graph.write_text(json.dumps(trace)[:-9])
+        refuses(program, "is no JSON, or not all of it", *haswell, "--dag", str(graph))
+    # LU without pivoting, by a library with two kernels for its solves: on one core, one by one.
+    mirage = ["--platform", str(platforms / "mirage.json"), "--tile", "960", "--bounds", "area"]
+    one_core = ["--cpus", "1", "--gpus", "0", "--tiles", "3", "--scheduler", "eager"]
+    means = {
+        kernel["kernel"]: kernel["cpu"]["mean_s"]
+        for kernel in json.loads((platforms / "mirage.json").read_text())["kernels"]
+        if (kernel["library"], kernel["precision"], kernel["tile"])
+        == ("starpu-examples", "double", 960)
+    }
+    (row,) = json_lines(program, *mirage, "--dag", "lu", *one_core)
+    alone = 3 * means["getrf"] + 3 * (means["trsm_ll"] + means["trsm_ru"]) + 5 * means["gemm"]
+    check(row["tasks"] == 14 and abs(row["makespan_s"] / alone - 1) < 1e-6, f"simulate: {row}")
+    check(abs(row["gflops"] * row["makespan_s"] * 1e9 / (2 * 2880**3 / 3) - 1) < 1e-9, str(row))
+    (row,) = json_lines(program, *haswell, "--dag", "gemm", *one_core)
+    check(row["tasks"] == 27 and abs(row["makespan_s"] - 27 * 0.048532) < 1e-9, f"simulate: {row}")
+    check(abs(row["gflops"] / row["gemm_peak_gflops"] - 1) < 1e-6, f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, "--tiles", "8", "--scheduler", "eager:queue=lifo")
+    check(row["scheduler"] == "eager:queue=lifo" and row["ratio"] >= 1, f"simulate: {row}")
+    check_gantt(program, haswell)
+    one = [*haswell, "--tiles", "4", "--scheduler", "dmdas", "--explain", "#5", "--bounds", "area"]
+    status, out, err = run(program, *one)
+    check(status == 0 and err.count("hetsched: task '") == 1 and ", node 5, " in err, err)
+    check("is expected to end it first" in err and "  taken by worker" in err, err)
+    check_strategies(program, platforms)
+    check_static(program, haswell)
+    for name, dags, precision in [
+        ("haswell_k40", ["cholesky", "qr", "gemm"], "double"),
+        ("idgraf", ["cholesky", "lu"], "single"),
+        ("mirage", ["cholesky", "lu"], "double"),
+        ("sirocco_k40m", ["cholesky", "lu", "qr"], "double"),
+    ]:
+        for dag in dags:
+            machine = ["--platform", str(platforms / f"{name}.json"), "--precision", precision]
+            for row in json_lines(program, *machine, "--dag", dag, "--tiles", "5"):
+                check(row["platform"] == name and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
+    # Those that simulate others: a plan is no worse than what it began from, and a portfolio is its
+    # best candidate.
+    small = [*haswell, "--tiles", "9", "--rank", "min", "--serve", "cpu", "--scheduler"]
+    (plan,) = json_lines(program, *small, "heteroprio:lookahead", "--effort", "100000")
+    rows = {
+        name: json_lines(program, *small, name)[0]["makespan_s"]
+        for name in ["heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"]
+    }
+    check(plan["makespan_s"] <= min(rows["heftp"], rows["dualhp"]), f"simulate: {plan} {rows}")
+    (best,) = json_lines(program, *small, "portfolio")
+    check(best["makespan_s"] == min(rows.values()), f"simulate: {best} {rows}")
+    ranked = [entry.split()[0] for entry in best["ranking"].split(", ")]
+    check([rows[name] for name in ranked] == sorted(rows.values()), f"simulate: {best} {rows}")
+    for dag, tasks in [("erdos:90,0.05", 90), ("layered:6,9,0.3", 54), ("forkjoin:4,7", 36)]:
+        rows = json_lines(program, *haswell, "--dag", dag, "--deterministic")
+        check(len(rows) == len(ALL_SCHEDULERS), str(rows))
+        for row in rows:
+            check(row["tasks"] == tasks and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
+        others = json_lines(program, *haswell, "--dag", dag, "--deterministic", "--graph-seed", "2")
+        check(rows[0]["area_bound_s"] != others[0]["area_bound_s"], f"simulate: {dag}: {others}")
+    for bad, named in [
+        (["--dag", "erdos:10"], "erdos:10"),
+        (["--dag", "layered:3,2.5,0.1"], "layered:3,2.5,0.1"),
+        (["--dag", "erdos:10,x"], "erdos:10,x"),
+        (["--dag", "star:3"], "star:3"),
+        (["--dag", "erdos:10,0.5", "--tile", "320"], "haswell_k40.json"),
+        (["--scheduler", "best"], "--scheduler"),
+        (["--scheduler", "ws:queue=heap"], "--scheduler"),
+        (["--scheduler", "ws:victim=weakest"], "--scheduler"),
+        (["--gantt", "/nowhere/at/all"], f"draws one run, and these are {7 * len(ALL_SCHEDULERS)}"),
+        (["--tiles", "1", "--scheduler", "ws", "--gantt", "/nowhere/at/all"], "/nowhere/at/all"),
+        (["--dag", "lu", "--precision", "single"], "haswell_k40.json"),
+        (["--tiles", "0"], "--tiles"),
+        (["--noise", "1"], "--noise"),
+        (["--serve", "all"], "--serve"),
+        (["--group", "21"], "--group"),
+        (["--group", "7", "--gpus", "0"], "can run on no worker"),
+        (["--bounds", "area,tight"], "--bounds"),
+        (["--comm", "fast"], "--comm"),
+        (["--comm", "model", "--memory-trace", "/nowhere/at/all"], "/nowhere/at/all"),
+        (["--cache", "big"], "--cache"),
+        (["--device-memory", "much"], "--device-memory"),
+        (["--comm", "model", "--device-memory", "1KB", "--cpus", "0"], "room for its data"),
+        (["--gpus", "9"], "--gpus"),
+        (["--tile", "320"], "haswell_k40.json"),
+        (["--dag", "/nowhere"], "/nowhere"),
+    ]:
+        refuses(program, named, *haswell, *bad)
+
+
+def check_solver(program, haswell, mirage):
+    """What is proved, and that a bound is above those known without the solver."""
+    solver = ["--deterministic", "--scheduler", "static:solver", "--search-evaluations", "400"]
+    if os.environ.get("HETSCHED_TEST_GECODE") != "true":
+        refuses(program, "needs Gecode", *haswell, *solver)
+        return
+    (row,) = json_lines(program, *haswell, "--tiles", "5", *solver)
+    check(row["proved"] is True and row["solver_bound_s"] == row["makespan_s"], f"simulate: {row}")
+    (row,) = json_lines(program, *mirage, "--tiles", "8", *solver)
+    check(row["proved"] is False, f"simulate: {row}")
+    check(best_bound(row) < row["solver_bound_s"] < row["makespan_s"], f"simulate: {row}")
+    check([row] == json_lines(program, *mirage, "--tiles", "8", *solver), f"simulate: {row}")
+    (row,) = json_lines(program, *haswell, "--tiles", "5", "--noise", "0.1", *solver)
+    check(row["proved"] is None, f"simulate: {row}")
+
+
+def check_static(program, haswell):
+    """Schedules saved and followed; classes of worker only; what does not fit."""
+    one = ["--deterministic", "--rank", "min", "--tiles", "12"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder) / "schedule,with.comma")
+        runs = {
+            name: json_lines(program, *haswell, *one, "--scheduler", *name.split(" "))[0]
+            for name in [f"heteroprio --save-schedule {file}", f"static:{file}", f"static:{file},gs"]
+            + [f"static:{file},g,steal,merge", "static:heft", "static:heft --noise 0.1"]
+            + ["static:heft --inflate-cpus 50", f"dmdas --allocation {file}", "dmdas"]
+            + ["dmdas --trsm-on-cpus 1", "dmdas --trsm-on-cpus 11", "dmdas --trsm-on-cpus 12"]
+        }
+        times = [row["makespan_s"] for row in runs.values()]
+        check(times[0] == times[1] == json.loads(Path(file).read_text())["makespan_s"], str(runs))
+        check(all(row["ratio"] >= 1 - 1e-9 for row in runs.values()), str(runs))
+        check(max(times[2:6]) < 1.2 * times[1], str(runs))
+        check(len({times[k] for k in [4, 5, 6]}) == 3, str(runs))
+        check(times[8] == times[11] < min(times[9], times[10]) < times[9], str(runs))
+        check(times[7] != times[8], str(runs))
+        inflated = Path(folder) / "inflated"
+        (row,) = json_lines(program, *haswell, *one, "--scheduler", "static:heft",
+                            "--inflate-cpus", "50", "--save-schedule", str(inflated))  # fmt: skip
+        (again,) = json_lines(program, *haswell, *one, "--scheduler", f"static:{inflated}")
+        check(again["makespan_s"] == times[6] <= row["makespan_s"], f"simulate: {row}, {again}")
+        search = ["--scheduler", "static:search", "--search-evaluations", "3000"]
+        (row,) = json_lines(program, *haswell, *one, *search)
+        check([row] == json_lines(program, *haswell, *one, *search), f"simulate: {row}")
+        check(row["makespan_s"] < 0.98 * min(times[0], times[4]), f"simulate: {row}, {times}")
+        (row,) = json_lines(program, *haswell, "--tiles", "4", "--scheduler", "static:search,gs")
+        check(row["ratio"] < 1 + 1e-9, f"simulate: {row}")  # optimal, and so at once
+        check(row["proved"] is None, f"simulate: {row}")
+        mirage = [haswell[0], haswell[1].replace("haswell_k40", "mirage")]
+        check_solver(program, haswell, mirage)
+        for bad, named in [
+            ([*haswell, "--tiles", "9", "--scheduler", f"static:{file}"], "364 tasks, and this one"),
+            ([*haswell, *one, "--cpus", "3", "--scheduler", f"static:{file},g"], "is for 20 workers"),
+            ([*mirage, *one, "--scheduler", f"static:{file}"], "for platform 'haswell_k40'"),
+            ([*haswell, *one, "--scheduler", f"static:{file},x"], f"{file},x"),
+            ([*haswell, *one, "--scheduler", "static:,gs"], "names no schedule"),
+            ([*haswell, *one, "--scheduler", "static:/dev/null"], "/dev/null"),
+            ([*haswell, *one, "--dag", "lu", "--trsm-on-cpus", "3"], "--trsm-on-cpus"),
+            ([*haswell, *one, "--allocation", "/nowhere"], "/nowhere"),
+            ([*haswell, *one, "--inflate-cpus", "5"], "--inflate-cpus"),
+            ([*haswell, *one, "--search-seconds", "0"], "--search-seconds"),
+            ([*haswell, *one, "--save-schedule", file], "is of one run"),
+            ([*haswell, *one, "--scheduler", "ws", "--save-schedule", "/nowhere/at"], "/nowhere/at"),
+        ]:
+            refuses(program, named, *bad)
+
+
+def check_strategies(program, platforms):
+    """What schedulers that know data or times are for; margins as issue and papers have them."""
+
+    def runs(platform, *more):
+        machine = ["--platform", str(platforms / f"{platform}.json"), "--rank", "min", *more]
+        return {row["scheduler"]: row for row in json_lines(program, *machine)}
+
+    for serve in ["cpu", "gpu"]:  # Kumar 2017: greedy schedulers without prediction are far off
+        by = runs("haswell_k40", "--tiles", "12", "--serve", serve)
+        for name in ["heft:xkaapi", "dmdas"]:
+            check(by[name]["ratio"] <= 1.5, f"simulate: {by[name]}")
+        check(by["eager"]["ratio"] >= 1.8 * by["dmdas"]["ratio"], f"simulate: {by['eager']}")
+    # Kumar 2017, sec. 5.6.2: within 30 % of the bound.
+    if os.environ.get("HETSCHED_TEST_CLP") == "true":
+        for dag, tiles in [("cholesky", "4,11,13,24,32"), ("lu", "10,14,24"), ("qr", "4,8,10")]:
+            those = ["--dag", dag, "--tiles", tiles, "--bounds", "iterative", "--serve", "cpu",
+                     "--scheduler", "heteroprio"]  # fmt: skip
+            for row in json_lines(
+                program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min", *those
+            ):
+                check(1 <= row["ratio"] <= 1.3, f"simulate: {dag}: {row}")
+        # And that others are not, between small and large graphs.
+        for dag, tiles in [("cholesky", "4,14,40"), ("lu", "4,14,24")]:
+            for name in ["dualhp", "heft"]:
+                rows = json_lines(
+                    program, "--platform", str(platforms / "haswell_k40.json"), "--rank", "min",
+                    "--dag", dag, "--tiles", tiles, "--bounds", "iterative", "--serve", "cpu",
+                    "--scheduler", name,
+                )  # fmt: skip
+                small, medium, large = (row["ratio"] for row in rows)
+                check(1 <= small <= 1.05 and medium > 1.3 and 1 <= large <= 1.25, f"{name}: {rows}")
+    # Sec. 3.6: heft is dmda; with +MMS nothing ends later than with heftp, whose ends it compares.
+    for tiles in ["8", "10"]:
+        free = ["--tiles", tiles, "--dag", "cholesky", "--bounds", "area", "--scheduler"]
+        ends = {name: runs("mirage", "--precision", "double", *free, name)[name]["makespan_s"]
+                for name in ["heft", "dmda", "heftp", "heftp:let", "heftp:gb", "heftp:mms"]}  # fmt: skip
+        check(ends["heft"] == ends["dmda"] and ends["heftp:mms"] < ends["heftp"], f"{tiles}: {ends}")
+        check(len(set(ends.values())) == 5, f"{tiles}: {ends}")
+    # Sec. 3.7: spoliation matters most, PC goes too far; groups of cores are another class (4.3).
+    forms = ["hp", "sp", "cgv", "pp", "pc", "pcep", "pcept", "area", "hetindex"]
+    free = ["--tiles", "16", "--dag", "cholesky", "--bounds", "area,critical", "--scheduler"]
+    names = ["heteroprio", *(f"heteroprio:{form}" for form in forms)]
+    ratios = {name: runs("mirage", *free, name)[name]["ratio"] for name in names}
+    order = [ratios[f"heteroprio:{form}"] for form in ["pcept", "cgv", "sp", "pc", "hp"]]
+    check(order == sorted(order) and order[-1] > 1.3 * order[0], f"simulate: {ratios}")
+    check(ratios["heteroprio"] == order[2], f"simulate: {ratios}")
+    check(sorted(ratios.values())[-2] < 1.25, f"simulate: {ratios}")
+    for form in ["area", "hetindex"]:
+        name = f"heteroprio:{form}"
+        for group, limit in [("2", 1.35), ("10", 1.35)]:
+            row = runs("haswell_k40", *free, name, "--group", group)[name]
+            check(row["cores_each"] == int(group) and 1 <= row["ratio"] <= limit, f"simulate: {row}")
+    for dag in ["cholesky", "lu"]:
+        by = runs("sirocco_k40m", "--gpus", "3", "--dag", dag, "--tiles", "24", "--comm", "shared",
+                  "--bounds", "area")  # fmt: skip
+        for name in ["dataaware", "locality"]:
+            check(by[name]["bytes"] < by["ws"]["bytes"], f"simulate: {dag} {by[name]}")
+        for name in ["heft:xkaapi", "dmdas"]:
+            for greedy in ["eager", "random"]:
+                faster = by[name]["makespan_s"] < by[greedy]["makespan_s"]
+                check(faster, f"simulate: {dag}: {by[name]}, {by[greedy]}")
+
+
+def check_gantt(program, haswell):
+    """Boxes in the picture of a run: as many as tasks, none over another, as long as the row says."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "run.svg"
+        one = ["--tiles", "5", "--scheduler", "priority", "--bounds", "area", "--gantt", str(file)]
+        (row,) = json_lines(program, *haswell, *one)
+        svg = ElementTree.parse(file).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = [
+        tuple(float(box.get(name)) for name in ("y", "x", "width"))
+        for group in svg.iter(space + "g")
+        for box in group.iter(space + "rect")
+    ]
+    check(len(boxes) == row["tasks"] == 35, f"simulate --gantt: {len(boxes)} boxes")
+    (bound,) = [line for line in svg.iter(space + "line") if line.get("stroke-dasharray")]
+    begin = min(x for _, x, _ in boxes)
+    scale = (max(x + width for _, x, width in boxes) + 0.2 - begin) / row["makespan_s"]
+    check(abs((float(bound.get("x1")) - begin) / scale - row["area_bound_s"]) < 1e-4, "the bound")
+    busy = sum(width + 0.2 for _, _, width in boxes) / scale
+    idle = row["idle_cpu_s"] + row["idle_gpu_s"]
+    check(abs(busy + idle - 24 * row["makespan_s"]) < 1e-3, f"simulate --gantt: {busy}, {row}")
+    for (y, x, width), (next_y, next_x, _) in itertools.pairwise(sorted(boxes)):
+        check(y != next_y or x + width <= next_x, f"simulate --gantt: boxes at {x} and {next_x}")
+
+
+def test_replay_run(program):
+    for cpus in ["1", "2"]:
+        rows = json_lines(program, "--n", "768", "--tile", "128", "--cpus", cpus, "--repeat", "2")
+        check([row["tasks"] for row in rows] == [56, 56], str(rows))
+        for row in rows:  # the same without the runtime's own time
+            check(0 < row["simulated_s"] <= row["makespan_s"], f"replay_run: {row}")
+            difference = 100 * (row["simulated_s"] / row["makespan_s"] - 1)
+            check(abs(difference - row["difference_percent"]) < 0.01, f"replay_run: {row}")
+    refuses(program, "--tile", "--tile", "0")
+
+
+def test_calibrate(program):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "here.json"
+        out = ["--out", str(file)]
+        two = ["--cpus", "1", "--gpus", "emu:2@16MB?latency=2ms", "--tile", "16,32", "--repeat", "1"]
+        status, text, err = run(program, *out, *two, "--algorithms", "cholesky,gemm", "--name", "x")
+        check(status == 0 and "1 cores, 2 GPUs" in text, f"calibrate: {status} {text} {err}")
+        machine = json.loads(file.read_text())
+        check(machine["name"] == "x" and "emulated" in machine["gpu_model"], f"calibrate: {machine}")
+        check(machine["gpu_memory_bytes"] == 16 << 20, f"calibrate: {machine}")
+        for i, (bandwidths, latencies) in enumerate(
+            zip(machine["bandwidth_bytes_per_s"], machine["latency_s"])
+        ):
+            for j in range(3):
+                check((bandwidths[j] is None) == (i == j), f"calibrate: {bandwidths}")
+                check(i == j or 0.0019 < latencies[j] < 0.05, f"calibrate: {latencies}")
+        kernels = {(k["kernel"], k["tile"], k["algorithms"][0]): k for k in machine["kernels"]}
+        for tile in [16, 32]:
+            for name in ["potrf", "trsm", "syrk", "gemm"]:
+                its = kernels[name, tile, "cholesky"]
+                check(min(its["cpu"]["n"], its["cuda"]["n"]) >= 3, f"calibrate: {its}")
+            check(kernels["gemm", tile, "gemm"]["flops"] == 2 * tile**3, f"calibrate: {kernels}")
+            check(kernels["gemm", tile, "cholesky"]["data_bytes"] == 24 * tile**2, str(kernels))
+        kept = file.read_bytes()
+        for bad, named in [
+            (["--gpus", "gpu"], "'gpu'"),
+            (["--gpus", "emu:1@8KB"], "--gpus"),
+            (["--tile", "0"], "--tile"),
+            (["--algorithms", "lu"], "--algorithms"),
+            (["--groups", "1"], "--groups"),
+            (["--groups", "4096"], "--groups"),
+        ]:
+            refuses(program, named, *out, *bad)
+        check([p.name for p in Path(folder).iterdir()] == ["here.json"], "calibrate left a file")
+        check(file.read_bytes() == kept, "calibrate: an error spoilt the file that was there")
+        status, text, err = run(program, *out, "--tile", "8", "--precision", "single")
+        single = json.loads(file.read_text())
+        check(status == 0 and single["gpu_workers"] == 0, f"calibrate: {status} {text} {err}")
+        check({k["precision"] for k in single["kernels"]} == {"single"}, f"calibrate: {single}")
+        # What was measured here can be simulated.
+        status, text, err = run(program, *out, "--tile", "8", "--algorithms", "jacobi", *two[:4])
+        check(status == 0, f"calibrate: {status} {text} {err}")
+        in_groups = ["--tile", "40", "--algorithms", "cholesky", *two[:4], "--groups", "2"]
+        status, text, err = run(program, "--out", str(file) + "2", *in_groups)
+        check(status == 0, f"calibrate {in_groups}: {status} {text} {err}")
+        grouped = json.loads(Path(str(file) + "2").read_text())["kernels"]
+        check({"potrf", "trsm", "syrk", "gemm"} <= {its["kernel"] for its in grouped}, f"{grouped}")
+        for its in grouped:
+            check(0 < its["cpu_groups"]["2"] < 1, f"calibrate: {its}")
+        Path(str(file) + "2").unlink()
+        sweep = {k["kernel"]: k for k in json.loads(file.read_text())["kernels"]}["sweep"]
+        check(sweep["flops"] == 5 * 64, f"calibrate: {sweep}")
+        here = ["--platform", str(file), "--tile", "8", "--dag", "jacobi", "--sweeps", "5"]
+        rows = json_lines(str(Path(program).parent / "simulate"), *here, "--tiles", "1,4")
+        check([row["tasks"] for row in rows[:: len(ALL_SCHEDULERS)]] == [7, 7 * 16], str(rows))
+        for row in rows:
+            check(row["ratio"] >= 1 and row["cpus"] == 1 and row["gpus"] == 2, str(row))
+            flops = 5 * (8 * row["tiles"]) ** 2 * 5
+            check(abs(row["gflops"] * row["makespan_s"] * 1e9 / flops - 1) < 1e-9, str(row))
+    refuses(program, "/nowhere/x", "--out", "/nowhere/x")
+    refuses(program, "--out")
+    refuses(program, "HETSCHED_MODEL_DIR", "--show")
+    # The file that performance models look for.
+    with tempfile.TemporaryDirectory() as folder:
+        here = {"HETSCHED_MODEL_DIR": folder, "HETSCHED_MACHINE": "here"}
+        small = ["--tile", "8", "--algorithms", "cholesky", "--repeat", "1", *two[:4]]
+        status, text, err = run(program, *small, **here)
+        (file,) = Path(folder).glob("here/*.platform.json")
+        check(status == 0 and str(file) in text, f"calibrate: {status} {text} {err}")
+        status, text, err = run(program, "--show", **here)
+        check(status == 0 and "kernels, 1 cpu" in text and "ram    to gpu1" in text, f"--show: {text}")
+        check("1 files of models" in text, f"--show: {text}")
+        file.with_name("x.times.json").write_text("{}")
+        status, text, err = run(program, "--show", **here)
+        check(status == 2 and "x.times.json: /: 'format' is missing" in err, f"--show: {err}")
+
+
+def test_bounds(program):
+    platforms = Path(__file__).parents[2] / "benchmarks" / "platforms"
+    haswell = ["--platform", str(platforms / "haswell_k40.json")]
+    rows = json_lines(program, *haswell)
+    check([row["tiles"] for row in rows] == [4, 8, 12, 16, 20, 24, 32], str(rows))
+    for row in rows:
+        n = row["tiles"]
+        check(row["tasks"] == n * (n + 1) * (n + 2) // 6, f"bounds: {row}")
+        # N potrf, N - 1 trsm and N - 1 syrk follow one another, each as fast as the machine can.
+        path = n * 0.0061721 + (n - 1) * (0.0029477 + 0.0010411)
+        check(abs(row["critical_path_s"] - path) < 1e-9 * path, f"bounds: {row}, not {path}")
+        check((row["cpus"], row["gpus"]) == (20, 4), f"bounds: {row}")
+        best = best_bound(row)
+        gflops = (n * 960) ** 3 / 3 / best * 1e-9
+        check(abs(row["gflops_at_most"] - gflops) < 1e-6 * gflops, f"bounds: {row}")
+    with tempfile.TemporaryDirectory() as folder:
+        saved = str(Path(folder) / "graph.json")
+        status, out, err = run(program, *haswell, "--tiles", "8", "--save", saved)
+        check((status, out, err) == (0, "", ""), f"bounds --save: {status} {out} {err}")
+        (row,) = json_lines(program, *haswell, "--dag", saved)
+        (same,) = [other for other in rows if other["tiles"] == 8]
+        for key in ["tasks", "area_bound_s", "critical_path_s", "library"]:
+            check(row[key] == same[key], f"bounds --dag: {key} {row[key]}, not {same[key]}")
+        check(row["tiles"] is None and row["gflops_at_most"] is None, f"bounds --dag: {row}")
+        check(row["iterative_bound_s"] is None, f"bounds --dag: {row}")
+        if os.environ.get("HETSCHED_TEST_CLP") == "true":
+            (row,) = json_lines(program, *haswell, "--dag", saved, "--bounds", "iterative")
+            check(row["iterative_bound_s"] == same["iterative_bound_s"], f"bounds --dag: {row}")
+        refuses(program, "for lu", *haswell, "--dag", saved, "--algorithm", "lu")
+        Path(saved).write_text(Path(saved).read_text().replace("trsm", "sort"))
+        refuses(program, "for cholesky", *haswell, "--dag", saved)
+        refuses(program, "--tiles N", *haswell, "--save", str(Path(folder) / "other.json"))
+        check(not (Path(folder) / "other.json").exists(), "bounds --save wrote a file")
+        refuses(program, "/nowhere/x", *haswell, "--tiles", "2", "--save", "/nowhere/x")
+    (row,) = json_lines(program, *haswell, "--tiles", "1", "--gpus", "0")
+    check((row["cpus"], row["critical_path_s"]) == (24, 0.010616), f"bounds: {row}")
+    check(row["area_bound_s"] == 0.000442334, f"bounds: {row}")  # 1/24, rounded up to a nanosecond
+    for name in platforms.glob("*.json"):
+        precision = "single" if name.stem == "idgraf" else "double"
+        rows = json_lines(program, "--platform", str(name), "--precision", precision)
+        check(len(rows) == 7, f"bounds: {name}")
+    refuses(program, "/nowhere", *haswell, "--dag", "/nowhere")
+    refuses(program, "platform")
+    refuses(program, "/nowhere", "--platform", "/nowhere")
+    refuses(program, "--tiles", *haswell, "--tiles", "0")
+    refuses(program, "--gpus", *haswell, "--gpus", "5")
+    refuses(program, "--cpus", *haswell, "--cpus", "21")
+    refuses(program, "tiles of 100", *haswell, "--tile", "100")
+    refuses(program, "library mkl", *haswell, "--library", "mkl")
+    with tempfile.TemporaryDirectory() as folder:
+        cut = Path(folder) / "cut.json"
+        cut.write_bytes((platforms / "mirage.json").read_bytes()[:-500])
+        refuses(program, "cut.json", "--platform", str(cut))
+
+
+def claim_holds(rule, at, mean):
+    """What the rules of claims.json say, once more. `mean(metric, strategy, point)`."""
+
+    def better(a, b):
+        more = rule["metric"] in ["speed", "speedup", "gflops", "hit_percent"]
+        return a > b if more else a < b
+
+    def of(strategy, point=0):
+        return mean(rule.get("metric", "speed"), strategy, at[point])
+
+    points = range(len(at))
+    kind = rule["kind"]
+    if kind == "order":
+        held = [
+            all(better(of(a, p), of(b, p)) for a in rule["better"] for b in rule["worse"])
+            for p in points
+        ]
+        return sum(held) >= rule["share"] * len(at) - 1e-9
+    if kind == "similar":
+        spreads = [[of(name, p) for name in rule["of"]] for p in points]
+        held = [max(its) / min(its) - 1 <= rule["within_percent"] / 100 for its in spreads]
+        return sum(held) >= rule["share"] * len(at) - 1e-9
+    if kind == "change":
+        ours = 100 * (of(rule["of"]) / of(rule["over"]) - 1)
+        return ours * rule["published"] > 0 and abs(ours - rule["published"]) <= rule["within"]
+    if kind == "value":
+        within = rule.get("within", rule.get("within_percent", 0) / 100 * rule["published"])
+        return all(abs(of(name) - rule["published"]) <= within for name in rule["of"])
+    if kind == "best":
+        best = [of(rule["of"], p) for p in points]
+        others = [of(name, p) for name in rule["among"] for p in points]
+        return all(any(not better(other, its) for its in best) for other in others)
+    if kind == "not_worst":
+        return any(better(of(rule["of"]), of(name)) for name in rule["among"])
+    if kind == "scaling":
+        few, many = (key(points, key=lambda p: at[p]["gpus"]) for key in [min, max])
+        times = [of(name, many) / of(name, few) for name in rule["of"]]
+        return all(rule.get("at_least", 0) <= t < rule.get("below", 1e99) for t in times)
+    assert kind == "growth", kind
+    return all(better(of(name, p), of(name, p - 1)) for name in rule["of"] for p in points[1:])
+
+
+def check_claims(name, claims, rows):
+    """The verdicts, from the facts of the rows."""
+    ids = [row["id"] for row in rows]
+    check(ids == [claim["id"] for claim in claims], f"{name}: claims {ids}")
+    for claim, row in zip(claims, rows):
+        check(set(row) == CLAIM_KEYS, f"{name}: keys {sorted(set(row) ^ CLAIM_KEYS)}")
+        if "not_testable" in claim:
+            its = (row["verdict"], row["why"])
+            check(its == ("not testable", claim["not_testable"]), f"{name}: {row}")
+            continue
+        facts = {(fact["strategy"], fact["n"], fact["gpus"]): fact for fact in row["facts"]}
+
+        def mean(metric, strategy, point):
+            fact = facts[strategy, point["n"], point["gpus"]]
+            seconds, moved = fact["seconds"]["mean"], fact["bytes"]["mean"]
+            n = fact["tiles"] * 960
+            return {
+                "time": seconds, "speed": 1 / seconds, "bytes": moved, "gigabytes": moved / 1e9,
+                "hit_percent": fact["hit_percent"]["mean"], "gflops": n**3 / 3 / seconds / 1e9,
+                "speedup": fact["tiles"] * 3 * 4 * 2**20 / 9.283e9 / seconds,
+            }[metric]  # fmt: skip
+
+        points = [
+            {"n": n, "gpus": gpus}
+            for its in claim["at"]
+            for n in (its["n"] if isinstance(its["n"], list) else [its["n"]])
+            for gpus in (its["gpus"] if isinstance(its["gpus"], list) else [its["gpus"]])
+        ]
+        holds = claim_holds(claim["rule"], points, mean)
+        its = f"{name}: {row['id']}: {row['verdict']}, {row['ours']}"
+        check(row["verdict"] == ("reproduced" if holds else "not reproduced"), its)
+        check((row["against"] == []) == holds, f"{its}: {row['against']}")
+
+
+# Of every kind one that holds and one that cannot, on small graphs.
+SMALL_RULES = [
+    ({"kind": "order", "metric": "time", "better": ["heft"], "worse": ["ws"], "share": share},
+     {"n": [960, 3840], "gpus": [1, 8]}) for share in [0.1, 1]
+] + [
+    ({"kind": "similar", "metric": "bytes", "of": ["ws", "locality"], "within_percent": within,
+      "share": 1}, {"n": 4800, "gpus": [2, 4]}) for within in [1e6, 0]
+] + [
+    ({"kind": "change", "metric": "speed", "of": "heft", "over": "ws", "published": published,
+      "within": 1e4}, {"n": 9600, "gpus": 4}) for published in [50, -50]
+] + [
+    ({"kind": "value", "metric": metric, "of": ["ws+setarch", "heft"], "published": 50,
+      "within": within}, {"n": 4800, "gpus": 3})
+    for metric in ["hit_percent", "gflops", "gigabytes"] for within in [1e6, 1e-6]
+] + [
+    ({"kind": "best", "metric": "time", "of": of, "among": ["heft", "ws"]},
+     {"n": 4800, "gpus": [1, 8]}) for of in ["locality", "heft", "ws"]
+] + [
+    ({"kind": "not_worst", "metric": "bytes", "of": of, "among": ["ws", "heft"]},
+     {"n": 4800, "gpus": 8}) for of in ["heft", "ws"]
+] + [
+    ({"kind": "scaling", "of": ["ws", "heft"], key: 1e-3}, {"n": 4800, "gpus": [1, 8]})
+    for key in ["at_least", "below"]
+] + [
+    ({"kind": "growth", "metric": "gflops", "of": ["heft", "ws+setarch"]},
+     {"n": sizes, "gpus": 8}) for sizes in [[960, 4800], [4800, 960]]
+]  # fmt: skip
+
+BAD_CLAIMS = [  # what to change, and what the message names
+    (lambda its: its.update(format="claims-2"), "/format"),
+    (lambda its: its.pop("memory"), "'memory' is missing"),
+    (lambda its: its.update(more=1), "'more' is not known"),
+    (lambda its: its["workloads"].pop("lu"), "'lu' is missing"),
+    (lambda its: its["workloads"]["lu"].update(tile=100), "no times for lu"),
+    (lambda its: its["workloads"]["cholesky"].update(tile=100), "nor lu's gemm"),
+    (lambda its: its["claims"].append(its["claims"][0]), "/claims/1/id"),
+    (lambda its: its["claims"][0].pop("says"), "'says' is missing"),
+    (lambda its: its["claims"][0].update(workload="qr"), "/claims/0/workload"),
+    (lambda its: its["claims"][0]["rule"].update(kind="feeling"), "/claims/0/rule/kind"),
+    (lambda its: its["claims"][0]["rule"].update(metric="mood"), "/claims/0/rule/metric"),
+    (lambda its: its["claims"][0]["rule"].update(over="eager"), "/claims/0/rule/over"),
+    (lambda its: its["claims"][0]["rule"].update(within="much"), "/claims/0/rule/within"),
+    (lambda its: its["claims"][0].update(at=[]), "/claims/0/at"),
+    (lambda its: its["claims"][0].update(at=[{"n": 960, "gpus": [1, 2]}]), "2 points, not 1"),
+    (lambda its: its["claims"][0].update(at=[{"n": 0, "gpus": 1}]), "/claims/0/at/0/n"),
+    (lambda its: its["claims"][0].update(at=[{"n": 960, "gpus": 9}]), "9 GPUs"),
+]  # fmt: skip
+
+
+def test_lima2015(program):
+    folder = Path(__file__).parents[2] / "benchmarks"
+    platform = folder / "platforms" / "idgraf.json"
+    path = folder / "papers" / "lima2015" / "claims.json"
+    given = json.loads(path.read_text())
+    machine = ["--platform", str(platform)]
+    saxpy = ["--claims", str(path), *machine, "--only", "saxpy", "--runs", "2"]
+    those = [claim for claim in given["claims"] if claim["workload"] == "saxpy"]
+    rows = json_lines(program, *saxpy)
+    check_claims("lima2015", those, rows)
+    check(rows == json_lines(program, *saxpy), "lima2015: two runs, two results")
+    status, out, _ = run(program, *saxpy)
+    verdicts = [row["verdict"] for row in rows]
+    out_of = len(verdicts) - verdicts.count("not testable")
+    summary = "%d testable, %d reproduced, %d not testable" % (
+        out_of, verdicts.count("reproduced"), verdicts.count("not testable"))  # fmt: skip
+    check(status == 0 and out.splitlines()[-1] == summary, f"lima2015: {out}, not {summary}")
+    for row in rows:  # a line of the table for each
+        (line,) = [line for line in out.splitlines() if line.startswith(row["id"] + " ")]
+        its = f" {row['verdict']} "
+        check(its in line and line.endswith(row["says"]), f"lima2015: {line}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command = ["--claims", str(file), *machine, "--runs", "2"]
+        small = [
+            {"id": f"claim-{k}", "section": "5", "workload": "cholesky", "says": "so", "rule": rule,
+             "at": [at]} for k, (rule, at) in enumerate(SMALL_RULES)
+        ]  # fmt: skip
+        file.write_text(json.dumps({**given, "claims": small}))
+        rows = json_lines(program, *command)
+        check_claims("lima2015", small, rows)
+        seen = {(claim["rule"]["kind"], row["verdict"]) for claim, row in zip(small, rows)}
+        check(len(seen) == 2 * 8, f"lima2015: not every kind both ways: {sorted(seen)}")
+        for row in rows:
+            for fact in row["facts"]:  # on one GPU, or without lots, all runs are the same
+                check(fact["tiles"] == fact["n"] // 960, f"lima2015: {fact}")
+                runs = 1 if fact["strategy"] == "heft" else 2
+                check(fact["runs"] == runs, f"lima2015: {fact}")
+                moved = fact["bytes_from_host"]["mean"] + fact["bytes_to_host"]["mean"]
+                check(moved <= fact["bytes"]["mean"] * (1 + 1e-9), f"lima2015: {fact}")
+        (row,) = json_lines(program, *command, "--only", "claim-4")
+        (other,) = json_lines(program, *command, "--only", "claim-4", "--seed", "7")
+        for heft_or_not in [True, False]:  # it draws no lots, the others do
+            one, two = (
+                [fact for fact in its["facts"] if (fact["strategy"] == "heft") == heft_or_not]
+                for its in (row, other)
+            )
+            check((one == two) == heft_or_not, f"lima2015: {one} {two}")
+        status, out, _ = run(program, *command, "--only", "claim-5")
+        told = [line.split()[1] for line in out.splitlines() if line.startswith("    cholesky")]
+        check(status == 0 and told == ["heft", "ws"], f"lima2015: {out}")
+        for change, named in BAD_CLAIMS:
+            its = json.loads(json.dumps({**given, "claims": [small[4]]}))
+            if "lu's" not in named and "cholesky" not in named and "for lu" in named:
+                its["claims"][0]["workload"] = "lu"
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+        file.write_text("{")
+        refuses(program, str(file), *command)
+    refuses(program, "nowhere.json", "--claims", "nowhere.json", *machine)
+    refuses(program, "nowhere.json", "--claims", str(path), "--platform", "nowhere.json")
+    refuses(program, "--only", *saxpy[:-3], "saxpy,nothing")
+    refuses(program, "--runs", *saxpy[:-1], "0")
+    refuses(program, "--claims", *machine)
+
+
+def test_bleuse2015(program):
+    folder = Path(__file__).parents[2] / "benchmarks"
+    path = folder / "papers" / "bleuse2015" / "claims.json"
+    given = json.loads(path.read_text())
+    command = ["--claims", str(path), "--platform", str(folder / "platforms" / "idgraf.json")]
+    quick = [*command, "--only", "lemma3,guarantee,gpus", "--instances", "2"]
+    rows = json_lines(program, *quick, "--json")
+    those = [its for its in given["claims"] if its["workload"] in ("lemma3", "guarantee", "gpus")]
+    check([row["id"] for row in rows] == [its["id"] for its in those], f"bleuse2015: {rows}")
+    check(rows == json_lines(program, *quick, "--json"), "bleuse2015: two runs, two results")
+    verdicts = {row["id"]: row["verdict"] for row in rows}
+    check(verdicts["four-thirds-guarantee"] == "reproduced", f"bleuse2015: {verdicts}")
+    for row in rows:  # each verdict by its facts
+        (claim,) = [its for its in those if its["id"] == row["id"]]
+        rule = claim.get("rule", {})
+        values = [fact[rule["metric"]] for fact in row["facts"]] if rule else []
+        if rule.get("kind") == "value":
+            off = abs(values[0] / rule["published"] - 1) * 100
+            its = "reproduced" if off <= rule["within_percent"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        elif rule.get("kind") == "limit":
+            its = "reproduced" if max(values) < rule["below"] else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+        for fact in row["facts"]:
+            if row["workload"] == "gpus":  # a third of n^3, nine tiles of 960
+                its = fact["gflops"] * fact["seconds"] * 1e9 / ((9 * 960) ** 3 / 3)
+                check(abs(its - 1) < 1e-9 and fact["tasks"] == 165, f"bleuse2015: {fact}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command[1] = str(file)
+        random = [its for its in given["claims"] if its["id"] == "table1-accel"]
+        for share, few in [(1, 1), (0.01, 1000)]:  # off by up to 1 % at all points; by 1000 at one
+            claim = json.loads(json.dumps(random[0]))
+            claim["rule"].update(published=[40, 40], share=share, within_percent=few)
+            claim["at"] = [{"n": [10, 20]}]
+            file.write_text(json.dumps({**given, "claims": [claim]}))
+            (row,) = json_lines(program, *command, "--instances", "1", "--json")
+            its = "reproduced" if few == 1000 else "not reproduced"
+            check(row["verdict"] == its, f"bleuse2015: {row}")
+            check(all(fact["instances"] == 28 for fact in row["facts"]), f"bleuse2015: {row}")
+        for change, named in [
+            (lambda its: its.pop("instances"), "'instances' is missing"),
+            (lambda its: its["gpus"].update(precision="half"), "/gpus/precision"),
+            (lambda its: its["claims"][0].update(at=[{"n": 10}]), "12 numbers for 1 points"),
+            (lambda its: its["claims"][0].update(at=[{"gpus": 1}]), "/claims/0/at/0/gpus"),
+            (lambda its: its["claims"][0]["rule"].update(metric="gflops"), "gflops of random"),
+        ]:
+            its = json.loads(json.dumps({**given, "claims": random}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "--plots", *quick, "--plots", "nowhere")
+# Of every kind of rule one that holds and one that cannot, on small graphs.
+KUMAR_RULES = [
+    ({"kind": "order", "metric": "gflops", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 1}, [4, 6]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": metric, "of": ["dmdas", "heftp"], "at_least": low, "share": 0.5},
+     [2, 5]) for metric in ["ratio", "accel_gpu"] for low in [0.9, 1e6]
+] + [
+    ({"kind": "value", "metric": "factor", "of": ["potrf", "gemm"], "published": [2, gemm],
+      "within": 0.5}, [3]) for gemm in [29, 30]
+] + [
+    ({"kind": "similar", "metric": "seconds", "of": ["area", "iterative"], "within_percent": p,
+      "share": 1}, [4]) for p in [1e3, 0.1]
+] + [
+    ({"kind": "trend", "metric": "gflops", "of": ["heft", "mixed"], "to": to}, [2, 6])
+    for to in ["rises", "falls"]
+] + [
+    ({"kind": "gain", "metric": "gflops", "of": "gemm-peak", "over": "iterative", "to": to}, [2, 6])
+    for to in ["falls", "rises"]
+] + [
+    ({"kind": "peak", "metric": "gflops", "of": ["heteroprio"], "from": n, "to": n}, [2, 6, 4])
+    for n in [6, 4]
+] + [
+    ({"kind": "worst", "metric": "ratio", "of": ["dualhp@fifo"], "at_least": low}, [4, 6])
+    for low in [0.5, 50]
+]  # fmt: skip
+
+KUMAR_NOISE = [
+    ({"kind": "draws", "metric": "ratio", "better": ["dmda"], "worse": ["random"], "by": by,
+      "share": 0.5}, [4]) for by in [-90, 900]
+] + [
+    ({"kind": "range", "metric": "worst_loss_percent", "of": ["dmda"], "at_most": most,
+      "share": 1}, [4]) for most in [90, -90]
+]  # fmt: skip
+
+KUMAR_GROUPS = [
+    ({"kind": "range", "metric": metric, "of": ["heft"], "at_least": low, "share": 1}, [3])
+    for metric in ["reference_percent", "best_clusters"] for low in [2, 101]
+] + [
+    ({"kind": "order", "metric": "best_gflops", "better": ["heft"], "worse": ["heft/single"],
+      "by": by, "share": 1}, [3]) for by in [0, 1000]
+]  # fmt: skip
+
+BAD_KUMAR = [  # what to change of the first claim or the file, and what the message names
+    (lambda its: its.update(format="claims-2"), "/format"),
+    (lambda its: its.update(more=1), "'more' is not known"),
+    (lambda its: its["claims"].append(its["claims"][0]), "/claims/1/id"),
+    (lambda its: its["claims"][0].update(experiment="dream"), "/claims/0/experiment"),
+    (lambda its: its["claims"][0]["rule"].update(kind="feeling"), "/claims/0/rule/kind"),
+    (lambda its: its["claims"][0]["rule"].update(metric="mood"), "/claims/0/rule/metric"),
+    (lambda its: its["claims"][0]["rule"].update(better=["fastest"]), "/claims/0/rule/better/0"),
+    (lambda its: its["claims"][0]["rule"].update(better=["dream/dmda"]), "is of no experiment"),
+    (lambda its: its["claims"][0]["rule"].pop("share"), "'share' is missing"),
+    (lambda its: its["claims"][0].update(at=[]), "/claims/0/at"),
+    (lambda its: its["claims"][0].update(at=[{"n": 0}]), "/claims/0/at/0/n"),
+    (lambda its: its["experiments"]["original"].update(platform="nowhere"), "nowhere.json"),
+    (lambda its: its["experiments"]["dag-qr"].update(bound="mixed"), "/experiments/dag-qr/bound"),
+]  # fmt: skip
+
+
+def test_kumar2017(program):
+    folder = Path(__file__).parents[2] / "benchmarks"
+    path = folder / "papers" / "kumar2017" / "claims.json"
+    given = json.loads(path.read_text())
+    machines = ["--platforms", str(folder / "platforms")]
+    quick = ["--claims", str(path), *machines, "--only", "table-2.1,2.4-gap,2.2-gemm-peak,2.6"]
+    rows = json_lines(program, *quick)
+    verdicts = [(row["id"], row["verdict"]) for row in rows]
+    check(verdicts == [(its, "not testable" if its == "2.6" else "reproduced")
+                       for its in ["table-2.1", "2.2-gemm-peak", "2.4-gap", "2.6"]],
+          f"kumar2017: {verdicts}")  # fmt: skip
+    check(rows == json_lines(program, *quick), "kumar2017: two runs, two results")
+    status, out, _ = run(program, *quick)
+    summary = "3 testable, 3 reproduced, 1 not testable"
+    check(status == 0 and out.splitlines()[-1] == summary, f"kumar2017: {out}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        command = ["--claims", str(file), *machines]
+        given["experiments"]["types"]["draws"] = 3
+        sets = [("original", KUMAR_RULES), ("types", KUMAR_NOISE), ("groups-cholesky", KUMAR_GROUPS)]
+        claims = [
+            {"id": f"{experiment}-{k}", "section": "0", "experiment": experiment, "says": "so",
+             "rule": rule, "at": [{"n": sizes}]}
+            for experiment, rules in sets for k, (rule, sizes) in enumerate(rules)
+        ]  # fmt: skip
+        file.write_text(json.dumps({**given, "claims": claims}))
+        rows = json_lines(program, *command)
+        for k, row in enumerate(rows):  # they come in twos
+            expected = ["reproduced", "not reproduced"][k % 2]
+            check(row["verdict"] == expected, f"kumar2017: {row['id']}: {row['ours']}")
+            check((row["against"] == []) == (k % 2 == 0), f"kumar2017: {row}")
+        facts = {(its["strategy"], its["n"]): its for its in rows[0]["facts"]}
+        for n in [4, 6]:  # ratios and speeds are of one time
+            dmda, other = facts["dmda", n], facts["random", n]
+            for its in [dmda, other]:
+                flops = (n * 960) ** 3 / 3 / 1e9
+                check(abs(its["gflops"] * its["seconds"] / flops - 1) < 1e-6, f"kumar2017: {its}")
+            bounds = [its["seconds"] / its["ratio"] for its in [dmda, other]]
+            check(abs(bounds[0] / bounds[1] - 1) < 1e-9, f"kumar2017: {bounds}")
+        plots = Path(where) / "plots"
+        status, out, err = run(program, *command, "--only", "original-6", "--figures", str(plots),
+                               "--figure", "2.2")  # fmt: skip
+        check(status == 0 and {its.name for its in plots.iterdir()} == {"2.2.csv", "2.2.svg"}, err)
+        table = (plots / "2.2.csv").read_text().splitlines()
+        check(len(table) == 1 + 4 * 8, f"kumar2017: {table}")
+        ElementTree.parse(plots / "2.2.svg")
+        refuses(program, "--figure", *command, "--only", "original-6", "--figures", str(plots),
+                "--figure", "9.9")  # fmt: skip
+        for change, named in BAD_KUMAR:
+            its = json.loads(json.dumps({**given, "claims": claims[:1]}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+    refuses(program, "nowhere.json", "--claims", "nowhere.json", *machines)
+    refuses(program, "--only", *quick[:-1], "nothing")
+
+
+def test_task_memory(program):
+    (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
+    check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
+
+
+def main():
+    tests = {
+        "approximation_ratios": test_approximation_ratios,
+        "axpy": test_axpy,
+        "bounds": test_bounds,
+        "calibrate": test_calibrate,
+        "replay_run": test_replay_run,
+        "simulate": test_simulate,
+        "worst_cases": test_worst_cases,
+        "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
+        "fibonacci": test_fibonacci,
+        "jacobi": test_jacobi,
+        "bleuse2015": test_bleuse2015,
+        "kumar2017": test_kumar2017,
+        "lima2015": test_lima2015,
+        "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
+        "overhead": test_overhead,
+        "gpu_linalg": test_gpu_linalg,
+        "pipeline": test_pipeline,
+        "saxpy_overhead": test_saxpy_overhead,
+        "gemm": lambda program: test_solver(program, "gemm", 125, 2 * 300**3),
+        "lu": test_lu,
+        "qr": test_qr,
+        "task_cost": test_task_cost,
+        "decision_cost": test_decision_cost,
+        "task_memory": test_task_memory,
+    }
+    tests[sys.argv[1]](sys.argv[2])
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
