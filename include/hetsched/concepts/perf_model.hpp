@@ -39,8 +39,8 @@ struct Site {
 /// Predicts execution and transfer times. Default-constructible.
 ///
 /// static constexpr bool measures   Whether the engine reads clocks around bodies for `record`.
-/// static constexpr bool predicts   Optional. False if predict and transfer never know anything; an
-///   engine may then not ask.
+/// using predicts_nothing = P   Optional: predict and transfer never know anything, and no engine
+///   needs to ask. It names the model P itself, so that models derived from P are asked again.
 /// predict(task, arch)   No value if the model has never seen such a task. Schedulers then explore;
 ///   they never take the time as 0.
 /// record(task, arch, measured)   One execution took so long.
@@ -62,13 +62,8 @@ concept perf_model =
 
 /// Whether an engine is to ask the model for predictions.
 template <class P>
-inline constexpr bool predicts_anything = [] {
-  if constexpr (requires { P::predicts; }) {
-    return bool{P::predicts};
-  } else {
-    return true;
-  }
-}();
+inline constexpr bool predicts_anything =
+    !requires { requires std::same_as<typename P::predicts_nothing, P>; };
 
 template <class P>
 concept has_begin = requires(P& model, Site const& site) {

@@ -21,6 +21,14 @@ TEST_CASE("NoModel: asks for no clock and predicts nothing, whatever it is told"
   CHECK(!model.predict(task, hs::ArchHost));
 }
 
+TEST_CASE("NoModel: only NoModel itself is never asked, not a model derived from it") {
+  struct Derived : NoModel {};
+  struct Independent {};
+  static_assert(!hs::predicts_anything<NoModel>);
+  static_assert(hs::predicts_anything<Derived>);
+  static_assert(hs::predicts_anything<Independent>);
+}
+
 TEST_CASE("NoModel: takes transfers as free") {
   CHECK(NoModel().transfer(1 << 30, hs::host_node, hs::NodeId{1}) == hs::Duration{});
 }

@@ -18,7 +18,7 @@ namespace hetsched::policies {
 /// Limits: schedulers that need times explore for ever.
 struct NoModel {
   static constexpr bool measures = false;
-  static constexpr bool predicts = false;
+  using predicts_nothing = NoModel;
 
   [[nodiscard]] std::optional<Prediction> predict(TaskView const& /*task*/, Arch /*arch*/) const {
     return std::nullopt;
