@@ -353,7 +353,9 @@ int main(int argc, char** argv) {
   app.add_flag("--show", show, "measure nothing, print the models under HETSCHED_MODEL_DIR");
   return benchmarks::run_program("calibrate", app, argc, argv, [&] {
     if (show) {
-      benchmarks::show_models(hs::detail::resolve_config({}).model_dir);
+      hs::Config config;
+      hs::detail::resolve_config(config);
+      benchmarks::show_models(config.model_dir);
     } else {
       calibrate(options);
     }

@@ -49,8 +49,9 @@ private:
   std::optional<std::string> before_;
 };
 
-hs::Config resolved(hs::Config const& config = {}) {
-  return hs::detail::resolve_config(config);
+hs::Config resolved(hs::Config config = {}) {
+  hs::detail::resolve_config(config);
+  return config;
 }
 
 /// Draws a number for each task.

@@ -93,7 +93,7 @@ struct Config {
 namespace detail {
 
 /// Fills empty fields from the environment and checks all. Throws Error(bad_config).
-[[nodiscard]] Config resolve_config(Config config);
+void resolve_config(Config& config);
 
 } // namespace detail
 } // namespace hetsched

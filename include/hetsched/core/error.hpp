@@ -2,6 +2,8 @@
 #pragma once
 // The one exception type that hetsched itself throws.
 
+#include <hetsched/detail/core/text.hpp>
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -27,8 +29,8 @@ class Error : public std::runtime_error {
 public:
   [[gnu::cold, gnu::noinline]]
   Error(ErrorCode code, std::string culprit, std::string const& message)
-      : std::runtime_error("hetsched: " + culprit + ": " + message), code_(code),
-        culprit_(std::move(culprit)) {}
+      : std::runtime_error(detail::text("hetsched: %s: %s", culprit.c_str(), message.c_str())),
+        code_(code), culprit_(std::move(culprit)) {}
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 

@@ -95,9 +95,10 @@ public:
     auto& record = record_of(handle);
     auto const* const replicas = record.replicas.load(std::memory_order_acquire);
     if (replicas == nullptr || replicas->home == host_node || record.read_only) {
-      throw Error(ErrorCode::bad_call,
-                  "follow",
-                  record.describe() + " is no device_data that may be written");
+      throw Error(
+          ErrorCode::bad_call,
+          "follow",
+          detail::text("%s is no device_data that may be written", record.describe().c_str()));
     }
     auto const node = replicas->home;
     detail::spawn_hint(
@@ -272,9 +273,15 @@ protected:
     void const* knobs;
   };
 
-  /// `config`: null for the default; `scheduler`: the name of its type.
-  BaseRuntime(Config const* config, Maker const& maker, std::string_view scheduler)
-      : BaseRuntime(Engine::resolve(config != nullptr ? *config : Config()), maker, scheduler) {}
+  /// `scheduler`: the name of its type.
+  [[gnu::cold]] BaseRuntime(typename Engine::OwnConfig config,
+                            Maker const& maker,
+                            std::string_view scheduler)
+      : priorities_(Engine::resolve(config)), core_(maker.make(config, maker.runtime, maker.knobs)),
+        scheduler_(scheduler),
+        registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
+          static_cast<BaseRuntime*>(rt)->await_unused(record);
+        })) {}
 
   [[gnu::cold]] ~BaseRuntime() {
     if (forked_.happened()) {
@@ -328,8 +335,7 @@ protected:
     if (node.value < 0 || node.value > last) {
       throw Error(ErrorCode::bad_call,
                   operation,
-                  "there is no memory node " + std::to_string(node.value) + ", only 0 to " +
-                      std::to_string(last));
+                  detail::text("there is no memory node %d, only 0 to %d", int{node.value}, last));
     }
     return node != host_node && core_->devices() != nullptr;
   }
@@ -346,13 +352,6 @@ protected:
   [[nodiscard]] Priorities priorities() const noexcept { return priorities_; }
 
 private:
-  [[gnu::cold]] BaseRuntime(Config const& resolved, Maker const& maker, std::string_view scheduler)
-      : priorities_(Engine::priorities(resolved)),
-        core_(maker.make(resolved, maker.runtime, maker.knobs)), scheduler_(scheduler),
-        registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
-          static_cast<BaseRuntime*>(rt)->await_unused(record);
-        })) {}
-
   /// Before the end: host memory holds all data.
   [[gnu::noinline]] void settle() noexcept {
     try {
@@ -391,7 +390,7 @@ private:
     if (!is_device("device_data", node)) {
       throw Error(ErrorCode::bad_call,
                   "device_data",
-                  "node " + std::to_string(node.value) + " is no device's memory: see data()");
+                  detail::text("node %d is no device's memory: see data()", int{node.value}));
     }
     auto const elements = shape.rows * shape.cols;
     if (first == nullptr && elements != 0) {

@@ -47,11 +47,11 @@ struct ThreadEngine {
   using Config = hetsched::Config;
   static constexpr bool computes = true; // bodies run
 
-  [[nodiscard]] static Config resolve(Config const& config) {
-    return detail::resolve_config(config);
-  }
+  using OwnConfig = Config; // a runtime fills in its own copy
 
-  [[nodiscard]] static Priorities priorities(Config const& config) noexcept {
+  /// Answers the priorities of graphs.
+  static Priorities resolve(Config& config) {
+    detail::resolve_config(config);
     return config.priorities.value_or(Priorities::own);
   }
 
@@ -82,16 +82,16 @@ public:
   using Config = typename Engine::Config;
 
   /// With settings from the environment, else defaults. Throws Error(bad_config).
-  Runtime() : BaseRuntime<Engine>(nullptr, {this, &make_core<>, nullptr}, scheduler_name()) {}
+  Runtime() : BaseRuntime<Engine>(Config(), {this, &make_core<>, nullptr}, scheduler_name()) {}
 
   explicit Runtime(Config const& config)
-      : BaseRuntime<Engine>(&config, {this, &make_core<>, nullptr}, scheduler_name()) {}
+      : BaseRuntime<Engine>(config, {this, &make_core<>, nullptr}, scheduler_name()) {}
 
   /// The same; `knobs` is the scheduler's own `Config`.
   template <class Knobs>
     requires std::is_constructible_v<Scheduler, std::span<WorkerInfo const>, Knobs const&>
   Runtime(Config const& config, Knobs const& knobs)
-      : BaseRuntime<Engine>(&config, {this, &make_core<Knobs>, &knobs}, scheduler_name()) {}
+      : BaseRuntime<Engine>(config, {this, &make_core<Knobs>, &knobs}, scheduler_name()) {}
 
   // ---- tasks ----
 

@@ -39,12 +39,11 @@ struct VirtualEngine {
   using Replay = detail::GraphReplay;
   static constexpr bool computes = false; // values
 
-  [[nodiscard]] static Config const& resolve(Config const& config) {
-    detail::check_simulation(config);
-    return config;
-  }
+  using OwnConfig = Config const&; // nothing is filled in
 
-  [[nodiscard]] static Priorities priorities(Config const& config) noexcept {
+  /// Answers the priorities of graphs.
+  static Priorities resolve(Config const& config) {
+    detail::check_simulation(config);
     return config.priorities;
   }
 };

@@ -70,20 +70,18 @@ public:
   [[gnu::cold, gnu::noinline]] static void
   check(std::optional<int> field, char const* name, int most) {
     if (field && (*field < 1 || *field > most)) {
-      char why[64];
-      std::snprintf(why, sizeof why, "%d is not from 1 to %d", *field, most);
-      throw Error(ErrorCode::bad_config, name, why);
+      throw Error(ErrorCode::bad_config, name, text("%d is not from 1 to %d", *field, most));
     }
   }
 
 private:
   [[noreturn, gnu::noinline, gnu::cold]] static void
   refuse(char const* variable, char const* text, char const* why) {
-    throw Error(ErrorCode::bad_config, variable, "'" + std::string(text) + "'" + why);
+    throw Error(ErrorCode::bad_config, variable, detail::text("'%s'%s", text, why));
   }
 };
 
-[[gnu::cold]] HETSCHED_INLINE Config resolve_config(Config config) {
+[[gnu::cold]] HETSCHED_INLINE void resolve_config(Config& config) {
   static_assert(static_cast<int>(Priorities::own) == 0 &&
                 static_cast<int>(Priorities::bottom_min) == 1 &&
                 static_cast<int>(Priorities::bottom_avg) == 2);
@@ -115,7 +113,6 @@ private:
   Reader::check(config.group, "Config::group", most_cpus);
   Reader::check(config.window, "Config::window", most_window);
   Reader::check(config.streams, "Config::streams", most_streams);
-  return config;
 }
 
 } // namespace hetsched::detail

@@ -32,11 +32,9 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
 
 [[gnu::cold]] HETSCHED_INLINE std::string DataRecord::describe() const {
   if (!name.empty()) {
-    return "data '" + name + "'";
+    return text("data '%s'", name.c_str());
   }
-  char text[96];
-  std::snprintf(text, sizeof text, "data at %p (%zu x %zu)", home.base, shape.rows, shape.cols);
-  return text;
+  return text("data at %p (%zu x %zu)", home.base, shape.rows, shape.cols);
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::add_region(DataRecord& record) {
@@ -46,10 +44,11 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
     auto it = regions_.lower_bound(begin > longest_ ? begin - longest_ : 0);
     for (; it != regions_.end() && it->first < begin + extent(record); ++it) {
       if (overlap(*it->second, record)) {
-        throw Error(ErrorCode::bad_data,
-                    record.describe(),
-                    "overlaps " + it->second->describe() +
-                        ", which is registered; copy that handle or partition it instead");
+        throw Error(
+            ErrorCode::bad_data,
+            record.describe(),
+            text("overlaps %s, which is registered; copy that handle or partition it instead",
+                 it->second->describe().c_str()));
       }
     }
     regions_[begin] = &record;

@@ -49,8 +49,10 @@ HETSCHED_INLINE AccessQueue& find_inherited_queue(DataRecord& record,
     if (!allowed_below(access, mode, op)) {
       throw Error(ErrorCode::bad_access,
                   record.describe(),
-                  "a child of task '" + std::string(parent->type_of().name) + "' wants mode " +
-                      to_string(mode) + ", but the parent declared " + to_string(access.mode));
+                  text("a child of task '%s' wants mode %s, but the parent declared %s",
+                       std::string(parent->type_of().name).c_str(),
+                       to_string(mode),
+                       to_string(access.mode)));
     }
     auto* queue = domain.inherited;
     while (queue != nullptr && queue->data != &record) {
@@ -70,8 +72,8 @@ HETSCHED_INLINE AccessQueue& find_inherited_queue(DataRecord& record,
   }
   throw Error(ErrorCode::bad_access,
               record.describe(),
-              "is used by a child of task '" + std::string(parent->type_of().name) +
-                  "', which did not declare it");
+              text("is used by a child of task '%s', which did not declare it",
+                   std::string(parent->type_of().name).c_str()));
 }
 
 } // namespace hetsched::detail

@@ -38,7 +38,7 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
   if (shape.ld < shape.rows) {
     throw Error(ErrorCode::bad_data,
                 record->describe(),
-                "leading dimension " + std::to_string(shape.ld) + " is less than the rows");
+                text("leading dimension %zu is less than the rows", shape.ld));
   }
   registry.add_region(*record);
   record->registry = registry.retain();

@@ -197,7 +197,7 @@ private:
   }
 
   [[gnu::cold]] static std::string culprit(TaskType const& type) {
-    return "task '" + std::string(type.name) + "'";
+    return text("task '%s'", std::string(type.name).c_str());
   }
 
   /// A task whose data do not fit into a device is for the host.
@@ -216,8 +216,9 @@ private:
       host_.recycle(*task_);
       throw Error(ErrorCode::cannot_run,
                   culprit(type),
-                  "its data do not fit into " + std::string(shortage.device) + ": " +
-                      std::to_string(shortage.bytes) + " bytes too many");
+                  text("its data do not fit into %s: %zu bytes too many",
+                       std::string(shortage.device).c_str(),
+                       shortage.bytes));
     }
     task_->archs.store(ArchMask::only(ArchHost).bits, std::memory_order_relaxed);
   }

@@ -143,7 +143,7 @@ HETSCHED_INLINE bool ThreadCore::descends_from_afar(TaskRecord const& task,
 
 [[gnu::cold]] HETSCHED_INLINE Site ThreadCore::site_of(Config const& config) const {
   auto const cores = crew_.placement.group;
-  auto const cpu = cores == 1 ? cpu_model() : cpu_model() + ", " + std::to_string(cores) + " cores";
+  auto const cpu = cores == 1 ? cpu_model() : text("%s, %d cores", cpu_model().c_str(), cores);
   Site site{config.model_dir,
             config.machine.empty() ? host_name() : config.machine,
             {{ArchHost, "cpu", cpu}},

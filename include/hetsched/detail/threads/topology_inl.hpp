@@ -154,7 +154,7 @@ private:
     if (cpu < 0 || cpu >= usable.capacity() || !usable.has(cpu)) {
       throw Error(ErrorCode::bad_config,
                   "Config::places",
-                  "core " + std::to_string(cpu) + " is not one that this process may use");
+                  text("core %d is not one that this process may use", cpu));
     }
   }
 }

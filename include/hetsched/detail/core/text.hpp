@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Text of messages. Put together here once, because strings put together where an error is thrown
+// are a large part of what a program compiles.
+
+#include <hetsched/core/build_config.hpp>
+
+#include <string>
+
+namespace hetsched::detail {
+
+/// Text by a format of printf's; without memory for it, throws std::bad_alloc.
+[[nodiscard, gnu::format(printf, 1, 2)]] std::string text(char const* format, ...);
+
+} // namespace hetsched::detail
+
+#ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/core/text_inl.hpp>
+#endif
