@@ -48,7 +48,7 @@ install_and_move() {
     return 1
   fi
   meson setup build "$source_dir" --prefix=/opt/hetsched \
-    -Dtests=disabled -Dexamples=disabled -Dbenchmarks=disabled
+    -Doptimization=0 -Ddebug=false -Dtests=disabled -Dexamples=disabled -Dbenchmarks=disabled
   DESTDIR="$PWD/stage" meson install -C build
   mv stage/opt/hetsched "$work/prefix"
 }
