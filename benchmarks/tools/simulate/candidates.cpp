@@ -24,7 +24,7 @@ using Candidates = hs::Portfolio<ByName<"heteroprio">,
                                  ByName<"dmdas">,
                                  ByName<"dualhp">,
                                  ByName<"locality">>;
-constexpr std::array<std::string_view, Candidates::count> names{
+constexpr std::array<std::string_view, Candidates::count> candidate_names{
     "heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"};
 
 using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<example::ChosenCache>,
@@ -36,7 +36,8 @@ using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<example::ChosenCac
 
 BestCandidate best_candidate(hs::TaskGraph const& graph, hs::Simulation const& simulation) {
   auto const ranking = Candidates::rank<example::ChosenCache>(graph, simulation);
-  return {std::string(names[ranking.front().candidate]), Candidates::text(ranking, names)};
+  return {std::string(candidate_names[ranking.front().candidate]),
+          Candidates::text(ranking, candidate_names)};
 }
 
 void add_lookahead(std::uint64_t effort) {
