@@ -39,7 +39,9 @@ public:
 
   template <class Ctx>
   [[nodiscard]] SchedulerRules rules() const noexcept {
-    return scheduler_->rules();
+    auto rules = scheduler_->rules();
+    rules.name = scheduler_->name;
+    return rules;
   }
 
   template <context Ctx>

@@ -110,14 +110,19 @@ namespace hetsched::detail {
 /// Throws Error(bad_config), which blames `culprit` and lists all names, if there is none such.
 [[nodiscard]] inline std::unique_ptr<ErasedScheduler>
 scheduler_by_name(std::string_view name, char const* culprit, std::span<WorkerInfo const> workers) {
+  auto const make = [&](auto const& chosen) {
+    auto scheduler = chosen.make(workers);
+    scheduler->name = chosen.name;
+    return scheduler;
+  };
   for (auto const& one : policies::shipped_schedulers()) {
     if (one.name == name) {
-      return one.make(workers);
+      return make(one);
     }
   }
   for (auto const& own : added_schedulers()) {
     if (own.name == name) {
-      return own.make(workers);
+      return make(own);
     }
   }
   std::string known;

@@ -367,7 +367,9 @@ private:
     if (core_->devices() != nullptr) {
       core_->devices()->add_to(devices);
     }
-    return {Core::in_virtual_time, scheduler_, core_->nodes(), core_->workers(), devices.devices};
+    auto const chosen = core_->policies().rules().name;
+    auto const scheduler = chosen.empty() ? scheduler_ : chosen;
+    return {Core::in_virtual_time, scheduler, core_->nodes(), core_->workers(), devices.devices};
   }
 
   template <class D, class T>

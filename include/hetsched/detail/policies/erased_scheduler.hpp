@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 namespace hetsched::detail {
@@ -21,6 +22,9 @@ public:
   ErasedScheduler(ErasedScheduler const&) = delete;
   ErasedScheduler& operator=(ErasedScheduler const&) = delete;
   virtual ~ErasedScheduler() = default;
+
+  /// What it was chosen by; of its maker, and never freed.
+  std::string_view name;
 
   [[nodiscard]] virtual SchedulerRules rules() const noexcept = 0;
 
