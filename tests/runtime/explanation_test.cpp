@@ -15,6 +15,8 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -211,6 +213,27 @@ TEST_CASE("explain: HETSCHED_EXPLAIN prints") {
   CHECK(child.exit_code == 0);
   CHECK(contains(child.errors, "hetsched: task 'Work', label 'asked'"));
   CHECK(child.errors.find("task '") == child.errors.rfind("task '"));
+}
+
+TEST_CASE("explain: a program without explaining.hpp is told in one line to include it") {
+  auto const* const message =
+      ": this program was made without explanations: include <hetsched/explaining.hpp> in one of "
+      "its files";
+  auto const child = support::run_in_child([] {
+    hs::detail::explanations_factory = nullptr; // as if no file had included it
+    auto const print = [](auto const& function) {
+      auto const error = support::error_of(function);
+      std::fprintf(stderr, "%s\n", error ? error->what() : "no error");
+      return error && error->code() == hs::ErrorCode::bad_config;
+    };
+    hs::Runtime<> rt(support::on_cpus(1));
+    bool const refused = print([&] { rt.explain("Work"); });
+    setenv("HETSCHED_EXPLAIN", "Work", 1);
+    return refused && print([] { hs::Runtime<> other(support::on_cpus(1)); }) ? 0 : 1;
+  });
+  CHECK(child.exit_code == 0);
+  CHECK(child.errors == std::string("hetsched: explain") + message +
+                            "\nhetsched: HETSCHED_EXPLAIN" + message + "\n");
 }
 
 TEST_CASE("explain: durations for people") {
