@@ -4,6 +4,8 @@
 #include <hetsched/detail/spawn/register_data.hpp>
 #include <hetsched/detail/spawn/task_traits.hpp>
 
+#include "../engine/fake_engines.hpp" // checked by its assertions alone
+
 #include <doctest/doctest.h>
 
 #include <array>
