@@ -36,12 +36,12 @@ class StaticChoice {
 public:
   /// Nothing if it is another scheduler's name.
   [[nodiscard]] static std::optional<StaticChoice> of(std::string_view name) {
-    auto its = example::StaticName::of(name);
-    if (!its) {
+    auto name_read = example::StaticName::of(name);
+    if (!name_read) {
       return std::nullopt;
     }
     StaticChoice choice;
-    choice.its_ = std::move(*its);
+    choice.its_ = std::move(*name_read);
 #ifndef HETSCHED_HAVE_GECODE
     if (choice.solves()) {
       throw hs::Error(hs::ErrorCode::bad_input,
@@ -86,21 +86,21 @@ public:
       chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
       return chosen;
     }
-    auto const its = platform.with_slower_cores(slower_cores);
+    auto const slower = platform.with_slower_cores(slower_cores);
     auto const times = hs::class_times(
-        graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
-    auto plan = hs::heft_plan(graph, its, times, rank);
+        graph, slower, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
+    auto plan = hs::heft_plan(graph, slower, times, rank);
     if (searches() || solves()) {
-      for (auto& other : heuristics(its)) {
+      for (auto& other : heuristics(slower)) {
         if (other.makespan < plan.makespan) {
           plan = std::move(other);
         }
       }
-      plan = hs::search_plan(graph, its, times, plan, solves() ? half(limits) : limits);
+      plan = hs::search_plan(graph, slower, times, plan, solves() ? half(limits) : limits);
     }
 #ifdef HETSCHED_HAVE_GECODE
     if (solves()) {
-      auto solved = solve(graph, its, times, plan, half(limits));
+      auto solved = solve(graph, slower, times, plan, half(limits));
       plan = std::move(solved.plan);
       chosen.bound = solved.bound;
     }

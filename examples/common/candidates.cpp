@@ -83,8 +83,8 @@ void add_simulating_schedulers() {
 }
 
 void add_static_schedule(std::string_view name) {
-  auto its = StaticName::of(name).value();
-  if (its.from == "heft" || its.from == "search" || its.from == "solver") {
+  auto choice = StaticName::of(name).value();
+  if (choice.from == "heft" || choice.from == "search" || choice.from == "solver") {
     throw hs::Error(
         hs::ErrorCode::bad_input,
         "--scheduler",
@@ -92,9 +92,9 @@ void add_static_schedule(std::string_view name) {
             "' is computed by simulate, whose --save-schedule writes a file for static:FILE");
   }
 #ifdef HETSCHED_HAVE_JSON
-  its.config.plan = std::make_shared<hs::StaticPlan const>(hs::read_plan(its.from));
+  choice.config.plan = std::make_shared<hs::StaticPlan const>(hs::read_plan(choice.from));
   hs::policies::add_scheduler<hs::policies::StaticSchedule>({name, "a schedule from a file"},
-                                                            its.config);
+                                                            choice.config);
 #else
   throw hs::Error(hs::ErrorCode::bad_input,
                   "--scheduler",

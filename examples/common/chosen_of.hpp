@@ -38,7 +38,8 @@ public:
   template <class Ctx>
   hs::Wake push(Ctx const& ctx, hs::TaskId task, hs::WorkerId worker) {
     static_assert((!hs::has_prologue<Policies, Ctx> && ...), "that hook is not passed on yet");
-    return visit([&](auto& its) { return its.push(ctx, task, worker); }, hs::Wake::none());
+    return visit([&](auto& scheduler) { return scheduler.push(ctx, task, worker); },
+                 hs::Wake::none());
   }
 
   template <class Ctx>
@@ -47,14 +48,14 @@ public:
                       hs::WorkerId worker,
                       std::span<hs::Wake> wakes) {
     visit(
-        [&]<class S>(S& its) {
+        [&]<class S>(S& scheduler) {
           if constexpr (hs::has_push_activated_each<S, Ctx>) {
-            its.push_activated(ctx, tasks, worker, wakes);
+            scheduler.push_activated(ctx, tasks, worker, wakes);
           } else if constexpr (hs::has_push_activated<S, Ctx>) {
-            std::fill(wakes.begin(), wakes.end(), its.push_activated(ctx, tasks, worker));
+            std::fill(wakes.begin(), wakes.end(), scheduler.push_activated(ctx, tasks, worker));
           } else {
             for (std::size_t k = 0; k < tasks.size(); ++k) {
-              wakes[k] = its.push(ctx, tasks[k], worker);
+              wakes[k] = scheduler.push(ctx, tasks[k], worker);
             }
           }
           return true;
@@ -66,10 +67,10 @@ public:
   template <class Ctx>
   hs::TaskId pop(Ctx const& ctx, hs::WorkerId worker) {
     return visit(
-        [&]<class S>(S& its) -> hs::TaskId {
-          auto const task = its.pop(ctx, worker);
+        [&]<class S>(S& scheduler) -> hs::TaskId {
+          auto const task = scheduler.pop(ctx, worker);
           if constexpr (hs::has_steal<S, Ctx>) {
-            return task ? task : its.steal(ctx, worker);
+            return task ? task : scheduler.steal(ctx, worker);
           } else {
             return task;
           }
@@ -80,9 +81,9 @@ public:
   template <class Ctx>
   std::size_t peek(Ctx const& ctx, hs::WorkerId worker, std::span<hs::TaskId> next) {
     return visit(
-        [&]<class S>(S& its) -> std::size_t {
+        [&]<class S>(S& scheduler) -> std::size_t {
           if constexpr (hs::has_peek<S, Ctx>) {
-            return its.peek(ctx, worker, next);
+            return scheduler.peek(ctx, worker, next);
           } else {
             return 0;
           }
@@ -95,11 +96,11 @@ public:
   void
   prepare(Ctx const& ctx, hs::TaskGraph const& graph, std::span<hs::ExpectedTimes const> expected) {
     visit(
-        [&]<class S>(S& its) {
+        [&]<class S>(S& scheduler) {
           if constexpr (hs::has_prepare_expecting<S, Ctx>) {
-            its.prepare(ctx, graph, expected);
+            scheduler.prepare(ctx, graph, expected);
           } else if constexpr (hs::has_prepare<S, Ctx>) {
-            its.prepare(ctx, graph);
+            scheduler.prepare(ctx, graph);
           }
           return true;
         },
@@ -109,9 +110,9 @@ public:
   template <class Ctx>
   hs::TaskId reconsider(Ctx const& ctx, hs::WorkerId worker) {
     return visit(
-        [&]<class S>(S& its) -> hs::TaskId {
+        [&]<class S>(S& scheduler) -> hs::TaskId {
           if constexpr (hs::has_reconsider<S, Ctx>) {
-            return its.reconsider(ctx, worker);
+            return scheduler.reconsider(ctx, worker);
           } else {
             return hs::no_task;
           }
@@ -122,9 +123,9 @@ public:
   template <class Ctx>
   void epilogue(Ctx const& ctx, hs::TaskId task, hs::WorkerId worker, hs::Duration time) {
     visit(
-        [&]<class S>(S& its) {
+        [&]<class S>(S& scheduler) {
           if constexpr (hs::has_epilogue<S, Ctx>) {
-            its.epilogue(ctx, task, worker, time);
+            scheduler.epilogue(ctx, task, worker, time);
           }
           return true;
         },
@@ -147,11 +148,11 @@ private:
   template <class F, class R>
   R visit(F const& f, R otherwise) {
     return std::visit(
-        [&]<class S>(S& its) -> R {
+        [&]<class S>(S& scheduler) -> R {
           if constexpr (std::is_same_v<S, std::monostate>) {
             return otherwise;
           } else {
-            return f(its);
+            return f(scheduler);
           }
         },
         scheduler_);

@@ -65,11 +65,11 @@ Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) 
     hs::Progress const progress(rt);
     auto const begin = now();
     run();
-    auto& its = runs.emplace_back();
-    its.seconds = now() - begin;
-    its.stats = rt.stats();
+    auto& measured = runs.emplace_back();
+    measured.seconds = now() - begin;
+    measured.stats = rt.stats();
     if (rt.records()) {
-      its.trace = rt.trace();
+      measured.trace = rt.trace();
     }
   }
   std::sort(runs.begin(), runs.end(), [](Measured const& a, Measured const& b) {

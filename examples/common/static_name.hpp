@@ -26,17 +26,17 @@ struct StaticName {
     if (!name.starts_with(static_prefix)) {
       return std::nullopt;
     }
-    StaticName its;
+    StaticName result;
     auto from = name.substr(static_prefix.size());
-    for (auto comma = from.rfind(','); comma != from.npos && its.takes(from.substr(comma + 1));
+    for (auto comma = from.rfind(','); comma != from.npos && result.takes(from.substr(comma + 1));
          comma = from.rfind(',')) {
       from = from.substr(0, comma);
     }
     if (from.empty()) {
       throw hs::Error(hs::ErrorCode::bad_input, "--scheduler", "static: names no schedule");
     }
-    its.from = from;
-    return its;
+    result.from = from;
+    return result;
   }
 
 private:

@@ -414,8 +414,8 @@ TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginnin
     auto const h1 = rt.data(one.data(), one.size());
     std::vector<hs::Handle<Vector>> handles;
     auto const begin = std::chrono::steady_clock::now();
-    for (auto& its : x) {
-      handles.push_back(rt.data(its.data(), its.size()));
+    for (auto& values : x) {
+      handles.push_back(rt.data(values.data(), values.size()));
       rt.spawn<OnDevice>(hs::abortable)(h1, handles.back());
     }
     rt.sync();
@@ -425,8 +425,8 @@ TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginnin
   }
   // A task is begun anew once it has taken as long as a core is expected to.
   CHECK(makespan.count() < 3);
-  for (auto const& its : x) {
-    CHECK(its == std::vector<double>(10, 2));
+  for (auto const& values : x) {
+    CHECK(values == std::vector<double>(10, 2));
   }
 }
 

@@ -186,10 +186,10 @@ void check_recorded(Rt const& rt) {
     CHECK((task.end - task.begin).seconds() >= step);
     CHECK(trace.workers[task.worker.index()].node == hs::NodeId{1});
     auto const datum = trace.accesses_of(v)[0].datum;
-    for (auto const& its : trace.transfers) {
-      if (its.datum == datum && its.to == hs::NodeId{1}) {
-        CHECK(its.begin >= task.admitted);
-        CHECK(its.end.ns <= task.begin.ns + 1'000'000);
+    for (auto const& transfer : trace.transfers) {
+      if (transfer.datum == datum && transfer.to == hs::NodeId{1}) {
+        CHECK(transfer.begin >= task.admitted);
+        CHECK(transfer.end.ns <= task.begin.ns + 1'000'000);
       }
     }
   }
@@ -240,9 +240,9 @@ TEST_CASE("recording: a core whose task waits for its children on a device is id
   auto const from = rt.data(data.from[0]);
   auto const to = rt.data(data.to[0]);
   rt.spawn(hs::label("parent"))(
-      [from, to](hs::Runtime<>& its, Vector, Vector) {
-        its.template spawn<Double>()(from, to);
-        its.sync();
+      [from, to](hs::Runtime<>& runtime, Vector, Vector) {
+        runtime.template spawn<Double>()(from, to);
+        runtime.sync();
       },
       hs::read_write(from),
       hs::read_write(to));

@@ -118,8 +118,9 @@ struct hetsched::TaskBodyGPU<static_schedule_test::Blend> {
 
 template <>
 struct hetsched::TaskBodyCPU<static_schedule_test::Stir> {
-  void operator()(static_schedule_test::Vector its) const {
-    static_schedule_test::blend(static_schedule_test::ConstVector(its.data(), its.size()), its);
+  void operator()(static_schedule_test::Vector values) const {
+    static_schedule_test::blend(static_schedule_test::ConstVector(values.data(), values.size()),
+                                values);
   }
 };
 
@@ -148,7 +149,7 @@ TEST_CASE("static schedules: on threads, in the plan's order, with the program's
           [&](std::size_t from, std::size_t to) {
             rt.template spawn<Blend>()(handles[from], handles[to]);
           },
-          [&](std::size_t its) { rt.template spawn<Stir>()(handles[its]); });
+          [&](std::size_t datum) { rt.template spawn<Stir>()(handles[datum]); });
     };
     auto const capture = [&](auto& rt, auto& handles) {
       for (auto& value : values) {
@@ -182,7 +183,7 @@ TEST_CASE("static schedules: on threads, in the plan's order, with the program's
       rt.run(graph);
     }
     for (int round = 0; round < 2; ++round) {
-      program(seed, step, [&](std::size_t its) { step(its, its); });
+      program(seed, step, [&](std::size_t datum) { step(datum, datum); });
     }
     CHECK(values == expected);
     std::vector<std::vector<std::uint32_t>> planned(Watched::taken.size());

@@ -98,7 +98,7 @@ struct NewestFirst {
     int* pushes;
   };
 
-  NewestFirst(std::span<hs::WorkerInfo const> /*workers*/, Config its) : config(its) {}
+  NewestFirst(std::span<hs::WorkerInfo const> /*workers*/, Config knobs) : config(knobs) {}
 
   hs::Wake push(hs::placement_context auto const& /*ctx*/, hs::TaskId task, hs::WorkerId) {
     ++*config.pushes;

@@ -73,10 +73,10 @@ struct Expecting : OldestFirst {
                std::span<hs::ExpectedTimes const> expected) {
     CHECK(expected.size() == graph.size());
     times.clear();
-    for (auto const& its : expected) {
-      auto const time = [&its](hs::Arch arch) {
-        auto const& known = its.on[arch.index];
-        return !its.archs.has(arch) ? -2 : known ? static_cast<int>(known->ns) : -1;
+    for (auto const& of_task : expected) {
+      auto const time = [&of_task](hs::Arch arch) {
+        auto const& known = of_task.on[arch.index];
+        return !of_task.archs.has(arch) ? -2 : known ? static_cast<int>(known->ns) : -1;
       };
       times.push_back({time(hs::ArchHost), time(hs::ArchCUDA)});
     }

@@ -23,7 +23,7 @@ struct Verdict {
 void set_points(Verdict& verdict, std::size_t held, std::size_t all, double share);
 
 /// What runs gave: the metric of a configuration, which may be run for that.
-using Figures = std::function<Mean(Configuration const& its, std::string const& metric)>;
+using Figures = std::function<Mean(Configuration const& configuration, std::string const& metric)>;
 
 /// Of a claim that has a rule.
 [[nodiscard]] Verdict judge(Claim const& claim, Figures const& figures);

@@ -57,13 +57,14 @@ private:
   Case const& drawn(Lab& lab, std::size_t n, int draw);
   Case grouped(Lab& lab, std::size_t n, std::size_t way);
   Runs& runs(Lab& lab, std::size_t n, std::string const& name);
-  Outcome once(Lab& lab, std::string const& name, Case const& its, RunOptions options);
-  Outcome hinted(Lab& lab, std::string const& name, Case const& its, RunOptions const& options);
+  Outcome once(Lab& lab, std::string const& name, Case const& instance, RunOptions options);
+  Outcome
+  hinted(Lab& lab, std::string const& name, Case const& instance, RunOptions const& options);
   hs::Duration
   bound(Lab& lab, std::size_t n, int number, std::string const& name); // number: draw or way
   std::vector<double> ratios(Lab& lab, std::size_t n, std::string const& name);
   double of_groups(Lab& lab, std::size_t n, std::string const& name, std::string const& metric);
-  double of_outcome(Lab& lab, std::size_t n, Outcome const& its, std::string const& metric);
+  double of_outcome(Lab& lab, std::size_t n, Outcome const& outcome, std::string const& metric);
   /// Of the machine's unperturbed times: "ss" by search, "heft:static" by rank.
   hs::StaticPlan const&
   plan(Lab& lab, std::string const& kind, std::string const& rank, std::size_t n);

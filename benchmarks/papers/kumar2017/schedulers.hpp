@@ -43,18 +43,18 @@ struct RunOptions {
 };
 
 /// Idle CPUs served first, transfers free. Throws Error(bad_config) for a name that is none.
-[[nodiscard]] Outcome run(std::string const& name, Case const& its, RunOptions const& options);
+[[nodiscard]] Outcome run(std::string const& name, Case const& instance, RunOptions const& options);
 
 /// Follows a plan; idle GPUs take tasks of the types given from others.
 [[nodiscard]] Outcome follow(hs::StaticPlan const& plan,
                              std::vector<std::string> const& gpus_take,
-                             Case const& its,
+                             Case const& instance,
                              RunOptions const& options);
 
 /// Adds up idle times, workers and counts of a run.
 [[nodiscard]] Outcome outcome_of(hs::Stats const& stats, hs::Platform const& platform);
 
 /// As `run` makes it.
-[[nodiscard]] hs::Simulation simulation_of(Case const& its, RunOptions const& options);
+[[nodiscard]] hs::Simulation simulation_of(Case const& instance, RunOptions const& options);
 
 } // namespace kumar2017

@@ -19,22 +19,24 @@ namespace kumar2017 {
 
 namespace {
 
-hs::StaticPlan recorded(Case const& its, std::string const& name) {
+hs::StaticPlan recorded(Case const& instance, std::string const& name) {
   hs::PlanRecorder recorder;
   RunOptions options;
   options.on_task = std::ref(recorder);
-  (void)run(name, its, options);
-  return recorder.plan(its.graph, its.platform);
+  (void)run(name, instance, options);
+  return recorder.plan(instance.graph, instance.platform);
 }
 
-hs::StaticPlan best_start(Case const& its) {
-  auto best = hs::heft_plan(its.graph, its.platform, its.times, hs::Priorities::bottom_min);
+hs::StaticPlan best_start(Case const& instance) {
+  auto best =
+      hs::heft_plan(instance.graph, instance.platform, instance.times, hs::Priorities::bottom_min);
   auto const keep = [&](hs::StaticPlan plan) {
     if (plan.makespan < best.makespan) {
       best = std::move(plan);
     }
   };
-  keep(hs::heft_plan(its.graph, its.platform, its.times, hs::Priorities::bottom_avg));
+  keep(
+      hs::heft_plan(instance.graph, instance.platform, instance.times, hs::Priorities::bottom_avg));
   for (auto const* const name : {"heteroprio",
                                  "heteroprio:sp",
                                  "heteroprio:cgv",
@@ -45,21 +47,22 @@ hs::StaticPlan best_start(Case const& its) {
                                  "heftp",
                                  "heftp:let",
                                  "heftp:gb"}) {
-    keep(recorded(its, name));
+    keep(recorded(instance, name));
   }
   return best;
 }
 
 class Search {
 public:
-  Search(Case const& its, hs::StaticPlan start, std::uint64_t seed)
-      : case_(its), times_(its.times), best_(std::move(start)), random_(seed),
-        list_(its.graph, times_), places_(its.graph.size()), before_(its.graph.size()) {
-    auto const tasks = its.graph.size();
+  Search(Case const& instance, hs::StaticPlan start, std::uint64_t seed)
+      : case_(instance), times_(instance.times), best_(std::move(start)), random_(seed),
+        list_(instance.graph, times_), places_(instance.graph.size()),
+        before_(instance.graph.size()) {
+    auto const tasks = instance.graph.size();
     rank_.resize(tasks);
     by_rank_.resize(tasks);
     for (std::uint32_t u = 0; u < tasks; ++u) {
-      for (auto const v : its.graph.successors(u)) {
+      for (auto const v : instance.graph.successors(u)) {
         before_[v].push_back(u);
       }
     }
@@ -197,11 +200,11 @@ private:
 
 } // namespace
 
-hs::StaticPlan searched_plan(Case const& its, std::uint64_t seed) {
+hs::StaticPlan searched_plan(Case const& instance, std::uint64_t seed) {
   constexpr std::size_t work = 60'000'000;
   constexpr std::size_t most = 150'000;
-  auto const steps = std::min(most, work / std::max<std::size_t>(1, its.graph.size()));
-  return Search(its, best_start(its), seed).run(steps);
+  auto const steps = std::min(most, work / std::max<std::size_t>(1, instance.graph.size()));
+  return Search(instance, best_start(instance), seed).run(steps);
 }
 
 } // namespace kumar2017

@@ -17,6 +17,6 @@ namespace kumar2017 {
 /// longer by no more than a threshold, which falls to 0 four times. The same for the same seed: a
 /// number of schedules ends it, not a time, 60 million over the tasks and at most 150,000. Cost:
 /// about 15 s for 12 x 12 tiles of Cholesky.
-[[nodiscard]] hs::StaticPlan searched_plan(Case const& its, std::uint64_t seed = 1);
+[[nodiscard]] hs::StaticPlan searched_plan(Case const& instance, std::uint64_t seed = 1);
 
 } // namespace kumar2017

@@ -107,10 +107,10 @@ private:
     auto lowest = std::numeric_limits<double>::infinity();
     auto highest = -lowest;
     count_points([&](Place const& at) {
-      auto const its = least_lead(at);
-      lowest = std::min(lowest, its);
-      highest = std::max(highest, its);
-      return its >= rule_.by;
+      auto const lead = least_lead(at);
+      lowest = std::min(lowest, lead);
+      highest = std::max(highest, lead);
+      return lead >= rule_.by;
     });
     its_.verdict.published += text(", by %g %%", rule_.by);
     its_.verdict.ours += text(", %+.1f to %+.1f %%", lowest, highest);

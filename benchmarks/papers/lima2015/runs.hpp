@@ -52,14 +52,14 @@ public:
   Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed);
 
   /// Simulates it, unless that was done. Throws Error(bad_input).
-  Means const& of(Configuration const& its);
+  Means const& of(Configuration const& configuration);
 
   /// Simulates what is missing of those; says on a terminal how far it is.
   void simulate(std::vector<Configuration> const& those);
 
 private:
-  [[nodiscard]] std::size_t tasks(Configuration const& its) const;
-  [[nodiscard]] int runs_of(Configuration const& its) const;
+  [[nodiscard]] std::size_t tasks(Configuration const& configuration) const;
+  [[nodiscard]] int runs_of(Configuration const& configuration) const;
   hetsched::TaskGraph const&
   graph(hetsched::Platform const& machine, std::string const& workload, std::size_t tiles);
 

@@ -30,8 +30,8 @@ std::vector<std::string> kernels_of(std::string const& workload) {
                              : std::vector<std::string>{"edges", "sweep"};
 }
 
-std::size_t element_bytes(Workload const& its) {
-  return its.precision == hs::Precision::single_precision ? sizeof(float) : sizeof(double);
+std::size_t element_bytes(Workload const& workload) {
+  return workload.precision == hs::Precision::single_precision ? sizeof(float) : sizeof(double);
 }
 
 /// How many links two GPUs' ways from and to host memory have in common.
@@ -39,9 +39,9 @@ std::size_t shared(hs::Platform const& platform, std::size_t one, std::size_t ot
   auto const nodes = platform.nodes.size();
   std::size_t count = 0;
   for (auto const& [a, b] : {std::pair{one, other}, std::pair{one * nodes, other * nodes}}) {
-    auto const& its = platform.routes[a].links;
+    auto const& links = platform.routes[a].links;
     auto const& others = platform.routes[b].links;
-    for (auto const link : its) {
+    for (auto const link : links) {
       count += std::find(others.begin(), others.end(), link) != others.end() ? 1 : 0;
     }
   }
@@ -74,15 +74,15 @@ std::vector<std::size_t> apart(hs::Platform const& platform) {
 }
 
 hs::Platform reordered(hs::Platform const& platform, std::vector<std::size_t> const& order) {
-  auto its = platform;
+  auto result = platform;
   auto const count = order.size();
   for (std::size_t i = 0; i < count; ++i) {
-    its.nodes[i] = platform.nodes[order[i]];
+    result.nodes[i] = platform.nodes[order[i]];
     for (std::size_t j = 0; j < count; ++j) {
-      its.routes[i * count + j] = platform.routes[order[i] * count + order[j]];
+      result.routes[i * count + j] = platform.routes[order[i] * count + order[j]];
     }
   }
-  return its;
+  return result;
 }
 
 hs::Platform::KernelTime from_seconds(double seconds) {
@@ -92,8 +92,11 @@ hs::Platform::KernelTime from_seconds(double seconds) {
 /// Adds kernels that follow from others.
 class Deriver {
 public:
-  Deriver(hs::Platform& platform, std::string const& file, Workload const& its, std::string name)
-      : platform_(platform), file_(file), its_(its), name_(std::move(name)) {}
+  Deriver(hs::Platform& platform,
+          std::string const& file,
+          Workload const& workload,
+          std::string name)
+      : platform_(platform), file_(file), its_(workload), name_(std::move(name)) {}
 
   void by_bandwidth(std::string const& kernel, std::size_t bytes, Memory const& memory) {
     auto const cores = std::max(1, platform_.classes[0].workers);
@@ -122,9 +125,9 @@ private:
   /// On cores and GPUs.
   [[nodiscard]] Times
   measured(std::string const& kernel, std::string const& algorithm, hs::Precision precision) const {
-    for (auto const& its : platform_.kernels) {
+    for (auto const& known : platform_.kernels) {
       auto const* const found =
-          platform_.find(kernel, algorithm, precision, its_.tile, its.library);
+          platform_.find(kernel, algorithm, precision, its_.tile, known.library);
       if (found != nullptr && found->on(0) && found->on(1)) {
         return found->times;
       }
@@ -156,31 +159,31 @@ private:
 /// What the file has not.
 void derive(hs::Platform& platform,
             std::string const& file,
-            Workload const& its,
+            Workload const& workload,
             std::string const& name,
             Memory const& memory) {
-  Deriver deriver(platform, file, its, name);
-  auto const line = its.tile * element_bytes(its);
+  Deriver deriver(platform, file, workload, name);
+  auto const line = workload.tile * element_bytes(workload);
   if (name == "saxpy") { // reads x and y, writes y
     deriver.by_bandwidth("axpy", 3 * line, memory);
   } else if (name == "jacobi") { // reads the points and b, writes the new points; edges, 4 and 4
-    deriver.by_bandwidth("sweep", (3 * its.tile + 8) * line, memory);
+    deriver.by_bandwidth("sweep", (3 * workload.tile + 8) * line, memory);
     deriver.by_bandwidth("edges", 8 * line, memory);
   } else if (name == "cholesky") {
     deriver.cholesky_in_double();
   } else {
     throw hs::Error(hs::ErrorCode::bad_input,
                     file,
-                    "has no times for " + name + " on tiles of " + std::to_string(its.tile));
+                    "has no times for " + name + " on tiles of " + std::to_string(workload.tile));
   }
 }
 
-benchmarks::Machine graph_maker(Workload const& its, std::string const& workload) {
+benchmarks::Machine graph_maker(Workload const& size, std::string const& workload) {
   benchmarks::Machine machine;
   machine.dag = workload;
-  machine.precision = its.precision == hs::Precision::single_precision ? "single" : "double";
-  machine.tile = its.tile;
-  machine.sweeps = its.sweeps;
+  machine.precision = size.precision == hs::Precision::single_precision ? "single" : "double";
+  machine.tile = size.tile;
+  machine.sweeps = size.sweeps;
   return machine;
 }
 
@@ -196,31 +199,33 @@ hs::TaskGraph saxpy_graph(std::size_t blocks, std::size_t bytes) {
 
 } // namespace
 
-std::string library_of(hs::Platform const& platform, Workload const& its, std::string const& name) {
-  auto const found = platform.libraries(kernels_of(name), name, its.precision, its.tile);
+std::string
+library_of(hs::Platform const& platform, Workload const& workload, std::string const& name) {
+  auto const found = platform.libraries(kernels_of(name), name, workload.precision, workload.tile);
   return found.empty() ? derived : found.front();
 }
 
 hs::Platform machine_of(hs::Platform const& whole,
                         std::string const& file,
                         Claims const& claims,
-                        Configuration const& its) {
-  auto const gpus = static_cast<int>(its.at["gpus"]);
+                        Configuration const& configuration) {
+  auto const gpus = static_cast<int>(configuration.at["gpus"]);
   if (gpus > whole.classes[1].workers || gpus > whole.cores) {
     throw hs::Error(hs::ErrorCode::bad_input,
                     file,
-                    "has no " + std::to_string(gpus) + " GPUs, which a claim on " + its.workload +
-                        " is about");
+                    "has no " + std::to_string(gpus) + " GPUs, which a claim on " +
+                        configuration.workload + " is about");
   }
   auto machine = reordered(whole, apart(whole));
   machine.classes[1].workers = gpus;
   machine.classes[0].workers = whole.cores - gpus;
-  auto const& workload = claims.workloads.at(its.workload);
-  auto const kernels = kernels_of(its.workload);
-  if (machine.libraries(kernels, its.workload, workload.precision, workload.tile).empty()) {
-    derive(machine, file, workload, its.workload, claims.memory);
+  auto const& workload = claims.workloads.at(configuration.workload);
+  auto const kernels = kernels_of(configuration.workload);
+  if (machine.libraries(kernels, configuration.workload, workload.precision, workload.tile)
+          .empty()) {
+    derive(machine, file, workload, configuration.workload, claims.memory);
   }
-  auto const library = library_of(machine, workload, its.workload);
+  auto const library = library_of(machine, workload, configuration.workload);
   for (auto& kernel : machine.kernels) {
     if (kernel.library != library) {
       continue;
@@ -228,7 +233,7 @@ hs::Platform machine_of(hs::Platform const& whole,
     if (kernel.name == "potrf") {
       kernel.times[1].reset();
     }
-    if (its.strategy.ends_with("+setarch") && kernel.on(1)) {
+    if (configuration.strategy.ends_with("+setarch") && kernel.on(1)) {
       kernel.times[0].reset();
     }
   }
@@ -244,11 +249,11 @@ hs::TaskGraph graph_of(hs::Platform const& machine,
                        Claims const& claims,
                        std::string const& workload,
                        std::size_t tiles) {
-  auto const& its = claims.workloads.at(workload);
+  auto const& size = claims.workloads.at(workload);
   if (workload == "saxpy") {
-    return saxpy_graph(tiles, its.tile * element_bytes(its));
+    return saxpy_graph(tiles, size.tile * element_bytes(size));
   }
-  return graph_maker(its, workload).graph_of(machine, tiles);
+  return graph_maker(size, workload).graph_of(machine, tiles);
 }
 
 std::size_t tasks_of(Claims const& claims, std::string const& workload, std::size_t tiles) {
@@ -279,8 +284,8 @@ double common_link(hs::Platform const& machine) {
   }
   double slowest = 0;
   for (auto const link : common) {
-    auto const its = machine.links[link].bytes_per_s;
-    slowest = slowest == 0 ? its : std::min(slowest, its);
+    auto const speed = machine.links[link].bytes_per_s;
+    slowest = slowest == 0 ? speed : std::min(slowest, speed);
   }
   return slowest;
 }

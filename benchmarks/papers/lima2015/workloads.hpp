@@ -13,7 +13,7 @@ namespace lima2015 {
 
 /// The library that kernels of the workload are looked up under: the platform's own, or "derived".
 [[nodiscard]] std::string
-library_of(hetsched::Platform const& platform, Workload const& its, std::string const& name);
+library_of(hetsched::Platform const& platform, Workload const& workload, std::string const& name);
 
 /// The platform, read from `file`, as the configuration uses it: so many GPUs, one of each switch
 /// before two of any (sec. 5.1), and all other cores; with the kernels that the file has not,
@@ -26,7 +26,7 @@ library_of(hetsched::Platform const& platform, Workload const& its, std::string 
 [[nodiscard]] hetsched::Platform machine_of(hetsched::Platform const& whole,
                                             std::string const& file,
                                             Claims const& claims,
-                                            Configuration const& its);
+                                            Configuration const& configuration);
 
 /// Tiles in a row of the matrix, or blocks of the vector: the number nearest to the paper's size.
 [[nodiscard]] std::size_t

@@ -55,17 +55,18 @@ public:
   /// Whether all that the task waits for are ends of tasks launched on the device. Only its worker
   /// ends those, so the answer stays true for as long as it does not.
   [[nodiscard]] bool all_before(TaskRecord const& task) const noexcept {
-    auto const launched = std::count_if(
-        all_.begin(), all_.end(), [&](Successor const& its) { return its.task == &task; });
+    auto const launched = std::count_if(all_.begin(), all_.end(), [&](Successor const& successor) {
+      return successor.task == &task;
+    });
     return launched == task.pending.load(std::memory_order_acquire);
   }
 
   /// A task that may be launched behind them and was not bound yet; null if there is none.
   [[nodiscard]] TaskRecord* next() const noexcept {
-    for (auto const& its : all_) {
-      if (its.task->binding.load(std::memory_order_relaxed) == Binding::none &&
-          all_before(*its.task)) {
-        return its.task;
+    for (auto const& successor : all_) {
+      if (successor.task->binding.load(std::memory_order_relaxed) == Binding::none &&
+          all_before(*successor.task)) {
+        return successor.task;
       }
     }
     return nullptr;
@@ -73,9 +74,9 @@ public:
 
   /// Whether a task that waits for `writer` is bound.
   [[nodiscard]] bool binds(TaskRecord const& writer) const noexcept {
-    return std::any_of(all_.begin(), all_.end(), [&](Successor const& its) {
-      return its.writer == &writer &&
-             its.task->binding.load(std::memory_order_relaxed) == Binding::bound;
+    return std::any_of(all_.begin(), all_.end(), [&](Successor const& successor) {
+      return successor.writer == &writer &&
+             successor.task->binding.load(std::memory_order_relaxed) == Binding::bound;
     });
   }
 

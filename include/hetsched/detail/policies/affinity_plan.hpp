@@ -76,8 +76,8 @@ using AffinityWorkers = std::array<int, max_archs>; // how many there are of eac
     if (mean == 0) {
       return 1;
     }
-    auto& its = c == 0 ? on_core : elsewhere;
-    its = std::min(its, mean);
+    auto& least = c == 0 ? on_core : elsewhere;
+    least = std::min(least, mean);
   }
   return on_core == never ? never : elsewhere == never ? 0 : on_core / elsewhere;
 }

@@ -42,13 +42,13 @@ public:
   void learn(TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
     types_.clear();
     for (std::size_t v = 0; v < graph.size(); ++v) {
-      auto const& its = expected[v];
+      auto const& times = expected[v];
       auto const name = graph.nodes()[v].type;
       AffinityType one;
-      add(one, its.archs, [&](std::size_t c) { return its.on[c]; });
+      add(one, times.archs, [&](std::size_t c) { return times.on[c]; });
       auto const magnitude = typed(name) ? 0 : magnitude_of(acceleration_of(one, workers_));
       auto& type = types_[found(name, magnitude)];
-      add(type, its.archs, [&](std::size_t c) { return its.on[c]; });
+      add(type, times.archs, [&](std::size_t c) { return times.on[c]; });
       type.of_graph = true;
     }
     changed_ = true;

@@ -28,8 +28,8 @@ template <context Ctx>
     if (!known) {
       return 1;
     }
-    auto& its = info.arch == ArchHost ? on_core : elsewhere;
-    its = std::min(its, static_cast<double>(std::max<std::int64_t>(known->mean.ns, 1)));
+    auto& least = info.arch == ArchHost ? on_core : elsewhere;
+    least = std::min(least, static_cast<double>(std::max<std::int64_t>(known->mean.ns, 1)));
   }
   return on_core == never ? never : elsewhere == never ? 0 : on_core / elsewhere;
 }
