@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// In a file of its own: virtual time takes long to compile.
+// SPDX-License-Identifier: MIT This is a file of its own because the engine of virtual time takes
+// long to compile.
 
 #include "candidates.hpp"
 
@@ -42,8 +42,8 @@ using Candidates = hs::Portfolio<ByName<"dmdas">,
 constexpr std::array<std::string_view, Candidates::count> candidates{
     "dmdas", "heteroprio", "heft", "heftp", "dualhp"};
 
-/// The candidate that ends a graph first if all takes what is expected, transfers free. As long as
-/// times are unknown it is the first, which tries what is.
+/// The candidate that ends a graph first if all tasks take the expected times and transfers are
+/// free. As long as times are unknown it is the first candidate, which explores them.
 class BestCandidate : public AnyScheduler {
 public:
   explicit BestCandidate(std::span<hs::WorkerInfo const> workers)

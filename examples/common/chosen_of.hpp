@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Schedulers chosen when the program runs: one type for all, so that what takes long to compile is
-// not compiled once more for each.
+// Schedulers chosen when the program runs. One type stands for all, so code that takes long to
+// compile is compiled once.
 
 #include <hetsched/concepts/scheduler.hpp>
 
@@ -16,19 +16,19 @@ namespace example {
 
 namespace hs = hetsched;
 
-/// The one of `Policies` whose number was last chosen. The engine's lock is around all hooks, also
-/// around those of a policy that could do without, and the engine knows nothing of its priorities.
+/// The one of `Policies` whose number was chosen last. The engine holds its lock around all hooks,
+/// even if the policy does not need that. The engine does not know the policy's priority scope.
 template <class... Policies>
 class ChosenOf {
 public:
   static constexpr auto threading = hs::Threading::serialized;
   static constexpr auto priority_scope = hs::PriorityScope::none;
   static constexpr std::size_t count = sizeof...(Policies);
-  static inline std::size_t chosen = 0; // what those made from now on will be
+  static inline std::size_t chosen = 0; // the number for objects made from now on
 
   explicit ChosenOf(std::span<hs::WorkerInfo const> workers) { become(chosen, workers); }
 
-  /// Another one, or the same anew: it must have no task.
+  /// Makes it another policy, or the same one new. It must have no task.
   void become(std::size_t number, std::span<hs::WorkerInfo const> workers) {
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       (void)((K == number && (make<K + 1>(workers), true)) || ...);
@@ -63,7 +63,7 @@ public:
         false);
   }
 
-  /// And steals: the engine is not to rely on it, as some do not.
+  /// Steals, too. There is no steal hook, because some of the policies have none.
   template <class Ctx>
   hs::TaskId pop(Ctx const& ctx, hs::WorkerId worker) {
     return visit(

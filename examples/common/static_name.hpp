@@ -18,7 +18,7 @@ namespace hs = hetsched;
 /// "static:FROM", with ",g" or ",gs" (an idle GPU takes GEMMs, and SYRKs), ",steal" (idle cores
 /// steal from cores) and ",merge" (GPUs share a list) behind it.
 struct StaticName {
-  std::string from; // a file, or what is to compute the schedule
+  std::string from; // a file, or the method that computes the schedule
   hs::policies::StaticSchedule::Config config = {};
 
   /// Nothing if it is another scheduler's name. Throws Error(bad_input) if it names no schedule.

@@ -22,7 +22,7 @@ using papers::Configuration;
 struct Options : papers::Options {
   std::string platform;
   std::string plots;
-  int instances = 0; // 0: as the claims' file has it
+  int instances = 0; // 0: the number in the claims' file
   std::uint64_t seed = 1;
   bool full = false;
 };

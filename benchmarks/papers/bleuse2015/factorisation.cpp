@@ -21,12 +21,12 @@ namespace hs = hetsched;
 
 namespace {
 
-/// A queue that does not tell what comes next, so that HEFT has no data sent ahead; see lima2015.
+/// A queue without `peek`, so no data are sent ahead under HEFT; see lima2015.
 struct Undisclosed : hs::policies::Fifo {
   std::size_t peek(std::span<hs::TaskId> next) = delete;
 };
 
-/// The solver's schedule of what is ready, without telling what comes next.
+/// The solver's schedule of the ready tasks, without `peek`.
 template <class Solver>
 class Batches : hs::policies::DualApprox<Solver> {
   using Base = hs::policies::DualApprox<Solver>;
@@ -42,11 +42,12 @@ public:
   explicit Batches(std::span<hs::WorkerInfo const> workers) : Base(workers, {.reach = reach}) {}
 
 private:
-  /// What DP's guarantee leaves to the local mapping of sec. 5.3; that of 4/3 leaves nothing.
+  /// The slack that DP's guarantee leaves to the local mapping of sec. 5.3. The guarantee of 4/3
+  /// leaves none.
   static constexpr double reach = std::is_same_v<Solver, hs::DualApprox2> ? 2 : 1;
 };
 
-/// Under the paper's strategy, all of which share one engine.
+/// Runs the graph under the paper's strategy. All strategies share one engine.
 hs::Stats
 run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
   using hs::policies::add_scheduler;

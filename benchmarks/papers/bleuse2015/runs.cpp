@@ -38,7 +38,7 @@ hs::TwoClasses machine_at(papers::Point const& at) {
   return {static_cast<int>(at["cpus"]), static_cast<int>(at["gpus"])};
 }
 
-/// The shortest of three, in seconds: others may use the machine.
+/// The shortest of three times, in seconds, because others may use the machine.
 double solving_time(std::string const& strategy, Tasks const& tasks, hs::TwoClasses machine) {
   double least = 0;
   for (int k = 0; k < 3; ++k) {
@@ -82,7 +82,7 @@ Runs::Runs(Settings const& settings, std::string file, int instances, std::uint6
   }
 }
 
-/// All three on the same instances.
+/// Runs all three strategies on the same instances.
 void Runs::draw_random(papers::Configuration const& configuration) {
   struct Deviations {
     std::string strategy;
@@ -97,7 +97,7 @@ void Runs::draw_random(papers::Configuration const& configuration) {
   for (int k = 0; k < count; ++k) {
     auto const machine = benchmarks::published_machine(k);
     auto const tasks = benchmarks::published_tasks(random, static_cast<std::int64_t>(n));
-    hs::Duration bound; // DP's, of HEFT, too
+    hs::Duration bound; // DP's; HEFT is compared with it, too
     for (auto& on : all) {
       auto const schedule = solve(on.strategy, tasks, machine);
       bound = on.strategy == "heft" ? bound : schedule.lower_bound;

@@ -34,7 +34,7 @@ bool has(Names const& names, std::string const& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The text, which is one of the names.
+/// The text. It must be one of the names.
 std::string one_of(JsonValue const& value, Names const& names) {
   auto const text = value.text();
   if (!has(names, text)) {
@@ -56,7 +56,7 @@ Names names_of(auto const& all) {
   return names;
 }
 
-/// Of those that have names, which must be there.
+/// The one with this name. It must be there.
 auto const& named(auto const& all, std::string const& name) {
   return *std::find_if(all.begin(), all.end(), [&](auto const& one) { return one.name == name; });
 }
@@ -72,7 +72,7 @@ Names names_in(JsonValue const& value, Names const& known) {
   return names;
 }
 
-/// A number, or an array of some.
+/// A number, or an array of at least one number.
 std::vector<std::size_t> numbers_in(JsonValue const& value) {
   constexpr std::uint64_t largest = 1'000'000'000;
   if (!value.is_array()) {
@@ -85,7 +85,7 @@ std::vector<std::size_t> numbers_in(JsonValue const& value) {
   return numbers;
 }
 
-/// Every number of an axis with every number of the next, for each element.
+/// For each element: all combinations of the numbers of its axes.
 std::vector<Point> points_in(JsonValue const& value, Names const& axes) {
   using Numbers = std::map<std::string, std::size_t>;
   std::vector<Point> points;
@@ -241,7 +241,7 @@ Rule rule_in(JsonValue const& value, Vocabulary const& words) {
   return rule;
 }
 
-/// What its rule needs of the points and of the workload.
+/// Checks that the points and the workload fit the rule.
 void check_points(JsonValue const& value, Vocabulary const& words, Claim const& claim) {
   auto const count = claim.at.size();
   auto const& rule = *claim.rule;

@@ -27,7 +27,7 @@ std::string format(char const* how, auto... values) {
   return buffer;
 }
 
-/// As text between tags.
+/// The text as XML has it between tags.
 std::string escaped(std::string const& text) {
   std::string safe;
   for (auto const c : text) {

@@ -13,12 +13,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// How the claim stands.
+/// The verdict in words.
 char const* verdict_of(Claim const& claim, Verdict const& verdict) {
   return claim.not_testable ? "not testable" : verdict.reproduced ? "reproduced" : "not reproduced";
 }
 
-/// The runs to be told of: of the points that speak against the claim, or of all.
+/// The configurations to print: those of points that contradict the claim, or all.
 std::vector<Configuration>
 told(Claim const& claim, Verdict const& verdict, bool all, Teller const& teller) {
   std::vector<Configuration> those;

@@ -98,7 +98,7 @@ private:
     });
   }
 
-  /// Of the largest over the smallest, in percent.
+  /// By how many percent the largest value exceeds the smallest.
   [[nodiscard]] double spread(Point const& at) {
     double least = INFINITY;
     double most = 0;
@@ -184,7 +184,7 @@ private:
     verdict_.ours += least < most ? text(", %.4g to %.4g", least, most) : text(", %.4g", least);
   }
 
-  /// ">= 2", "< 3", ">= 2 < 3", with what they are of.
+  /// ">= 2", "< 3" or ">= 2 < 3", with the unit.
   [[nodiscard]] std::string limits(char const* unit) const {
     auto const low = rule_.at_least ? text(">= %g%s", *rule_.at_least, unit) : "";
     auto const high = rule_.below ? text("< %g%s", *rule_.below, unit) : "";

@@ -45,7 +45,7 @@ std::string escaped(std::string const& plain) {
   return safe;
 }
 
-/// A step of 1, 2 or 5 times a power of ten, some six of which make the span.
+/// A step of 1, 2 or 5 times a power of ten. About six steps make the span.
 double step_of(double span) {
   auto const power = std::pow(10, std::floor(std::log10(span / 6)));
   for (double const digit : {1.0, 2.0, 5.0}) {
@@ -119,7 +119,7 @@ private:
     high += margin;
   }
 
-  /// Boxes are by the order of their numbers, all as far from each other.
+  /// Boxes are in the order of their numbers, at equal distances.
   [[nodiscard]] double place(double x) const {
     return chart_.kind != Chart::Kind::boxes
                ? x

@@ -32,8 +32,8 @@ bool among(std::string_view types, std::string_view type) {
   return false;
 }
 
-/// Of the tasks of some types, how many percent the area bound's solution has on cores: types by
-/// rising acceleration factor fill the cores.
+/// How many percent of the tasks of some types the area bound's solution runs on cores. It fills
+/// the cores with types by rising acceleration factor.
 double area_percent(Case const& instance, hs::Duration bound, std::string_view types) {
   struct Type {
     std::string_view name;
@@ -81,7 +81,7 @@ double median(std::vector<double> values) {
 Laboratory::Laboratory(Claims const& claims, std::string folder, bool interpolate)
     : claims_(claims), folder_(std::move(folder)), interpolate_(interpolate) {
   for (auto const& [name, experiment] : claims_.experiments) {
-    (void)lab(name); // a platform that cannot be read is told of before anything else
+    (void)lab(name); // an unreadable platform is reported before anything runs
   }
 }
 
@@ -145,7 +145,7 @@ hs::Duration Laboratory::bound(Lab& lab, std::size_t n, int number, std::string 
 hs::StaticPlan const&
 Laboratory::plan(Lab& lab, std::string const& kind, std::string const& rank, std::size_t n) {
   auto const& of = lab.experiment;
-  // Experiments on one machine share what was searched for.
+  // Experiments on one machine share the plans found by search.
   auto const where = kind == "ss" ? of.platform + " " + of.dag : of.name + " " + rank;
   auto const [found, fresh] = plans_.try_emplace({where, kind, n});
   if (fresh) {

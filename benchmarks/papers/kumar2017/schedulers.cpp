@@ -19,7 +19,7 @@ namespace {
 
 using hs::policies::AnyScheduler;
 
-/// Any scheduler: all of them share one engine.
+/// Runs any scheduler. All schedulers share one engine.
 Outcome simulate(std::string const& name,
                  Case const& instance,
                  hs::TaskGraph const& graph,

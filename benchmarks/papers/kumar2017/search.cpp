@@ -116,8 +116,8 @@ private:
     }
   }
 
-  /// The tasks of one chain, without a gap, to the end: each begins when one that it depends on, or
-  /// the one before it on its worker, ends.
+  /// Finds the tasks of one chain without a gap that ends with the schedule. Each begins when one
+  /// of its predecessors, or the task before it on its worker, ends.
   void find_critical(hs::Duration makespan) {
     critical_.clear();
     std::map<std::pair<std::size_t, std::int64_t>, std::uint32_t> ends; // of each worker
@@ -154,7 +154,7 @@ private:
     }
   }
 
-  /// To the other class, if that can run it.
+  /// Gives the task to the other class, if that can run it.
   std::function<void()> flip(std::uint32_t task) {
     std::size_t const now = times_.on(task, 0) != hs::ClassTimes::never ? 0 : 1;
     if (case_.times.on(task, 1 - now) == hs::ClassTimes::never) {
@@ -164,7 +164,7 @@ private:
     return [this, task, now] { restrict_to(task, now); };
   }
 
-  /// To another turn, not far away.
+  /// Gives the task another turn, not far away.
   std::function<void()> move(std::uint32_t task) {
     constexpr std::size_t reach = 60;
     auto const from = static_cast<std::size_t>(-rank_[task]);

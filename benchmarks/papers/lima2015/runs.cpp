@@ -72,9 +72,9 @@ Figures<double> figures_of(hs::Stats const& stats, hs::Platform const& machine) 
   return figures;
 }
 
-/// A first in, first out queue that does not tell what comes next. With it, HEFT has no data sent
-/// ahead of a GPU's window, as none of the paper's strategies has: prefetching is what sec. 2 tells
-/// of others (heft-tmdp-pr).
+/// A first in, first out queue without `peek`. With it no data are sent ahead of a GPU's window
+/// under HEFT. None of the paper's strategies prefetches: sec. 2 describes prefetching as others'
+/// (heft-tmdp-pr).
 struct Undisclosed : hs::policies::Fifo {
   std::size_t peek(std::span<hs::TaskId> next) = delete;
 };
@@ -88,7 +88,7 @@ using ByTheLetter = hs::policies::DataAware<hs::policies::WorkStealingDeque,
                                             hs::policies::RandomVictim,
                                             hs::policies::DataTies::alike>;
 
-/// Under the paper's strategy, all of which share one engine.
+/// Runs the graph under the paper's strategy. All strategies share one engine.
 Figures<double>
 run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
   using hs::policies::AnyScheduler;
@@ -110,7 +110,7 @@ run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph con
 } // namespace
 
 Mean Means::metric(std::string const& name) const {
-  // Of a constant over the time; the interval by first order.
+  // The mean of a constant divided by the time. The interval is of first order.
   auto const over_time = [this](double constant) {
     auto const value = constant / seconds.value;
     return Mean{value, value * seconds.half / seconds.value};

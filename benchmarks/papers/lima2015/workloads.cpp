@@ -34,7 +34,7 @@ std::size_t element_bytes(Workload const& workload) {
   return workload.precision == hs::Precision::single_precision ? sizeof(float) : sizeof(double);
 }
 
-/// How many links two GPUs' ways from and to host memory have in common.
+/// How many links the routes of two GPUs from and to host memory share.
 std::size_t shared(hs::Platform const& platform, std::size_t one, std::size_t other) {
   auto const nodes = platform.nodes.size();
   std::size_t count = 0;
@@ -48,7 +48,8 @@ std::size_t shared(hs::Platform const& platform, std::size_t one, std::size_t ot
   return count;
 }
 
-/// Memory nodes, host first, then each time the GPU that shares the fewest links with those before.
+/// The order of memory nodes: the host first, then always the GPU that shares the fewest links with
+/// those before.
 std::vector<std::size_t> apart(hs::Platform const& platform) {
   auto const count = platform.nodes.size();
   std::vector<std::size_t> order{0};
@@ -89,7 +90,7 @@ hs::Platform::KernelTime from_seconds(double seconds) {
   return {{std::max<std::int64_t>(1, std::llround(seconds * 1e9))}, {}, 0};
 }
 
-/// Adds kernels that follow from others.
+/// Derives times of kernels from those of others.
 class Deriver {
 public:
   Deriver(hs::Platform& platform,
@@ -122,7 +123,7 @@ public:
 private:
   using Times = std::vector<std::optional<hs::Platform::KernelTime>>;
 
-  /// On cores and GPUs.
+  /// The kernel's times, if they were measured both on cores and on GPUs.
   [[nodiscard]] Times
   measured(std::string const& kernel, std::string const& algorithm, hs::Precision precision) const {
     for (auto const& known : platform_.kernels) {
@@ -156,7 +157,7 @@ private:
   std::string name_;
 };
 
-/// What the file has not.
+/// Adds the kernels that the file lacks.
 void derive(hs::Platform& platform,
             std::string const& file,
             Workload const& workload,
