@@ -23,7 +23,7 @@ public:
   ErasedScheduler& operator=(ErasedScheduler const&) = delete;
   virtual ~ErasedScheduler() = default;
 
-  /// What it was chosen by; of its maker, and never freed.
+  /// The name by which it was chosen. Its maker owns the text, which is never freed.
   std::string_view name;
 
   [[nodiscard]] virtual SchedulerRules rules() const noexcept = 0;

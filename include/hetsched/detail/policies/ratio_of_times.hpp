@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How much better than on cores a task runs elsewhere.
+// How much faster a task runs elsewhere than on cores.
 
 #include <hetsched/concepts/context.hpp>
 
@@ -10,8 +10,8 @@
 
 namespace hetsched::detail {
 
-/// A task's least time on a core over its least on another class: infinite if no core can run it, 0
-/// if nothing else can, 1 if a time is not known.
+/// A task's least time on a core divided by its least time on another class. Infinite if no core
+/// can run it, 0 if no other class can, 1 if a time is not known.
 template <context Ctx>
 [[nodiscard]] double ratio_of_times(Ctx const& ctx, TaskId task) {
   constexpr auto never = std::numeric_limits<double>::infinity();
