@@ -107,7 +107,7 @@ struct Miser {
   hs::TaskId pop(hs::placement_context auto const&, hs::WorkerId) { return hs::no_task; }
 };
 
-/// Has the portfolio rank a graph from what it is told of it.
+/// Has the portfolio rank a graph by the expected times that `prepare` gets.
 struct Ranks : Eager<> {
   using Eager::Eager;
   using Candidates = hs::Portfolio<HeteroPrio, DynamicHeft, Eager<>>;

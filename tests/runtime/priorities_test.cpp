@@ -35,7 +35,7 @@ namespace priorities_test {
 
 using Numbers = std::vector<int>;
 
-/// Notes the priorities in the graph that it is to prepare for, and those of the tasks.
+/// Notes the priorities in the graph that `prepare` gets, and those of the tasks.
 struct Noting : OldestFirst {
   static inline Numbers prepared;
   static inline std::map<int, int> of_node;

@@ -278,7 +278,7 @@ private:
   bool activate_early();
   bool unbind(TaskRecord& task);
 
-  // What is told of it (virtual_core_report.hpp).
+  // Statistics and recording (virtual_core_report.hpp).
   [[gnu::cold]] void watch_pushed(std::span<TaskId const> tasks);
   [[gnu::cold]] void watch_taken(TaskId task, WorkerId worker, bool stolen);
   void report_execution(TaskRecord const& task, WorkerId worker, bool aborted);
