@@ -41,7 +41,7 @@ public:
       return std::nullopt;
     }
     StaticChoice choice;
-    choice.its_ = std::move(*name_read);
+    choice.name_ = std::move(*name_read);
 #ifndef HETSCHED_HAVE_GECODE
     if (choice.solves()) {
       throw hs::Error(hs::ErrorCode::bad_input,
@@ -60,12 +60,12 @@ public:
             "static:..."};
   }
 
-  [[nodiscard]] bool searches() const noexcept { return its_.from == "search"; }
+  [[nodiscard]] bool searches() const noexcept { return name_.from == "search"; }
 
-  [[nodiscard]] bool solves() const noexcept { return its_.from == "solver"; }
+  [[nodiscard]] bool solves() const noexcept { return name_.from == "solver"; }
 
   [[nodiscard]] bool computes() const noexcept {
-    return its_.from == "heft" || searches() || solves();
+    return name_.from == "heft" || searches() || solves();
   }
 
   /// For that graph there, whose cores take so much longer when it is computed. A search begins
@@ -79,9 +79,9 @@ public:
                                       double slower_cores,
                                       hs::SearchLimits const& limits,
                                       Heuristics&& heuristics) const {
-    ChosenPlan chosen{its_.config, {}};
+    ChosenPlan chosen{name_.config, {}};
     if (!computes()) {
-      auto plan = hs::read_plan(its_.from);
+      auto plan = hs::read_plan(name_.from);
       hs::check_plan_platform(plan, platform);
       chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
       return chosen;
@@ -117,7 +117,7 @@ private:
     return limits;
   }
 
-  example::StaticName its_;
+  example::StaticName name_;
 };
 
 /// Options about schedules that are saved, and about classes of worker that tasks are kept to.

@@ -97,7 +97,7 @@ public:
           std::string const& file,
           Workload const& workload,
           std::string name)
-      : platform_(platform), file_(file), its_(workload), name_(std::move(name)) {}
+      : platform_(platform), file_(file), workload_(workload), name_(std::move(name)) {}
 
   void by_bandwidth(std::string const& kernel, std::size_t bytes, Memory const& memory) {
     auto const cores = std::max(1, platform_.classes[0].workers);
@@ -107,10 +107,10 @@ public:
   }
 
   void cholesky_in_double() {
-    auto const gemm = measured("gemm", "lu", its_.precision);
+    auto const gemm = measured("gemm", "lu", workload_.precision);
     auto const before = measured("gemm", "cholesky", hs::Precision::single_precision);
     auto const potrf = measured("potrf", "cholesky", hs::Precision::single_precision);
-    auto const trsm = measured("trsm_ru", "lu", its_.precision);
+    auto const trsm = measured("trsm_ru", "lu", workload_.precision);
     auto const seconds = [](Times const& of, std::size_t worker_class) {
       return of[worker_class]->mean.seconds();
     };
@@ -128,22 +128,22 @@ private:
   measured(std::string const& kernel, std::string const& algorithm, hs::Precision precision) const {
     for (auto const& known : platform_.kernels) {
       auto const* const found =
-          platform_.find(kernel, algorithm, precision, its_.tile, known.library);
+          platform_.find(kernel, algorithm, precision, workload_.tile, known.library);
       if (found != nullptr && found->on(0) && found->on(1)) {
         return found->times;
       }
     }
     throw hs::Error(hs::ErrorCode::bad_input,
                     file_,
-                    "has no times for " + name_ + " on tiles of " + std::to_string(its_.tile) +
+                    "has no times for " + name_ + " on tiles of " + std::to_string(workload_.tile) +
                         ", nor " + algorithm + "'s " + kernel + ", from which they would follow");
   }
 
   void add(std::string const& kernel, Times times) {
     hs::Platform::Kernel added;
     added.name = kernel;
-    added.precision = its_.precision;
-    added.tile = its_.tile;
+    added.precision = workload_.precision;
+    added.tile = workload_.tile;
     added.library = derived;
     added.algorithms = {name_};
     added.measured = false;
@@ -153,7 +153,7 @@ private:
 
   hs::Platform& platform_;
   std::string const& file_;
-  Workload const& its_;
+  Workload const& workload_;
   std::string name_;
 };
 
