@@ -4,6 +4,7 @@
 // What emulated devices compute with, on one thread. The build compiles one of
 // kernels_openblas.cpp, kernels_eigen.cpp and kernels_none.cpp; kernels_no_lapack.cpp goes with the
 // latter two.
+//
 // The arguments are those of the table in device.h, already checked. As in BLAS, operands that a
 // zero alpha multiplies are not read, and a result that a zero beta multiplies is overwritten.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Streams of emulated devices: a queue and a thread each; and what events point to.
+//
 // The first event recorded after a failed operation in its stream reports the failure, at every
 // query. Later events are fine again. Of several failures before one event, the first is reported.
 // stream_synchronize counts as an event.

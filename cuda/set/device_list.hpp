@@ -22,6 +22,7 @@ struct DeviceChoice {
 /// for emu (without it: 1). An @ begins the memory of each, with KB, MB or GB, powers of 1024. A
 /// question mark begins options for the driver. `none`, or an empty text: no devices. Throws an
 /// Error(bad_config) that names the entry and `source`, the setting that the text comes from.
+///
 /// `cuda_devices` answers how many there are. It is called only if the list asks for all.
 [[nodiscard]] std::vector<DeviceChoice>
 read_device_list(std::string_view text, char const* source, int (*cuda_devices)());

@@ -117,7 +117,8 @@ TEST_CASE("team: split leaves nothing out and divides at the grain") {
         CAPTURE(grain);
         CHECK(at_grain);
         CHECK(parts == static_cast<int>(std::min<std::size_t>(3, (count + grain - 1) / grain)));
-        CHECK(std::all_of(calls.begin(), calls.end(), [](auto& count) { return count == 1; }));
+        CHECK(std::all_of(
+            calls.begin(), calls.end(), [](auto& calls_of_one) { return calls_of_one == 1; }));
       }
     }
   });

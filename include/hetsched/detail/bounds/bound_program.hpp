@@ -23,6 +23,7 @@ namespace hetsched::detail {
 /// The linear program of Kumar 2017, sec. 3.4: the least makespan l under two conditions. Tasks,
 /// divided freely among the classes that can run them, fit into l times the workers of each class.
 /// And no path that was added is longer than l.
+///
 /// Only the other classes have columns for a task: the first class that can run it gets the rest.
 /// Answers do not depend on the solver's tolerances: see `proven`.
 class BoundProgram {

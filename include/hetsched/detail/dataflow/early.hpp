@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Early activation (Lima et al. 2015, sec. 4.3.1), for every engine.
+//
 // While a task runs on a device, its successors wait for their data as usual. But a task may wait
 // only for data that tasks launched on one device write. It may then be given to that device behind
 // these tasks: the device keeps the order, and the task's other data arrive meanwhile. The task

@@ -18,6 +18,7 @@ namespace hetsched::detail {
 /// its end makes that node's copy of what it wrote the only one (write-back, lazily: Lima et al.
 /// 2015, sec. 3.4.4). Until then older copies stay valid, so that a failed task loses nothing but
 /// what it overwrote in place. Admission: a task's whole footprint is reserved, or nothing.
+///
 /// It has four parts, each of which knows only those before it: MemoryPlaces (places, and which of
 /// them are valid), MemoryTransfers (copies), MemoryAdmission (room and eviction), and this class
 /// (tasks, attempts, hints, and the program's own uses).

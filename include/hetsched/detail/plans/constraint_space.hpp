@@ -19,6 +19,7 @@ namespace hetsched::detail {
 /// Times as whole numbers of ticks, because Gecode's integers have 32 bits. A tick is the greatest
 /// common divisor of all times. If the horizon is then too large, a tick is longer, and times are
 /// rounded down.
+///
 /// A proof in ticks holds in nanoseconds: rounding all begins of a schedule down makes a schedule
 /// in ticks, because floor(b) + floor(d) <= floor(b + d). So if no schedule in ticks is as short as
 /// T ticks, each schedule takes T + 1 ticks or more. With the common divisor nothing is rounded,
@@ -245,6 +246,7 @@ private:
 /// Decides on one task after another: its class, that of the best plan first, then whether it
 /// begins as early as possible or later ("set times": Le Pape et al. 1994). Of the tasks whose
 /// predecessors are placed, the one that can begin first goes first.
+///
 /// A task that was put off has another turn when it cannot begin that early any more. No optimum is
 /// lost. Take a schedule that is short enough and whose begins have the least sum. Suppose that a
 /// task in it begins later than the tasks placed before it force it to. Nothing holds this task up,

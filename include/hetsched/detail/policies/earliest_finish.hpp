@@ -22,15 +22,15 @@
 
 namespace hetsched::detail {
 
-/// A queue for each worker, and the time at which the worker is expected to have run its tasks.
-/// These times are corrected whenever a task ends. The model may have no time for a task on a class
-/// that can run it. Such a task goes to a common queue, into which workers look after their own.
-/// The first free worker runs it. So the task is explored on every class until the model knows its
-/// times.
-/// Any thread may push, pop and end at any time. Each queue has a lock. Pushes take one more lock,
-/// so each choice sees the earlier choices. A worker's own pops and ends wait only for threads that
-/// give it a task at that moment. No loop follows the order of a hash. `Undecided` is a task_queue,
-/// too.
+/// A queue for each worker, and when it is expected to have done what is in it. The dates are
+/// corrected whenever a task ends. A task for which the model has no time on some class that could
+/// run it goes to a queue that all workers look into behind their own: it is run by whoever is free
+/// first, and so tried on every class, until the model knows better.
+///
+/// Any thread may push, pop and end at any time: each queue has a lock, and tasks are pushed under
+/// one more, so that whoever chooses sees what was chosen before. A worker's own pops and ends wait
+/// for nobody but those who give it something at that moment. Nothing is iterated over in the order
+/// of a hash. `Undecided` is a task_queue, too.
 template <class Queue, class Undecided>
 class EarliestFinish {
 public:
@@ -161,7 +161,7 @@ public:
     return slot.queue.peek(next);
   }
 
-  /// The task has ended on the worker, which calls this.
+  /// The task has ended there. Called by the worker.
   template <clock_context Ctx>
   void end(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto& slot = slots_[worker.index()];

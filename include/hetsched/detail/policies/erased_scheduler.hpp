@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <type_traits>
 
 namespace hetsched::detail {
@@ -22,9 +21,6 @@ public:
   ErasedScheduler(ErasedScheduler const&) = delete;
   ErasedScheduler& operator=(ErasedScheduler const&) = delete;
   virtual ~ErasedScheduler() = default;
-
-  /// The name by which it was chosen. Its maker owns the text, which is never freed.
-  std::string_view name;
 
   [[nodiscard]] virtual SchedulerRules rules() const noexcept = 0;
 

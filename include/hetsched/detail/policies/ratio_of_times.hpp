@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How much faster a task runs elsewhere than on cores.
+// How much better than on cores a task runs elsewhere.
 
 #include <hetsched/concepts/context.hpp>
 
@@ -10,8 +10,8 @@
 
 namespace hetsched::detail {
 
-/// A task's least time on a core divided by its least time on another class. Infinite if no core
-/// can run it, 0 if no other class can, 1 if a time is not known.
+/// A task's least time on a core over its least on another class: infinite if no core can run it, 0
+/// if nothing else can, 1 if a time is not known.
 template <context Ctx>
 [[nodiscard]] double ratio_of_times(Ctx const& ctx, TaskId task) {
   constexpr auto never = std::numeric_limits<double>::infinity();
@@ -28,8 +28,8 @@ template <context Ctx>
     if (!known) {
       return 1;
     }
-    auto& least = info.arch == ArchHost ? on_core : elsewhere;
-    least = std::min(least, static_cast<double>(std::max<std::int64_t>(known->mean.ns, 1)));
+    auto& its = info.arch == ArchHost ? on_core : elsewhere;
+    its = std::min(its, static_cast<double>(std::max<std::int64_t>(known->mean.ns, 1)));
   }
   return on_core == never ? never : elsewhere == never ? 0 : on_core / elsewhere;
 }

@@ -50,10 +50,10 @@ draw_worker(Ctx const& ctx, ArchMask archs, std::uint64_t nodes, WorkerId maker)
   return no_worker;
 }
 
-/// A worker takes the newest task of its own queue, then tasks that others put into its inbox; a
-/// thief tries each other worker once, in the order of `Victim` (victims.hpp): the oldest of its
-/// queue, then its inbox. `Queue` is an owned_queue, `Inbox` a task_queue; both sized if the
-/// victim's load counts.
+/// A worker takes the newest of its own queue, then what others put into its inbox; a thief tries
+/// each other worker once, in the order of `Victim` (victims.hpp): the oldest of its queue, then
+/// its inbox. `Queue` is an owned_queue, `Inbox` a task_queue; both sized if the victim's load
+/// counts.
 template <class Queue, class Inbox, class Victim>
 class StealingQueues {
   static_assert(!Victim::needs_load || (sized_queue<Queue> && sized_queue<Inbox>),

@@ -43,6 +43,7 @@ enum class EventKind : std::uint8_t {
 
 /// Events in lanes. One thread at a time writes to a lane, and any thread reads. When the memory is
 /// used up, later events are dropped and counted.
+///
 /// Memory orders: a lane's `used` and `next` are released after the words that they cover, and
 /// readers acquire them. A thread that writes to a lane after another one got the lane in a way
 /// that orders both.

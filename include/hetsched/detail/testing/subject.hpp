@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A scheduler behind virtual functions. The rest of the kit is then compiled once, not once for
+// A scheduler behind virtual functions: all the rest of the kit is then compiled once, not once for
 // each scheduler.
 
 #include <hetsched/concepts/push_activated.hpp>
@@ -16,7 +16,7 @@
 
 namespace hetsched::testing::detail {
 
-/// The hooks of some scheduler. A missing optional hook does nothing.
+/// The hooks of some scheduler; a missing optional one does nothing.
 class Subject : public SubjectBase {
 public:
   [[nodiscard]] virtual Threading threading() const noexcept = 0;

@@ -29,6 +29,7 @@ namespace hetsched::detail {
 }
 
 /// Calls `steal`, the scheduler's hook.
+///
 /// A theft from a queue whose owner is at work takes the cache lines of the queue and of the task
 /// away from the owner. The owner has to fetch them back, so it loses about as much time as the
 /// theft takes. If the body takes less, the theft gains nothing. The thief then stays away so long

@@ -18,6 +18,7 @@ namespace hetsched::detail {
 
 /// They sleep until the worker has work for them. Only the thread that sits in the worker calls
 /// `run`.
+///
 /// Memory orders: `run` stores into ordinary memory. `round_` publishes that (release by the
 /// worker, acquire by members). `at_work_` hands back what members wrote (each member's release is
 /// in one release sequence; the worker acquires). No member enters a round before all have left the

@@ -19,6 +19,7 @@ namespace hetsched::detail {
 /// asked for, as a stream does. A transfer takes the time of Lima et al. 2015, sec. 4.2, eq. 1, or
 /// transfers under way share the links that they cross. Each begin or end of a transfer costs O(F
 /// (F + L)) for F busy lanes and L links. Not thread-safe.
+///
 /// Sharing is max-min fair: all transfers get the same rate, except those that their own route's
 /// bandwidth or a full link limits. No rate can grow unless a smaller one shrinks. A link that a
 /// route crosses twice carries its transfers twice. A transfer first waits for its route's latency,

@@ -25,8 +25,10 @@ namespace hetsched::detail {
 /// Brings tasks their data, as DeviceSet does for threads, with the same state machine of memory
 /// nodes. Transfers take the times of VirtualLinks. The engine tells it when time passes. It knows
 /// tasks and nodes, but no worker and no scheduler.
+///
 /// Aborted tasks change no data. Tasks write to other places, which replace their data when the
 /// tasks end. These places take no room here.
+///
 /// Data that a partition, a join or the end of a handle needs in host memory are there at once, in
 /// no time, because no thread could wait for them.
 class VirtualMemory final : public ReplicaKeeper {
