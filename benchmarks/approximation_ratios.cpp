@@ -63,12 +63,12 @@ struct Deviations {
   double most = 0;
 
   void add(hs::Duration makespan, hs::Duration bound, double ratio) {
-    auto const its =
+    auto const own_ratio =
         makespan == bound ? 1 : static_cast<double>(makespan.ns) / static_cast<double>(bound.ns);
     ++instances;
-    exceeded += its > ratio * (1 + 1e-12) ? 1 : 0;
-    sum += its - 1;
-    most = std::max(most, its - 1);
+    exceeded += own_ratio > ratio * (1 + 1e-12) ? 1 : 0;
+    sum += own_ratio - 1;
+    most = std::max(most, own_ratio - 1);
   }
 
   [[nodiscard]] double mean() const {
@@ -113,31 +113,31 @@ private:
     }
     std::array<Deviations, 3> all;
     for (std::size_t column = 0; column < columns; ++column) {
-      std::array<Deviations, 3> its;
+      std::array<Deviations, 3> of_column;
       for (int k = 0; k < published_machines * repeats; ++k) {
         auto const machine = published_machine(k);
         auto const tasks = published_tasks(random_, sizes[column]);
         auto const two = hs::DualApprox2{}(tasks, machine);
         auto const three_halves = hs::Accel32{}(tasks, machine);
         auto const baseline = hs::heft(tasks, machine);
-        for (auto* those : {&its, &all}) {
+        for (auto* those : {&of_column, &all}) {
           (*those)[0].add(two.makespan, two.lower_bound, two.ratio);
           (*those)[1].add(three_halves.makespan, three_halves.lower_bound, three_halves.ratio);
           (*those)[2].add(baseline.makespan, two.lower_bound, baseline.ratio);
         }
       }
       if (options_.json) {
-        line("table 1", "dual2", sizes[column], its[0], dp[column]);
-        line("table 1", "accel32", sizes[column], its[1], accel[column]);
-        line("table 1", "heft", sizes[column], its[2], heft[column]);
+        line("table 1", "dual2", sizes[column], of_column[0], dp[column]);
+        line("table 1", "accel32", sizes[column], of_column[1], accel[column]);
+        line("table 1", "heft", sizes[column], of_column[2], heft[column]);
       } else {
         std::printf("%5d %8.2f (%6.2f)   %8.2f (%6.2f)   %8.2f (%6.2f)\n",
                     sizes[column],
-                    100 * its[0].most,
+                    100 * of_column[0].most,
                     dp[column],
-                    100 * its[1].most,
+                    100 * of_column[1].most,
                     accel[column],
-                    100 * its[2].most,
+                    100 * of_column[2].most,
                     heft[column]);
       }
     }
@@ -183,8 +183,8 @@ private:
       auto const number = draw(random_, 1, 9);
       auto const tasks = k % 2 == 0 ? published_tasks(random_, number) : any_tasks(random_, number);
       hs::ClassTimes times{{machine.cpus, machine.gpus}, {}};
-      for (auto const& its : tasks) {
-        times.times.insert(times.times.end(), {its.cpu, its.gpu});
+      for (auto const& task : tasks) {
+        times.times.insert(times.times.end(), {task.cpu, task.gpu});
       }
       auto const best = schedules::best_assignment(times);
       all[0].add(hs::DualApprox2{}(tasks, machine).makespan, best, 2);
@@ -221,9 +221,9 @@ private:
     for (int k = 0; k < (options_.full ? 3 : 1); ++k) {
       auto const begin = std::chrono::steady_clock::now();
       auto const schedule = solver(std::span<hs::TaskTimes const>(tasks), machine);
-      auto const its =
+      auto const took =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      seconds = k == 0 || its < seconds ? its : seconds;
+      seconds = k == 0 || took < seconds ? took : seconds;
     }
     bool const late = options_.full && limit && seconds > *limit;
     exceeded_ += late ? 1 : 0;
@@ -246,18 +246,18 @@ private:
     }
   }
 
-  void report(char const* part, char const* solver, Deviations const& its) {
-    exceeded_ += its.exceeded;
+  void report(char const* part, char const* solver, Deviations const& deviations) {
+    exceeded_ += deviations.exceeded;
     if (options_.json) {
-      line(part, solver, 0, its, 0);
+      line(part, solver, 0, deviations, 0);
     } else {
       std::printf("%-24s %-8s %6llu instances: deviation %6.2f%% at most, %5.2f%% on average%s\n",
                   part,
                   solver,
-                  static_cast<unsigned long long>(its.instances),
-                  100 * its.most,
-                  100 * its.mean(),
-                  its.exceeded == 0 ? "" : "  EXCEEDED");
+                  static_cast<unsigned long long>(deviations.instances),
+                  100 * deviations.most,
+                  100 * deviations.mean(),
+                  deviations.exceeded == 0 ? "" : "  EXCEEDED");
     }
   }
 
@@ -265,7 +265,7 @@ private:
   static void line(char const* part,
                    char const* solver,
                    int n,
-                   Deviations const& its,
+                   Deviations const& deviations,
                    double published_percent) {
     auto const or_null = [](double value, int digits) {
       char text[32] = "null";
@@ -280,10 +280,10 @@ private:
                 part,
                 solver,
                 or_null(n, 0).c_str(),
-                static_cast<unsigned long long>(its.instances),
-                static_cast<unsigned long long>(its.exceeded),
-                100 * its.most,
-                100 * its.mean(),
+                static_cast<unsigned long long>(deviations.instances),
+                static_cast<unsigned long long>(deviations.exceeded),
+                100 * deviations.most,
+                100 * deviations.mean(),
                 or_null(published_percent, 2).c_str());
   }
 

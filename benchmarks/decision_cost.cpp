@@ -95,10 +95,10 @@ struct hetsched::TaskBodyGPU<Multiply> : hetsched::TaskBodyCPU<Multiply> {};
 
 template <>
 struct hetsched::TaskBodyGPU<Occupy> {
-  void operator()(hs::GpuStream& stream, Occupation* its, Datum) const {
-    bool const emulated = stream.run_emulated([its] {
-      its->begun.fetch_add(1);
-      its->over.wait(false);
+  void operator()(hs::GpuStream& stream, Occupation* occupation, Datum) const {
+    bool const emulated = stream.run_emulated([occupation] {
+      occupation->begun.fetch_add(1);
+      occupation->over.wait(false);
     });
     if (!emulated) {
       throw hs::Error(hs::ErrorCode::bad_input, "--devices", "are to be emulated");
@@ -301,12 +301,12 @@ counted(Options const& options, Graph const& graph, std::string_view scheduler, 
 /// Under callgrind: after the first rounds memory is recycled, as in a long program.
 template <class S>
 void run_alone(Options const& options, Graph const& graph) {
-  Rounds<S> its(options, graph);
-  its.run();
-  its.run();
+  Rounds<S> rounds(options, graph);
+  rounds.run();
+  rounds.run();
   benchmarks::count_from_here();
   for (std::size_t r = 0; r < counted_rounds; ++r) {
-    its.run();
+    rounds.run();
   }
   benchmarks::count_to_here();
 }
@@ -396,19 +396,19 @@ void print_heading() {
 template <class S>
 void compare(Options const& options, Graph const& graph, Compared<S> const& other) {
   Rounds<Baseline> base(options, graph);
-  Rounds<S> its(options, graph);
+  Rounds<S> rounds(options, graph);
   Line base_line{graph.name, "ws", base.tasks(), {}, {}, 0, {}, 0};
-  Line line{graph.name, other.name, its.tasks(), {}, {}, 0, {}, other.limit};
+  Line line{graph.name, other.name, rounds.tasks(), {}, {}, 0, {}, other.limit};
   for (int warm = 0; warm < 2; ++warm) {
     base.run();
-    its.run();
+    rounds.run();
   }
   for (std::size_t pair = 0; pair < options.pairs; ++pair) {
     double of_base = 0;
     if (pair % 2 == 0) {
       of_base = base.run();
     }
-    auto const of_it = its.run();
+    auto const of_it = rounds.run();
     if (pair % 2 != 0) {
       of_base = base.run();
     }
@@ -417,7 +417,7 @@ void compare(Options const& options, Graph const& graph, Compared<S> const& othe
     line.times_as_long.push_back(of_it / of_base);
   }
   base_line.on_devices = base.on_devices();
-  line.on_devices = its.on_devices();
+  line.on_devices = rounds.on_devices();
   base_line.instructions = counted(options, graph, "ws", base_line.tasks);
   line.instructions = counted(options, graph, other.name, line.tasks);
   if (!options.json) {

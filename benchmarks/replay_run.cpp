@@ -87,9 +87,9 @@ public:
   }
 
   hs::TaskId pop(hs::placement_context auto const&, hs::WorkerId worker) {
-    auto const& its = config_.nodes[worker.index()];
+    auto const& nodes = config_.nodes[worker.index()];
     auto& next = next_[worker.index()];
-    auto const found = next < its.size() ? ready_.find(its[next]) : ready_.end();
+    auto const found = next < nodes.size() ? ready_.find(nodes[next]) : ready_.end();
     if (found == ready_.end()) {
       return hs::no_task;
     }
@@ -148,12 +148,12 @@ hs::Duration simulate(hs::TaskGraph const& graph, int cpus) {
   }
   GivenOrder::Config order{std::vector<std::vector<std::int32_t>>(static_cast<std::size_t>(cpus))};
   for (auto const& [worker, executed] : log_of) {
-    for (auto const& its : executed) {
+    for (auto const& run : executed) {
       auto& kernel = config.platform.kernels.emplace_back();
-      kernel.name = names[static_cast<std::size_t>(its.node)];
+      kernel.name = names[static_cast<std::size_t>(run.node)];
       kernel.algorithms = {"recorded"};
-      kernel.times = {{{its.took, {}, {}}}};
-      order.nodes[static_cast<std::size_t>(worker)].push_back(its.node);
+      kernel.times = {{{run.took, {}, {}}}};
+      order.nodes[static_cast<std::size_t>(worker)].push_back(run.node);
     }
   }
   hs::SimulatedRuntime<GivenOrder> rt(config, order);
@@ -171,10 +171,10 @@ void print(Options const& options) {
     hs::Instant end;
     hs::Duration shortest{INT64_MAX};
     for (auto const& [worker, executed] : log_of) {
-      for (auto const& its : executed) {
-        begin = std::min(begin, its.begin);
-        end = std::max(end, its.end);
-        shortest = std::min(shortest, its.took);
+      for (auto const& run : executed) {
+        begin = std::min(begin, run.begin);
+        end = std::max(end, run.end);
+        shortest = std::min(shortest, run.took);
       }
     }
     auto const real = (end - begin).seconds();

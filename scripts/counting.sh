@@ -6,6 +6,10 @@ passed=0
 failed=0
 failures=() # what failed, each with the end of what it printed
 
+title() {
+  printf '\n== %s (%d s so far)\n' "$1" "$SECONDS"
+}
+
 # Runs a command whose last line is `N passed, N failed`, and adds these numbers. A command that ends
 # in another way, or fails without such a line, counts as one failure.
 run_counted() { # COMMAND...

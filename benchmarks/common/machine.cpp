@@ -62,8 +62,8 @@ namespace {
 template <class Resize>
 hs::TaskGraph resized(hs::TaskGraph const& graph, Resize const& resize) {
   std::vector<std::size_t> bytes;
-  for (auto const its : graph.data_bytes()) {
-    bytes.push_back(resize(its));
+  for (auto const size : graph.data_bytes()) {
+    bytes.push_back(resize(size));
   }
   std::vector<hs::TaskGraph::Node> nodes(graph.nodes().begin(), graph.nodes().end());
   return {std::move(nodes), std::move(bytes)};

@@ -213,8 +213,8 @@ struct Machine {
       return std::nullopt;
     }
     hs::ClassTimes kernels;
-    for (auto const& its : platform.classes) {
-      kernels.workers.push_back(its.workers);
+    for (auto const& one_class : platform.classes) {
+      kernels.workers.push_back(one_class.workers);
     }
     for (auto const* const name : {"potrf", "trsm", "syrk", "gemm"}) {
       auto const* const kernel = platform.find(name, dag, arithmetic(), tile, its_library);
@@ -265,13 +265,13 @@ private:
   /// Of the algorithm, from the library asked for or the first in the file.
   [[nodiscard]] std::vector<std::string_view> kernel_names(hs::Platform const& platform) const {
     std::vector<std::string_view> names;
-    std::string_view its = library;
+    std::string_view chosen = library;
     for (auto const& kernel : platform.kernels) {
       if (platform.find(kernel.name, kernels_of(), arithmetic(), tile, kernel.library) != &kernel) {
         continue;
       }
-      its = its.empty() ? kernel.library : its;
-      if (kernel.library == its) {
+      chosen = chosen.empty() ? kernel.library : chosen;
+      if (kernel.library == chosen) {
         names.emplace_back(kernel.name);
       }
     }

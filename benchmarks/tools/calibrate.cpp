@@ -79,12 +79,12 @@ struct Sampled {
   }
 
   [[nodiscard]] ordered_json json() const {
-    ordered_json its;
-    its["mean_s"] = std::max(mean, 1e-9);
-    its["std_s"] =
+    ordered_json row;
+    row["mean_s"] = std::max(mean, 1e-9);
+    row["std_s"] =
         count > 1 ? ordered_json(std::sqrt(squares / static_cast<double>(count - 1))) : nullptr;
-    its["n"] = count;
-    return its;
+    row["n"] = count;
+    return row;
   }
 };
 
@@ -114,10 +114,10 @@ struct Sampler {
 
   void record(hs::TaskView const& task, hs::Arch arch, hs::Duration measured) {
     std::lock_guard const guard(samples_mutex);
-    auto& its = samples[std::string(task.type)];
-    its.on[arch == hs::ArchHost ? 0 : 1].add(measured.seconds());
-    its.bytes = std::max(its.bytes, task.bytes());
-    its.archs = task.archs;
+    auto& sample = samples[std::string(task.type)];
+    sample.on[arch == hs::ArchHost ? 0 : 1].add(measured.seconds());
+    sample.bytes = std::max(sample.bytes, task.bytes());
+    sample.archs = task.archs;
   }
 
   [[nodiscard]] hs::Duration transfer(std::size_t, hs::NodeId, hs::NodeId) const { return {}; }
@@ -203,8 +203,9 @@ measure(hs::Config const& config, int repeat, std::string const& algorithm, std:
   samples.clear();
   bool const gpus = rt.nodes().size() > 1;
   auto const enough = [&] {
-    return std::all_of(
-        samples.begin(), samples.end(), [&](auto const& its) { return its.second.enough(gpus); });
+    return std::all_of(samples.begin(), samples.end(), [&](auto const& sample) {
+      return sample.second.enough(gpus);
+    });
   };
   constexpr int most = 1000; // lots are drawn: whoever has no turn in so many never has
   for (int k = 0; k < repeat || (!enough() && k < most); ++k) {
@@ -228,20 +229,20 @@ void measure_kernels(Options const& options, ordered_json& kernels) {
         }
       }
       for (auto const& [kernel, measured] : alone) {
-        ordered_json its;
-        its["kernel"] = kernel;
-        its["precision"] = options.precision;
-        its["tile"] = tile;
-        its["library"] = "hetsched";
-        its["algorithms"] = {algorithm};
-        its["data_bytes"] = measured.bytes;
-        its["flops"] = flops_of(kernel, tile);
-        its["cpu"] = measured.on[0].count != 0 ? measured.on[0].json() : ordered_json(nullptr);
-        its["cuda"] = measured.on[1].count != 0 ? measured.on[1].json() : ordered_json(nullptr);
+        ordered_json row;
+        row["kernel"] = kernel;
+        row["precision"] = options.precision;
+        row["tile"] = tile;
+        row["library"] = "hetsched";
+        row["algorithms"] = {algorithm};
+        row["data_bytes"] = measured.bytes;
+        row["flops"] = flops_of(kernel, tile);
+        row["cpu"] = measured.on[0].count != 0 ? measured.on[0].json() : ordered_json(nullptr);
+        row["cuda"] = measured.on[1].count != 0 ? measured.on[1].json() : ordered_json(nullptr);
         if (on_groups.contains(kernel)) {
-          its["cpu_groups"] = on_groups[kernel];
+          row["cpu_groups"] = on_groups[kernel];
         }
-        kernels.push_back(std::move(its));
+        kernels.push_back(std::move(row));
       }
       std::fprintf(stderr, "calibrate: %s, tiles of %zu: done\n", algorithm.c_str(), tile);
     }
@@ -252,8 +253,8 @@ void measure_kernels(Options const& options, ordered_json& kernels) {
 ordered_json describe(Options const& options) {
   LinkRuntime rt(options.config());
   auto const workers = rt.workers();
-  auto const cpus = std::count_if(workers.begin(), workers.end(), [](hs::WorkerInfo const& its) {
-    return its.arch == hs::ArchHost;
+  auto const cpus = std::count_if(workers.begin(), workers.end(), [](hs::WorkerInfo const& worker) {
+    return worker.arch == hs::ArchHost;
   });
   auto const gpus = static_cast<std::ptrdiff_t>(workers.size()) - cpus;
   ordered_json machine;

@@ -43,9 +43,9 @@ public:
                                 hs::Duration makespan,
                                 std::vector<std::pair<std::string, hs::Duration>> const& marks) {
     std::vector<std::string> names;
-    for (auto const& its : platform.classes) {
-      for (int k = 0; k < its.workers; ++k) {
-        names.push_back(its.name + " " + std::to_string(k));
+    for (auto const& one_class : platform.classes) {
+      for (int k = 0; k < one_class.workers; ++k) {
+        names.push_back(one_class.name + " " + std::to_string(k));
       }
     }
     return svg(title, names, makespan, marks);
@@ -140,8 +140,8 @@ private:
     auto sorted = types_;
     std::sort(sorted.begin(), sorted.end());
     for (auto& box : boxes_) {
-      auto const its = std::lower_bound(sorted.begin(), sorted.end(), types_[box.type]);
-      box.type = static_cast<std::size_t>(its - sorted.begin());
+      auto const place = std::lower_bound(sorted.begin(), sorted.end(), types_[box.type]);
+      box.type = static_cast<std::size_t>(place - sorted.begin());
     }
     types_ = std::move(sorted);
   }

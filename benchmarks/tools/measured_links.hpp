@@ -48,14 +48,14 @@ struct ToNode {
 
   hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
     auto const node = ctx.workers()[worker.index()].node.value;
-    auto const its = std::find_if(ready.begin(), ready.end(), [&](hs::TaskId task) {
+    auto const found = std::find_if(ready.begin(), ready.end(), [&](hs::TaskId task) {
       return ctx.task(task).priority == node;
     });
-    if (its == ready.end()) {
+    if (found == ready.end()) {
       return hs::no_task;
     }
-    auto const task = *its;
-    ready.erase(its);
+    auto const task = *found;
+    ready.erase(found);
     return task;
   }
 };

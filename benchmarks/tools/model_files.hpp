@@ -21,7 +21,7 @@ namespace hs = hetsched;
 struct SiteProbe : hs::policies::NoModel {
   static inline hs::Site site;
 
-  void begin(hs::Site const& its) { site = its; }
+  void begin(hs::Site const& told) { site = told; }
 };
 
 [[nodiscard]] inline hs::Site site_of(hs::Config const& config) {
@@ -73,8 +73,8 @@ inline void show_times(std::string const& path) {
 inline void show_platform(std::string const& path) {
   auto const platform = hs::read_platform(path);
   std::printf("\n%s: %zu kernels", platform.name.c_str(), platform.kernels.size());
-  for (auto const& its : platform.classes) {
-    std::printf(", %d %s %s", its.workers, its.name.c_str(), its.model.c_str());
+  for (auto const& one_class : platform.classes) {
+    std::printf(", %d %s %s", one_class.workers, one_class.name.c_str(), one_class.model.c_str());
   }
   std::printf("\n");
   auto const nodes = static_cast<std::int32_t>(platform.nodes.size());
@@ -101,9 +101,9 @@ inline void show_models(std::string const& folder) {
   }
   std::error_code failed;
   std::vector<std::string> files;
-  for (fs::recursive_directory_iterator its(folder, failed), end; !failed && its != end;
-       its.increment(failed)) {
-    files.push_back(its->path());
+  for (fs::recursive_directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    files.push_back(entry->path());
   }
   if (failed) {
     throw hs::Error(hs::ErrorCode::bad_input, folder, failed.message());

@@ -36,12 +36,12 @@ class StaticChoice {
 public:
   /// Nothing if it is another scheduler's name.
   [[nodiscard]] static std::optional<StaticChoice> of(std::string_view name) {
-    auto its = example::StaticName::of(name);
-    if (!its) {
+    auto name_read = example::StaticName::of(name);
+    if (!name_read) {
       return std::nullopt;
     }
     StaticChoice choice;
-    choice.its_ = std::move(*its);
+    choice.name_ = std::move(*name_read);
 #ifndef HETSCHED_HAVE_GECODE
     if (choice.solves()) {
       throw hs::Error(hs::ErrorCode::bad_input,
@@ -60,12 +60,12 @@ public:
             "static:..."};
   }
 
-  [[nodiscard]] bool searches() const noexcept { return its_.from == "search"; }
+  [[nodiscard]] bool searches() const noexcept { return name_.from == "search"; }
 
-  [[nodiscard]] bool solves() const noexcept { return its_.from == "solver"; }
+  [[nodiscard]] bool solves() const noexcept { return name_.from == "solver"; }
 
   [[nodiscard]] bool computes() const noexcept {
-    return its_.from == "heft" || searches() || solves();
+    return name_.from == "heft" || searches() || solves();
   }
 
   /// For that graph there, whose cores take so much longer when it is computed. A search begins
@@ -79,28 +79,28 @@ public:
                                       double slower_cores,
                                       hs::SearchLimits const& limits,
                                       Heuristics&& heuristics) const {
-    ChosenPlan chosen{its_.config, {}};
+    ChosenPlan chosen{name_.config, {}};
     if (!computes()) {
-      auto plan = hs::read_plan(its_.from);
+      auto plan = hs::read_plan(name_.from);
       hs::check_plan_platform(plan, platform);
       chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
       return chosen;
     }
-    auto const its = platform.with_slower_cores(slower_cores);
+    auto const slower = platform.with_slower_cores(slower_cores);
     auto const times = hs::class_times(
-        graph, its, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
-    auto plan = hs::heft_plan(graph, its, times, rank);
+        graph, slower, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
+    auto plan = hs::heft_plan(graph, slower, times, rank);
     if (searches() || solves()) {
-      for (auto& other : heuristics(its)) {
+      for (auto& other : heuristics(slower)) {
         if (other.makespan < plan.makespan) {
           plan = std::move(other);
         }
       }
-      plan = hs::search_plan(graph, its, times, plan, solves() ? half(limits) : limits);
+      plan = hs::search_plan(graph, slower, times, plan, solves() ? half(limits) : limits);
     }
 #ifdef HETSCHED_HAVE_GECODE
     if (solves()) {
-      auto solved = solve(graph, its, times, plan, half(limits));
+      auto solved = solve(graph, slower, times, plan, half(limits));
       plan = std::move(solved.plan);
       chosen.bound = solved.bound;
     }
@@ -117,7 +117,7 @@ private:
     return limits;
   }
 
-  example::StaticName its_;
+  example::StaticName name_;
 };
 
 /// Options about schedules that are saved, and about classes of worker that tasks are kept to.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Checks of what BLAS and LAPACK calls on emulated devices are given.
+// Checks of the arguments of BLAS and LAPACK calls on emulated devices.
 
 #include <hetsched/gpu/device.h>
 
@@ -25,7 +25,7 @@ public:
 
   void sizes(std::initializer_list<Size> sizes);
 
-  /// Nothing has to be there if it is empty.
+  /// An empty matrix needs no memory.
   template <class T>
   void matrix(char const* name, devices::Matrix<T> a) {
     matrix(name, a.data, a.rows, a.cols, a.ld);

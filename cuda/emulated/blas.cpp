@@ -51,8 +51,8 @@ struct Backend {
   }
 };
 
-/// Elements of `work`. LAPACKE needs none, but a caller that gives none would be found out on other
-/// devices only.
+/// Elements of `work`. LAPACKE needs none. But other devices need some, so a caller that gives none
+/// has an error, which shows here.
 std::size_t work_of(int n) {
   return static_cast<std::size_t>(std::max(1, n));
 }

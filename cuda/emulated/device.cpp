@@ -109,7 +109,7 @@ hs_status Device::begin(char const* call, Kind kind) {
 }
 
 void Device::lose(std::string const& why) {
-  std::deque<Operation> abandoned; // let go of without a lock: this calls what the user gave
+  std::deque<Operation> abandoned; // destroyed without a lock: that calls the user's functions
   {
     std::lock_guard const lock(streams_mutex_);
     if (lost_.load(std::memory_order_relaxed)) {

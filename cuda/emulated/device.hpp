@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// An emulated device: its memory, what goes wrong on it, and whether it still works.
+// An emulated device: its memory, its faults, and whether it still works.
 
 #include <hetsched/gpu/device.h>
 
@@ -38,20 +38,21 @@ public:
 
   [[nodiscard]] Options const& options() const noexcept { return options_; }
 
-  /// What the options say of this call, which it counts.
+  /// Counts the call. Returns what the options say of it.
   [[nodiscard]] Effect count(Kind kind) noexcept;
 
-  /// Begins a call that is done at once: hs_ok, or what it fails with.
+  /// Begins a call that ends at once. Returns hs_ok, or how the call fails.
   [[nodiscard]] hs_status begin(char const* call, Kind kind);
-  /// hs_lost if the device is.
+  /// Returns hs_lost if the device is lost.
   [[nodiscard]] hs_status check_lost(char const* call) const;
 
   [[nodiscard]] bool is_lost() const noexcept { return lost_.load(std::memory_order_acquire); }
 
-  /// One line; for lost devices.
+  /// Why the device was lost, in one line.
   [[nodiscard]] std::string const& why_lost() const noexcept { return why_lost_; }
 
-  /// From now on nothing works. Not to be called with a lock held that a stream needs.
+  /// The device is lost: every later call fails. The caller must not hold a lock that a stream
+  /// needs.
   void lose(std::string const& why);
 
   [[nodiscard]] hs_status allocate(std::size_t bytes, void** memory);
@@ -63,7 +64,8 @@ public:
   /// Whether all these bytes are in one allocation, or adopted together.
   [[nodiscard]] bool owns(void const* memory, std::size_t bytes) const;
 
-  /// hs_lost if the device is; else the stream hears when it gets lost.
+  /// Returns hs_lost if the device is lost. Otherwise the device tells the stream when it gets
+  /// lost.
   [[nodiscard]] hs_status add(Stream& stream);
   void remove(Stream& stream);
 
@@ -78,7 +80,7 @@ private:
 
   std::mutex mutable memory_mutex_;
   std::map<std::uintptr_t, std::size_t> blocks_;  // begin -> bytes
-  std::map<std::uintptr_t, std::size_t> adopted_; // the same
+  std::map<std::uintptr_t, std::size_t> adopted_; // begin -> bytes, too
   std::size_t used_ = 0;
 
   std::mutex streams_mutex_;
@@ -94,7 +96,7 @@ private:
 /// are quiet: a double's exponent has the bit that makes its upper half's NaN a quiet one.
 void spoil(void* memory, std::size_t bytes) noexcept;
 
-/// Host memory that counts as pinned, for all devices; hs_failed if some of it does already.
+/// Marks host memory as pinned, for all devices. Returns hs_failed if some of it is pinned already.
 [[nodiscard]] hs_status pin(char const* call, void* memory, std::size_t bytes);
 void unpin(void* memory);
 

@@ -78,7 +78,7 @@ struct DeviceCalls {
                   "allocate_pinned: the host has no " + std::to_string(bytes) + " bytes left");
     }
     auto const status = emulated::pin("allocate_pinned", block, bytes);
-    if (status != hs_ok) { // what was there before was freed without unpin
+    if (status != hs_ok) { // memory at this place was freed before without unpin
       ::operator delete(block);
       return status;
     }

@@ -5,14 +5,14 @@
 // kernels_openblas.cpp, kernels_eigen.cpp and kernels_none.cpp; kernels_no_lapack.cpp goes with the
 // latter two.
 //
-// Arguments as in the table of device.h, already checked. As in BLAS, operands times a zero alpha
-// are not read, and what a zero beta is for is overwritten.
+// The arguments are those of the table in device.h, already checked. As in BLAS, operands that a
+// zero alpha multiplies are not read, and a result that a zero beta multiplies is overwritten.
 
 #include "../table/operands.hpp"
 
 namespace hetsched::emulated {
 
-/// Whether there are BLAS and LAPACK: the others are not to be called.
+/// Whether BLAS and LAPACK are there. If not, the functions below must not be called.
 [[nodiscard]] bool has_blas() noexcept;
 [[nodiscard]] bool has_lapack() noexcept;
 

@@ -86,7 +86,7 @@ void add_triangle(char uplo, Full<T> const& product, T beta, Matrix<T> c) {
   }
 }
 
-/// Element i of a vector of BLAS: with a negative increment it begins at its end.
+/// Element i of a vector of BLAS. With a negative increment element 0 is the last in memory.
 template <class T>
 T& element(Vector<T> x, int i) {
   auto const step = static_cast<std::ptrdiff_t>(x.inc);

@@ -96,7 +96,7 @@ bool parse_fault(std::string_view text, bool loses_device, std::vector<Fault>& f
   return false;
 }
 
-/// What is wrong with the option's value; "" if nothing is.
+/// Returns what is wrong with the option's value, or "".
 std::string_view parse_option(std::string_view key, std::string_view value, Options& options) {
   if (key == "bandwidth") {
     return parse_bandwidth(value, options.bytes_per_second) ? "" : "is no bandwidth like 10GB/s";

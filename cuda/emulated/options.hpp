@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How an emulated device is to behave: how slowly, and what is to go wrong when.
+// How an emulated device behaves: how slow it is, and which calls fail.
 //
 // `key=value`, joined by '&':
 //   bandwidth=10GB/s  copies with the host or another device take at least bytes / bandwidth; also
@@ -31,7 +31,7 @@ namespace hetsched::emulated {
 
 enum class Kind { allocate, copy, kernel, event, stream, pin };
 
-/// As options write them, in the order of Kind.
+/// The names in options, in the order of Kind.
 inline constexpr std::array<std::string_view, 6> kind_names{
     "allocate", "copy", "kernel", "event", "stream", "pin"};
 
@@ -49,10 +49,10 @@ struct Options {
   std::vector<Fault> faults;
 };
 
-/// Returns what is wrong with the text, naming the option; "" if nothing is.
+/// Returns what is wrong with the text, with the option's name. Returns "" if nothing is wrong.
 [[nodiscard]] std::string parse_options(std::string_view text, Options& options);
 
-/// How long a copy takes at least; `far`: with the host or another device.
+/// The shortest time of a copy. `far`: the other side is the host or another device.
 [[nodiscard]] std::chrono::nanoseconds
 copy_time(Options const& options, std::size_t bytes, bool far);
 

@@ -15,7 +15,7 @@ void Record::reach(hs_status status, std::string why) {
     status_ = status;
     why_ = std::move(why);
     time_ = Clock::now();
-    reached_.notify_all(); // with the lock: a waiter may destroy this as soon as it has it
+    reached_.notify_all(); // under the lock: a waiter may destroy this once it has the lock
   }
 }
 
@@ -49,7 +49,7 @@ Stream::~Stream() {
     changed_.notify_all();
   }
   thread_.join();
-  device_.remove(*this); // until here it had to hear of a loss
+  device_.remove(*this); // until now the device had to tell it of a loss
 }
 
 hs_status Stream::give(Operation operation) {

@@ -2,9 +2,9 @@
 #pragma once
 // Streams of emulated devices: a queue and a thread each; and what events point to.
 //
-// An operation that fails is reported by the first event recorded after it in its stream, whenever
-// and as often as that event is asked; the events after that one are fine again. Of several
-// failures before one event, the first is reported. stream_synchronize counts as an event.
+// The first event recorded after a failed operation in its stream reports the failure, at every
+// query. Later events are fine again. Of several failures before one event, the first is reported.
+// stream_synchronize counts as an event.
 
 #include <hetsched/gpu/device.h>
 
@@ -27,14 +27,15 @@ using Clock = std::chrono::steady_clock;
 /// that wait for it.
 class Record {
 public:
-  /// Only the first call counts.
+  /// Only the first call has an effect.
   void reach(hs_status status, std::string why);
-  /// hs_not_ready, or what it was reached with; tells last_error then.
+  /// Returns hs_not_ready, or the status with which it was reached. A failure is then in
+  /// last_error.
   [[nodiscard]] hs_status query() const;
   [[nodiscard]] hs_status synchronize() const;
   void wait() const;
 
-  /// When it was reached; after that only.
+  /// When it was reached. It must have been reached.
   [[nodiscard]] Clock::time_point time() const;
 
 private:
@@ -53,27 +54,29 @@ struct Operation {
   std::function<std::string()> work{}; // returns what went wrong; "" if nothing
   char const* name = "";
   Effect effect = Effect::none;
-  std::chrono::nanoseconds least{0}; // how long it takes
+  std::chrono::nanoseconds least{0}; // the shortest time that it takes
 };
 
 class Stream {
 public:
-  /// Its thread begins. Throws std::system_error if it cannot.
+  /// Starts the stream's thread. Throws std::system_error if that fails.
   explicit Stream(Device& device);
   Stream(Stream const&) = delete;
   Stream& operator=(Stream const&) = delete;
-  /// Waits for what it was given.
+  /// Waits for all operations that the stream was given.
   ~Stream();
 
   [[nodiscard]] Device& device() const noexcept { return device_; }
 
-  /// hs_lost if the device is; the operation is let go of then.
+  /// Returns hs_lost if the device is lost, and then drops the operation.
   [[nodiscard]] hs_status give(Operation operation);
 
-  /// Gives an operation that reaches a new record; with hs_lost already if the device is lost.
+  /// Gives an operation that reaches a new record. If the device is lost, the record is reached at
+  /// once, with hs_lost.
   [[nodiscard]] std::shared_ptr<Record> record();
 
-  /// Takes what it has not begun, and no more from now on: the device is lost.
+  /// The device is lost: moves the operations that have not begun to `abandoned`, and takes no
+  /// more.
   void abandon(std::deque<Operation>& abandoned);
 
 private:
@@ -88,7 +91,7 @@ private:
   std::deque<Operation> queue_;
   bool ends_ = false;
   bool lost_ = false;
-  // Of its thread only:
+  // Used by its thread only:
   hs_status failure_ = hs_ok; // not reported yet
   std::string why_;
   std::thread thread_;

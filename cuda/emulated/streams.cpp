@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The emulation's table: streams, events, and what is no BLAS but runs in streams.
+// SPDX-License-Identifier: MIT The emulation's table: streams, events, and the operations in
+// streams that are not BLAS.
 
 #include "../last_error.hpp"
 #include "calls.hpp"
@@ -23,7 +23,7 @@ std::size_t extent(hs_copy const& copy, std::size_t pitch) {
   return (copy.height - 1) * pitch + copy.width;
 }
 
-/// What is wrong with one side of a copy that is not empty; "" if nothing is.
+/// Returns what is wrong with one side of a copy that is not empty, or "".
 std::string check_side(
     hs_copy const& copy, char const* side, void const* memory, std::size_t pitch, hs_device* of) {
   auto const name = std::string("'") + side + "' ";
@@ -58,7 +58,7 @@ std::string check_copy(Stream& stream, hs_copy const& copy) {
                        : wrong;
 }
 
-/// On the stream's thread. The other device may have got lost meanwhile.
+/// Runs on the stream's thread. The other device may be lost by then.
 std::string do_copy(hs_copy const& copy) {
   for (auto* device : {copy.to_device, copy.from_device}) {
     if (device != nullptr && as_device(device).is_lost()) {
@@ -75,7 +75,7 @@ std::string do_copy(hs_copy const& copy) {
   return "";
 }
 
-/// What `run` was given; drops its argument when nobody needs it any more.
+/// The function and the argument of `run`. Drops the argument when nobody needs it any more.
 struct Call {
   Call(void (*called)(void*), void (*dropped)(void*), void* with)
       : function(called), drop(dropped), argument(with) {}
@@ -164,7 +164,7 @@ struct StreamCalls {
     if (status != hs_ok && status != hs_lost) {
       return status;
     }
-    auto record = on.record(); // if the device is lost, so is this
+    auto record = on.record(); // if the device is lost, it is reached with hs_lost
     std::lock_guard const lock(recorded.mutex);
     recorded.record = std::move(record);
     return status;

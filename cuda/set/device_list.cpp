@@ -19,7 +19,8 @@ public:
     throw Error(ErrorCode::bad_config, source_, "'" + std::string(text_) + "': " + why);
   }
 
-  /// What stands behind `mark`, cut off from `rest`; nothing if it is not there.
+  /// Cuts the text behind `mark` off from `rest` and returns it. Returns nothing if `rest` has no
+  /// such mark.
   static std::string_view cut(std::string_view& rest, char mark) {
     auto const at = rest.find(mark);
     if (at == std::string_view::npos) {
@@ -65,7 +66,7 @@ private:
   char const* source_;
 };
 
-constexpr int most_devices = 62; // a copy's place is a bit of 64, and the host's is one
+constexpr int most_devices = 62; // a mask of 64 bits says which nodes hold a copy; one is the host
 
 void read_entry(std::string_view text,
                 char const* source,

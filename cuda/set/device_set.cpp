@@ -10,7 +10,8 @@
 namespace hetsched::detail {
 namespace {
 
-/// How many CUDA devices there are; without a driver none, and a line that says so, once.
+/// How many CUDA devices there are. Without a driver it is none, and the first call says so in one
+/// line.
 int count_cuda_devices() {
   int count = 0;
   if (hetsched_cuda_driver()->count(&count) != hs_ok) {
@@ -65,12 +66,12 @@ DeviceSet::DeviceSet(std::vector<DeviceChoice> const& choices,
   }
 }
 
-/// All tasks are complete and host memory holds all data.
+/// To be called when all tasks are complete and host memory holds all data.
 DeviceSet::~DeviceSet() {
   std::lock_guard const guard(mutex_);
   nodes_->observe(trace_ ? &*trace_ : nullptr);
-  recording_.reset(); // the recorder may be gone; what ends from here on is in no trace
-  for (auto const& moving : moving_) { // that nobody waited for
+  recording_.reset(); // the recorder may be gone: transfers that end later are in no trace
+  for (auto const& moving : moving_) { // those that nobody waited for
     if (!moving->over && moving->done != nullptr) {
       moving->by->driver.event_synchronize(moving->done);
     }
@@ -218,11 +219,11 @@ void DeviceSet::unpin(ReplicaSlot& slot, NodeId at) {
 
 Devices::Shortage DeviceSet::shortage(std::span<DataRecord* const> data) const noexcept {
   std::size_t all = 0;
-  std::vector<Replicas const*> at_home; // in their own places on some device
+  std::vector<Replicas const*> at_home; // data whose home is device memory
   for (auto it = data.begin(); it != data.end(); ++it) {
     if (std::find(data.begin(), it, *it) == it) {
       all += Arena::rounded((*it)->bytes());
-      if ((*it)->buffer.get() != nullptr) { // device_data: known as long as there are handles
+      if ((*it)->buffer.get() != nullptr) { // of device_data: registered while there are handles
         at_home.push_back((*it)->replicas.load(std::memory_order_acquire));
       }
     }
@@ -261,8 +262,8 @@ void DeviceSet::add_to(Stats& stats) const {
 
 } // namespace hetsched::detail
 
-/// For gpu.hpp. A plain function name, so that a program that forgets to link the library is told
-/// what it lacks.
+/// For gpu.hpp. It has a plain name, which the linker's message shows to a program that forgets to
+/// link the library.
 hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
                                                  hetsched::detail::CacheKind const& cache,
                                                  hetsched::detail::TransferCosts const& costs) {

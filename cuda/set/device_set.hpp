@@ -38,25 +38,25 @@ public:
   OpenDevice& operator=(OpenDevice const&) = delete;
   ~OpenDevice();
 
-  /// Null if there can be no more.
+  /// Returns null if the driver can make no more.
   [[nodiscard]] hs_event* take_event() noexcept;
 
-  /// Marks in a stream where something to be measured begins; null if that cannot be done, and then
-  /// it is not measured.
+  /// Marks in a stream where a measurement begins. Returns null if that is not possible; nothing is
+  /// then measured.
   [[nodiscard]] hs_event* mark(hs_stream* stream) noexcept;
 
-  /// Measures a transfer in a stream, between two reached events of which `begin`, which may be
-  /// null, is given back. Nothing if it is not known.
+  /// Measures a transfer in a stream, from `begin` to `end`. Both events are reached. `begin` may
+  /// be null, and is given back. Returns nothing if the time is not known.
   std::optional<Stretch> measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end);
 
   /// The same for a task's kernels.
   std::optional<Stretch> measure_kernel(hs_event* begin, hs_event* end);
 
-  /// Finds out what the host's clock shows when the device's own shows 0: some microseconds off.
-  /// Before anything is measured.
+  /// Finds out what the host's clock shows when the device's clock shows 0, to some microseconds.
+  /// To be called before the first measurement.
   void anchor();
 
-  /// By CLOCK_MONOTONIC; nothing if that is not known.
+  /// The same stretch by CLOCK_MONOTONIC. Returns nothing if that is not known.
   [[nodiscard]] std::optional<Stretch> on_host(std::optional<Stretch> measured) const noexcept;
 
   void give_back(hs_event* event) { events_.push_back(event); }
@@ -65,7 +65,7 @@ public:
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory_) + offset);
   }
 
-  /// The inverse, of memory anywhere in the device: the sum wraps around.
+  /// The inverse of `address`, for any memory of the device. The difference may wrap around.
   [[nodiscard]] std::size_t offset(void const* memory) const noexcept {
     return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(memory_);
   }
@@ -87,16 +87,16 @@ private:
   void require(hs_status status) const;
 
   void* memory_ = nullptr;
-  std::vector<hs_event*> events_; // not in use
-  hs_event* origin_ = nullptr;    // reached, at origin_ns_ of the device's clock
+  std::vector<hs_event*> events_; // free for use
+  hs_event* origin_ = nullptr;    // it was reached at origin_ns_ of the device's clock
   std::int64_t origin_ns_ = 0;
-  std::optional<std::int64_t> anchor_ns_; // of the host's clock, when the device's shows 0
+  std::optional<std::int64_t> anchor_ns_; // by the host's clock, when the device's clock shows 0
 };
 
 /// A transfer under way.
 struct Moving {
   Copy* copy;
-  OpenDevice* by; // whose stream it is in
+  OpenDevice* by; // the device whose stream has it
   hs_stream* stream;
   hs_event* begin; // null: not measured
   hs_event* done;
@@ -110,17 +110,17 @@ struct WindowSlot {
 
   TaskRecord* task = nullptr;
   Stage stage = Stage::committed;
-  bool failed = false;  // its body threw: what it launched is waited for
-  bool undone = false;  // it follows a task that did not end well
-  bool attempt = false; // at an abortable task
+  bool failed = false;  // its body threw; the window waits for what it launched
+  bool undone = false;  // it follows a task that failed or was refused
+  bool attempt = false; // the task is an attempt at an abortable task
   std::vector<Need> needs;
-  std::vector<Replicas*> arguments; // of each access, in order
-  std::vector<void*> places;        // and where they are on the device
-  hs_stream* stream = nullptr;      // where it was launched
+  std::vector<Replicas*> arguments; // the datum of each access, in order
+  std::vector<void*> places;        // where these data are on the device
+  hs_stream* stream = nullptr;      // the stream of its kernels
   hs_event* begin = nullptr;
   hs_event* end = nullptr;
-  std::optional<hs_status> ended = std::nullopt; // where `end` could not be recorded
-  std::string message;                           // if that is not hs_ok
+  std::optional<hs_status> ended = std::nullopt; // how it ended, if `end` could not be recorded
+  std::string message;                           // why `ended` is not hs_ok
 };
 
 class TaskWindow final : public DeviceWindow {
@@ -140,13 +140,13 @@ public:
   bool poll(DeviceEvents& events) override;
 
 private:
-  /// A task that left the window, to be told without the lock.
+  /// A task that left the window. The worker is told of it when the lock is free.
   struct Ended {
     TaskRecord* task;
     std::exception_ptr error;
     Duration kernel;
-    bool undone;  // as a WindowSlot
-    bool refused; // by the device, and what it reads is intact
+    bool undone;  // as in WindowSlot
+    bool refused; // the device did not run it, and the data that it reads are intact
   };
 
   using Slots = std::list<WindowSlot>;
@@ -167,7 +167,7 @@ private:
   DeviceSet& set_;
   OpenDevice& device_;
   std::size_t const length_;
-  Slots slots_; // in the order of commitment; one that is launched may end before others
+  Slots slots_; // in the order of commitment; launched tasks end in any order
   std::vector<Ended> ended_;
   std::vector<WindowSlot*> ready_;
   std::size_t next_stream_ = 0;
@@ -176,14 +176,14 @@ private:
 /// CLOCK_MONOTONIC.
 [[nodiscard]] std::int64_t host_ns() noexcept;
 
-/// Whom all is told, by times from `start_ns` of the host's clock on.
+/// The recorder, and a clock that shows 0 when the host's clock shows `start_ns`.
 struct Recording {
   struct Clock {
     std::int64_t start_ns;
 
     [[nodiscard]] Instant operator()() const noexcept { return {host_ns() - start_ns}; }
 
-    /// As times there are.
+    /// The stretch by this clock.
     [[nodiscard]] std::pair<Instant, Instant>
     times(std::optional<Stretch> const& on_host) const noexcept;
   };
@@ -196,10 +196,10 @@ struct Recording {
 /// Host memory that tasks on devices use.
 struct PinnedRegion {
   DataRecord* record;
-  bool ours; // else the program had pinned some of it, or it cannot be pinned
+  bool ours; // else the program pinned some of it, or pinning failed
 };
 
-/// A stream of the program's own, and how far it had got when it was followed last.
+/// A stream of the program's own. `mark` is the point up to which tasks followed it last.
 struct ProgramStream {
   NodeId node;
   void* native;
@@ -282,11 +282,11 @@ private:
   std::optional<MemoryNodes> nodes_;
   std::optional<Recording> recording_;
   std::vector<std::unique_ptr<Moving>> moving_;
-  std::map<void*, PinnedRegion> pinned_;                    // by where they begin
-  std::map<std::pair<NodeId, void*>, std::size_t> adopted_; // where the program's memory begins
+  std::map<void*, PinnedRegion> pinned_;                    // by their first byte
+  std::map<std::pair<NodeId, void*>, std::size_t> adopted_; // offset of the program's memory
   std::vector<ProgramStream> streams_;
   std::string last_copy_error_;
-  std::uint64_t spawned_ = 0; // counted for caches that want next uses
+  std::uint64_t spawned_ = 0; // tasks; counted for caches that want next uses
 };
 
 } // namespace hetsched::detail

@@ -17,10 +17,11 @@ OpenDevice::OpenDevice(hs_driver const& driver_of_kind,
     std::size_t unused = 0;
     std::size_t total = 0;
     require(driver.memory(device, &unused, &total));
-    // What the driver and the libraries need beside our block on a device that others use, too.
+    // The driver and the libraries need memory beside our block, and others may use the device,
+    // too.
     auto const available = choice.driver == "cuda" ? unused - unused / 10 : unused;
     capacity = choice.capacity == 0 ? available : std::min(choice.capacity, unused);
-    capacity = capacity / Arena::alignment * Arena::alignment; // what a driver rounds up to
+    capacity = capacity / Arena::alignment * Arena::alignment; // drivers round up to this
     require(driver.allocate(device, capacity, &memory_));
     require(driver.stream_create(device, &in));
     require(driver.stream_create(device, &out));
@@ -94,8 +95,8 @@ std::optional<Stretch> OpenDevice::on_host(std::optional<Stretch> measured) cons
              : std::nullopt;
 }
 
-/// When something began and ended, of which `begin` is given back. A driver may count from an event
-/// with few digits, so the origin is moved on every second.
+/// The stretch from `begin` to `end`; `begin` is given back. A driver may measure the time since an
+/// event with few digits, so the origin moves on every second.
 std::optional<Stretch> OpenDevice::stretch(hs_event* begin, hs_event* end) {
   constexpr std::int64_t longest_ns = 1'000'000'000;
   std::int64_t at = 0;

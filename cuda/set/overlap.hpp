@@ -22,13 +22,14 @@ struct Stretch {
   }
 };
 
-/// The latest stretches in which something went on, ascending and disjoint. What is older than the
-/// last `most` is forgotten.
+/// The latest stretches in which the device was busy, ascending and disjoint. Only the last `most`
+/// are kept.
 class Timeline {
 public:
   static constexpr std::size_t most = 1024;
 
-  /// How much of the stretch is in the ones that are known. Cost: those that are later.
+  /// How much of this stretch the known stretches cover. Cost: the number of known stretches that
+  /// end later.
   [[nodiscard]] std::int64_t common(Stretch with) const noexcept {
     std::int64_t sum = 0;
     for (auto it = known_.rbegin(); it != known_.rend() && it->end > with.begin; ++it) {
@@ -70,13 +71,13 @@ private:
   std::vector<Stretch> known_;
 };
 
-/// Sums over one device, kept up as transfers and kernels end, in any order: each pair is compared
-/// when the later of the two is told, which costs no more than what went on meanwhile. Memory is
-/// bounded; a transfer during which more than Timeline::most kernels ended is told too short an
-/// overlap.
+/// Sums over one device, updated when transfers and kernels end, in any order. A transfer and a
+/// kernel are compared when the later of the two is added. The cost is that of the stretches during
+/// this time. Memory is bounded: the overlap of a transfer during which more than Timeline::most
+/// kernels ended comes out too short.
 class OverlapMeter {
 public:
-  /// Streams, in each of which transfers follow one another.
+  /// The stream of a transfer. Transfers in one stream follow one another.
   enum class Lane : std::uint8_t { in, out };
 
   void add_transfer(Lane lane, Stretch stretch) {
@@ -94,13 +95,13 @@ public:
     });
   }
 
-  /// Summed over all.
+  /// The length of all transfers together.
   [[nodiscard]] Duration transfers() const noexcept { return transfers_; }
 
-  /// While at least one ran.
+  /// The time during which at least one kernel ran.
   [[nodiscard]] Duration kernels() const noexcept { return kernels_; }
 
-  /// The part of `transfers` while a kernel ran.
+  /// The part of `transfers` during which a kernel ran.
   [[nodiscard]] Duration hidden() const noexcept { return hidden_; }
 
 private:

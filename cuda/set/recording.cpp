@@ -37,7 +37,7 @@ void DeviceSet::record(Recorder& recorder, std::int64_t start_ns) {
   nodes_->observe(&recording_->memory);
 }
 
-/// The lock is held, as in what follows.
+/// The lock is held, as in the functions below.
 void DeviceSet::record_admitted(WindowSlot const& slot) {
   if (recording_ && slot.task->type_of().kind == TaskKind::user) {
     auto const id = slot.attempt ? AttemptLink::of(*slot.task).of_task : slot.task->id();
@@ -45,7 +45,8 @@ void DeviceSet::record_admitted(WindowSlot const& slot) {
   }
 }
 
-/// A launched task, or an attempt, leaves the window: `done`, or `stopped`, to be run again.
+/// A launched task, or an attempt, leaves the window. `done`: it has ended well. `stopped`: it will
+/// run again.
 void DeviceSet::record_end(OpenDevice const& device,
                            WindowSlot const& slot,
                            std::optional<Stretch> kernel,

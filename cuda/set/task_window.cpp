@@ -37,7 +37,8 @@ bool TaskWindow::poll(DeviceEvents& events) {
     std::lock_guard const guard(set_.mutex_);
     moved = set_.settle_copies();
     collect_ended();
-    // Followers of what failed still write where they were to: nobody else comes there meanwhile.
+    // The followers of a failed task still write to their places. No other task may get these
+    // places meanwhile.
     if (std::none_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.undone; })) {
       admit_next();
       find_ready();
@@ -61,12 +62,12 @@ bool TaskWindow::poll(DeviceEvents& events) {
   return moved || !ready_.empty() || !ended_.empty();
 }
 
-/// What a slot that leaves the window has in the device's memory. The lock is held.
+/// Gives up what a slot that leaves the window has in the device's memory. The lock is held.
 void TaskWindow::leave_nodes(WindowSlot const& slot, bool done) {
   auto& nodes = *set_.nodes_;
   bool const launched = slot.stage == WindowSlot::Stage::launched;
   if (slot.stage == WindowSlot::Stage::committed) {
-    // nothing
+    // it has nothing there
   } else if (slot.attempt) {
     nodes.end_attempt(device_.node, slot.needs, launched, done);
   } else if (launched) {
@@ -83,7 +84,7 @@ void TaskWindow::leave_nodes(WindowSlot const& slot, bool done) {
   }
 }
 
-/// A slot leaves the window; the next one takes its place. The lock is held.
+/// Takes a slot out of the window; `slot` then is the next one. The lock is held.
 void TaskWindow::leave(Slots::iterator& slot,
                        bool done,
                        std::exception_ptr error,
@@ -124,8 +125,8 @@ namespace {
 
 } // namespace
 
-/// Marks the tasks that use what one that did not end well was to write: those that came to the
-/// window early. The lock is held.
+/// Marks the tasks that use the data that a failed task should have written. They came to the
+/// window by early activation. The lock is held.
 void TaskWindow::undo_followers(Slots::iterator failed) {
   for (auto later = std::next(failed); later != slots_.end(); ++later) {
     later->undone = later->undone || writes_for(*failed, *later);
@@ -138,14 +139,16 @@ std::exception_ptr TaskWindow::error_of(WindowSlot const& slot, std::string cons
                                        "on " + device_.name + ": " + message));
 }
 
-/// Whether it uses what a launched task before it in the window writes. The lock is held.
+/// Whether the task uses data that a launched task before it in the window writes. The lock is
+/// held.
 bool TaskWindow::follows_any(Slots::iterator slot) {
   return std::any_of(slots_.begin(), slot, [&](WindowSlot const& other) {
     return other.stage == WindowSlot::Stage::launched && writes_for(other, *slot);
   });
 }
 
-/// Takes out the tasks whose kernels are done, and those that follow what failed. The lock is held.
+/// Takes out the tasks whose kernels have ended, and the followers of failed tasks. The lock is
+/// held.
 void TaskWindow::collect_ended() {
   for (auto slot = slots_.begin(); slot != slots_.end();) {
     if (slot->stage != WindowSlot::Stage::launched) {
@@ -159,8 +162,8 @@ void TaskWindow::collect_ended() {
     auto const status = device_.lost  ? hs_lost
                         : slot->ended ? *slot->ended
                                       : device_.driver.event_query(slot->end);
-    // Both a task and its follower may have ended since the task was asked for: then the follower's
-    // end is noted after it.
+    // A task and its follower may both have ended since the loop looked at the task. The follower's
+    // end is then noted after the task's.
     if (status == hs_not_ready || follows_any(slot)) {
       ++slot;
       continue;
@@ -168,7 +171,7 @@ void TaskWindow::collect_ended() {
     bool const wins = slot->attempt && status == hs_ok && !slot->failed &&
                       (has_won(*slot->task) || claim(*slot->task));
     if (wins && has_visitors(*slot->task)) {
-      ++slot; // they still read what is overwritten next, from where it is
+      ++slot; // the visitors still read the data that it is about to overwrite
       continue;
     }
     std::optional<Stretch> kernel;
@@ -193,7 +196,7 @@ void TaskWindow::collect_ended() {
   }
 }
 
-/// Lets in the first tasks that are not, as many as there is room for. The lock is held.
+/// Admits committed tasks in their order, as many as there is room for. The lock is held.
 void TaskWindow::admit_next() {
   for (auto slot = slots_.begin(); slot != slots_.end();) {
     if (device_.lost && slot->stage != WindowSlot::Stage::launched) {
@@ -206,8 +209,8 @@ void TaskWindow::admit_next() {
     }
     bool const alone =
         slot == slots_.begin() && slots_.front().stage != WindowSlot::Stage::admitted;
-    void const* const user =
-        slot->attempt ? AttemptLink::of(*slot->task).all->task : slot->task; // known by its spawn
+    // The memory of the device knows an attempt by its task.
+    void const* const user = slot->attempt ? AttemptLink::of(*slot->task).all->task : slot->task;
     auto const admission = set_.nodes_->admit(device_.node, user, slot->needs, alone);
     if (admission == MemoryNodes::Admission::later) {
       return;
@@ -262,8 +265,8 @@ void TaskWindow::find_ready() {
   }
 }
 
-/// The stream for a task's kernels, in which they come after those of the tasks in the window whose
-/// results it uses. The latest of these gives the stream.
+/// Chooses the stream for a task's kernels. There they come after the kernels of the tasks in the
+/// window whose results the task uses. It is the stream of the latest of these tasks.
 hs_stream* TaskWindow::follow(WindowSlot const& slot) {
   hs_stream* stream = nullptr;
   for (auto other = slots_.rbegin(); other != slots_.rend(); ++other) {
@@ -282,7 +285,7 @@ hs_stream* TaskWindow::follow(WindowSlot const& slot) {
 
 namespace {
 
-/// For tools that show what was launched for which task: by its label, else by its type.
+/// Tells tools for which task kernels are launched: its label, else its type.
 class NamedRange {
 public:
   NamedRange(hs_driver const& driver, TaskRecord const& task) : driver_(driver) {
@@ -322,20 +325,20 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   NamedRange const range(device_.driver, *slot.task);
   try {
     slot.failed = !events.launch(*slot.task, gpu);
-  } catch (Error const& error) { // the device would not take it, or not all of it
+  } catch (Error const& error) { // the device did not take all kernels
     device_.driver.stream_synchronize(stream);
     slot.ended = hs_failed;
     slot.message = error.what();
     return;
   }
   if (slot.end == nullptr || device_.driver.event_record(slot.end, stream) != hs_ok) {
-    // Nothing will tell the end of what was launched: rare, so it is waited for here.
+    // No event will tell when the kernels end. This is rare, so the worker waits here.
     slot.ended = device_.driver.stream_synchronize(stream);
     slot.message = *slot.ended == hs_ok ? "" : device_.driver.last_error();
   }
 }
 
-/// The stream goes on when the program's own, as a hint says, has got where it was marked.
+/// Has the stream wait until the program's own stream, which the hint names, has reached its mark.
 void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
   std::lock_guard const guard(mutex_);
   auto const& leader = streams_[hint.accesses()[0].carried.hint.stream];
@@ -345,8 +348,8 @@ void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
   }
 }
 
-/// Pins the memory of a region, or of what it is a part of, so that copies need no buffer on their
-/// way. Without it they are slower, and that is all. The lock is held.
+/// Pins the memory of a region, or of the whole of which it is a part. Copies then need no buffer
+/// on their way. If pinning fails, copies are slower. The lock is held.
 void DeviceSet::pin_region(DataRecord& record) {
   auto* whole = &record;
   while (whole->whole != nullptr) {

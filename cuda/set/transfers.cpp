@@ -10,7 +10,7 @@
 
 namespace hetsched::detail {
 
-/// Performs what the state machine asks for. The lock is held.
+/// Performs the transfers that the state machine asks for. The lock is held.
 void DeviceSet::start_copies() {
   while (auto* const copy = nodes_->next_copy()) {
     start_copy(*copy);
@@ -43,7 +43,8 @@ void DeviceSet::start_copy(Copy& copy) {
     status = by.driver.copy(stream, &what);
   }
   if (status == hs_ok && by.driver.event_record(moving.done, stream) != hs_ok) {
-    // It is under way, and nothing will tell its end: rare, so it is waited for here.
+    // The copy is under way, and no event will tell its end. This is rare, so the thread waits
+    // here.
     settle_unmarked(moving, by.driver.stream_synchronize(stream));
     return;
   }
@@ -52,7 +53,7 @@ void DeviceSet::start_copy(Copy& copy) {
   }
 }
 
-/// Takes note of the transfers that are over; whether any is.
+/// Takes note of the transfers that have ended. Returns whether there are any.
 bool DeviceSet::settle_copies() {
   bool any = false;
   for (std::size_t k = 0; k < moving_.size(); ++k) {
@@ -100,7 +101,7 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
   nodes_->finished(std::exchange(moving.copy, nullptr), status == hs_ok);
 }
 
-/// The same without the event that would tell how long it took.
+/// The same for a transfer without an event, so its length is not known.
 void DeviceSet::settle_unmarked(Moving& moving, hs_status status) {
   if (moving.begin != nullptr) {
     moving.by->give_back(std::exchange(moving.begin, nullptr));
@@ -108,7 +109,7 @@ void DeviceSet::settle_unmarked(Moving& moving, hs_status status) {
   settle(moving, status);
 }
 
-/// The device answers no more.
+/// The device is lost.
 void DeviceSet::give_up(OpenDevice& device) {
   if (!device.lost.exchange(true)) {
     std::fprintf(
@@ -117,7 +118,7 @@ void DeviceSet::give_up(OpenDevice& device) {
   }
 }
 
-/// Waits, without the lock, for some transfer of the datum; or notes those that are over.
+/// Waits, without the lock, for a transfer of the datum, or takes note of those that have ended.
 void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
   if (settle_copies()) {
     return;
@@ -125,7 +126,7 @@ void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
   for (auto const& candidate : moving_) {
     auto& moving = *candidate;
     if (!moving.over && moving.copy->datum == &datum) {
-      ++moving.waiting; // keeps the event from being used again
+      ++moving.waiting; // the event is not used again meanwhile
       lock.unlock();
       moving.by->driver.event_synchronize(moving.done);
       lock.lock();
@@ -133,7 +134,7 @@ void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
       return;
     }
   }
-  lock.unlock(); // an attempt that came too late keeps its place busy until its kernels are done
+  lock.unlock(); // a losing attempt uses its place until its kernels have ended
   sched_yield();
   lock.lock();
 }
@@ -150,7 +151,7 @@ void DeviceSet::bring(Lock& lock,
   auto const goal = [&](Replicas const& datum) {
     return destination == Destination::home ? datum.home : host_node;
   };
-  for (auto* datum : data) { // all transfers first: they overlap
+  for (auto* datum : data) { // all transfers are started first, so they overlap
     ++datum->holders;
     datum->in_parts =
         destination == Destination::parts || (datum->in_parts && destination != Destination::whole);

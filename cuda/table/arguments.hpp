@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Checks of what a BLAS or LAPACK call is given that need no device.
+// Checks of the arguments of BLAS and LAPACK calls that need no device.
 
 #include <hetsched/gpu/device.h>
 

@@ -11,9 +11,9 @@
 namespace hetsched::devices {
 
 /// `Backend` has a type Arguments, made of a stream, a call's name and an hs_type, with the checks
-/// that stand here, and a function `give<T>(stream, arguments, call)`. That gives
-/// call(blas) to the stream, unless the arguments are wrong: `blas` has the functions of BLAS for
-/// elements T, in the order of arguments that stands here.
+/// that stand here, and a function `give<T>(stream, arguments, call)`. This function gives
+/// call(blas) to the stream, unless the arguments are wrong. `blas` has the functions of BLAS for
+/// elements T, with their arguments in the order of the calls below.
 template <class Backend>
 struct BlasCalls {
   using Arguments = typename Backend::Arguments;
@@ -188,7 +188,7 @@ private:
     return arguments.is_float() ? f(float()) : f(double());
   }
 
-  /// T, constant if the memory is.
+  /// T, const if the memory is const.
   template <class T, class Memory>
   using As = std::conditional_t<std::is_const_v<Memory>, T const, T>;
 
@@ -202,20 +202,20 @@ private:
     return {static_cast<As<T, Memory>*>(memory), n, inc};
   }
 
-  /// A, of which op(A) has so many rows and columns.
+  /// The matrix A whose op(A) has so many rows and columns.
   template <class T>
   static Matrix<T const> operand(T t, char trans, void const* a, int rows, int cols, int lda) {
     return trans == 'N' ? matrix(t, a, rows, cols, lda) : matrix(t, a, cols, rows, lda);
   }
 
-  /// A, which is square and stands on that side of an m x n matrix.
+  /// The square matrix A on that side of an m x n matrix.
   template <class T>
   static Matrix<T const> beside(T t, char side, void const* a, int m, int n, int lda) {
     int const order = side == 'L' ? m : n;
     return matrix(t, a, order, order, lda);
   }
 
-  /// Gives f(blas, A, B) of a triangular A.
+  /// Gives f(blas, A, B) to the stream, with a triangular A.
   template <class F>
   static hs_status triangular(hs_stream* stream, char const* call, hs_type type, char side,
                               char uplo, char trans, char diag, int m, int n, void const* a,
@@ -235,7 +235,7 @@ private:
     });
   }
 
-  /// Gives f(blas, x, y).
+  /// Gives f(blas, x, y) to the stream.
   template <class X, class Y, class F>
   static hs_status two_vectors(hs_stream* stream, char const* call, hs_type type, int n, X* x,
                                int incx, Y* y, int incy, F const& f) {
@@ -252,7 +252,7 @@ private:
     });
   }
 
-  /// Gives f(blas, x, result).
+  /// Gives f(blas, x, result) to the stream.
   template <class F>
   static hs_status norm(hs_stream* stream, char const* call, hs_type type, int n, void const* x,
                         int incx, void* result, F const& f) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What back ends of BLAS are given: operands with an element type, and help to choose what a
-// library has for that type and for BLAS's letters.
+// The operands that back ends of BLAS get, with an element type. Helpers choose the library's
+// function for this type, and its constants for BLAS's letters.
 
 #include <type_traits>
 
@@ -16,8 +16,8 @@ struct Matrix {
   int ld;
 };
 
-/// `n` elements that are `inc` apart, in device memory. As in BLAS, it begins at its end if `inc`
-/// is negative.
+/// `n` elements at distance `inc`, in device memory. As in BLAS, the first element is the last in
+/// memory if `inc` is negative.
 template <class T>
 struct Vector {
   T* data;
@@ -36,7 +36,7 @@ template <class T, class Float, class Double>
   }
 }
 
-/// What a library writes for BLAS's letters, which were checked.
+/// A library's constants for BLAS's letters. The letters were checked.
 template <class Trans, class Uplo, class Side, class Diag>
 struct Letters {
   Trans plain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Schedulers that ship, as types: for what asks for a type of its own for each.
+// Schedulers that ship, as types, for code that needs a type for each.
 
 #include <hetsched/policies/any_scheduler.hpp>
 

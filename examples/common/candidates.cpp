@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// In a file of its own: virtual time takes long to compile.
+// SPDX-License-Identifier: MIT This is a file of its own because the engine of virtual time takes
+// long to compile.
 
 #include "candidates.hpp"
 
@@ -42,8 +42,8 @@ using Candidates = hs::Portfolio<ByName<"dmdas">,
 constexpr std::array<std::string_view, Candidates::count> candidates{
     "dmdas", "heteroprio", "heft", "heftp", "dualhp"};
 
-/// The candidate that ends a graph first if all takes what is expected, transfers free. As long as
-/// times are unknown it is the first, which tries what is.
+/// The candidate that ends a graph first if all tasks take the expected times and transfers are
+/// free. As long as times are unknown it is the first candidate, which explores them.
 class BestCandidate : public AnyScheduler {
 public:
   explicit BestCandidate(std::span<hs::WorkerInfo const> workers)
@@ -83,8 +83,8 @@ void add_simulating_schedulers() {
 }
 
 void add_static_schedule(std::string_view name) {
-  auto its = StaticName::of(name).value();
-  if (its.from == "heft" || its.from == "search" || its.from == "solver") {
+  auto choice = StaticName::of(name).value();
+  if (choice.from == "heft" || choice.from == "search" || choice.from == "solver") {
     throw hs::Error(
         hs::ErrorCode::bad_input,
         "--scheduler",
@@ -92,9 +92,9 @@ void add_static_schedule(std::string_view name) {
             "' is computed by simulate, whose --save-schedule writes a file for static:FILE");
   }
 #ifdef HETSCHED_HAVE_JSON
-  its.config.plan = std::make_shared<hs::StaticPlan const>(hs::read_plan(its.from));
+  choice.config.plan = std::make_shared<hs::StaticPlan const>(hs::read_plan(choice.from));
   hs::policies::add_scheduler<hs::policies::StaticSchedule>({name, "a schedule from a file"},
-                                                            its.config);
+                                                            choice.config);
 #else
   throw hs::Error(hs::ErrorCode::bad_input,
                   "--scheduler",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Schedulers that programs simulate before they run a graph, and static schedules: those that
-// programs add to the names that ship.
+// The schedulers that our programs add to the names that ship: those that simulate before a graph
+// runs, and static schedules.
 
 #include <string_view>
 
@@ -9,12 +9,12 @@ namespace example {
 
 inline constexpr std::string_view static_prefix = "static:";
 
-/// Adds `heteroprio:lookahead`, with what a program may take for it: a tenth of a second, beside
-/// its candidates; and `portfolio`, which is the best candidate for each graph.
+/// Adds `heteroprio:lookahead`, whose search may take a tenth of a second beside its candidates,
+/// and `portfolio`, which uses the best candidate for each graph.
 void add_simulating_schedulers();
 
-/// Adds "static:FILE", with options behind it (static_name.hpp), by this very name. Reads the file;
-/// throws Error(bad_input).
+/// Adds the static schedule "static:FILE" under this whole name, options included
+/// (static_name.hpp). Reads the file. Throws Error(bad_input).
 void add_static_schedule(std::string_view name);
 
 } // namespace example

@@ -23,7 +23,7 @@ public:
   static constexpr bool wants_next_use = true; // one of them does
   static constexpr std::array<std::string_view, 4> names{"lru", "fifo", "reuse", "nextuse"};
 
-  /// What those made from now on will be, a number of a name.
+  /// Chooses the policy of the objects made from now on, by the number of its name.
   static void choose(std::size_t which) { chosen_ = which; }
 
   ChosenCache() {

@@ -50,7 +50,7 @@ CLI::Option* add_any_number(CLI::App& app,
   return option->type_name("NUMBER");
 }
 
-/// Whether `text` is a size as lists of devices have them: 256MB.
+/// Whether `text` is a size as in lists of devices, such as 256MB.
 bool is_size(std::string_view text) {
   auto const digits = text.find_first_not_of("0123456789");
   auto const unit = digits == text.npos ? std::string_view() : text.substr(digits);
@@ -58,7 +58,7 @@ bool is_size(std::string_view text) {
          (unit.empty() || unit == "B" || unit == "KB" || unit == "MB" || unit == "GB");
 }
 
-/// A list of devices in which each has a memory, `size` where the list does not say.
+/// The list of devices with `size` added to each device whose memory the list does not say.
 std::string with_memory(std::string_view list, std::string const& size) {
   if (list.empty() || list == "none") {
     return std::string(list);
@@ -96,7 +96,7 @@ public:
         ->default_str(cache_);
   }
 
-  /// What Config::devices is to be.
+  /// The text for Config::devices.
   [[nodiscard]] std::string apply(CLI::App const& app) const {
     auto const& names = ChosenCache::names;
     auto const chosen = std::find(names.begin(), names.end(), cache_);
@@ -127,7 +127,7 @@ private:
   std::string cache_{ChosenCache::names.front()};
 };
 
-/// What --scheduler takes.
+/// The values of --scheduler.
 std::string scheduler_names(Program const& program) {
   std::string names;
   auto const add = [&](auto named) { names += std::string(named.name) + ", "; };

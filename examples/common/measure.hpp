@@ -46,16 +46,16 @@ auto block(Matrix& m, Eigen::Index i, Eigen::Index j, Eigen::Index rows, Eigen::
 }
 
 struct Measured {
-  double seconds = 0; // of the median run, as are stats and bound
+  double seconds = 0; // of the median run, like stats and bound
   double shortest = 0;
   double longest = 0;
   hs::Stats stats;
-  std::optional<hs::Duration> bound; // on that run's length, whatever the schedule
+  std::optional<hs::Duration> bound; // a lower bound on that run's length under any schedule
   std::optional<hs::Trace> trace;    // of that run, if runs are recorded
 };
 
-/// Times `run()`, which waits, `repeat` times, each after `restore()`, which is not timed. Leaves
-/// the bound open.
+/// Measures `run()`, which waits for its tasks, `repeat` times. Calls `restore()` before each,
+/// which is not measured. Sets no bound.
 template <class Rt, class Restore, class Run>
 Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) {
   std::vector<Measured> runs;
@@ -65,11 +65,11 @@ Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) 
     hs::Progress const progress(rt);
     auto const begin = now();
     run();
-    auto& its = runs.emplace_back();
-    its.seconds = now() - begin;
-    its.stats = rt.stats();
+    auto& measured = runs.emplace_back();
+    measured.seconds = now() - begin;
+    measured.stats = rt.stats();
     if (rt.records()) {
-      its.trace = rt.trace();
+      measured.trace = rt.trace();
     }
   }
   std::sort(runs.begin(), runs.end(), [](Measured const& a, Measured const& b) {
@@ -84,7 +84,7 @@ Measured measure_runs(Rt& rt, std::size_t repeat, Restore&& restore, Run&& run) 
 }
 
 /// The same for a graph. The bound is the larger of area bound and critical path, from that run's
-/// mean times; none where there are devices, whose workers are not equal to the others.
+/// mean times. With devices there is no bound, because the workers differ.
 template <class Rt, class Restore>
 Measured measure(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
   auto result = measure_runs(rt, repeat, restore, [&] { rt.run(graph); });
@@ -96,8 +96,8 @@ Measured measure(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Res
   return result;
 }
 
-/// The same for a graph whose tasks spawn others and wait for none of them. What they spawn is not
-/// known beforehand, so the bound is all bodies' time, shared out evenly.
+/// The same for a graph whose tasks spawn others and do not wait for them. The spawned tasks are
+/// not known beforehand, so the bound is the time of all bodies divided by the number of workers.
 template <class Rt, class Restore>
 Measured
 measure_nested(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
@@ -112,8 +112,8 @@ measure_nested(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Resto
   return result;
 }
 
-/// Flop/s of products of tile x tile matrices that stay in the caches, all workers on cores busy:
-/// the best of three tenths of a second.
+/// Flop/s of products of tile x tile matrices that stay in the caches, with all workers on cores
+/// busy. It is the best of three runs of a tenth of a second.
 template <class Rt = Runtime<hs::policies::WorkStealing<>>>
 [[nodiscard]] double gemm_rate(Options const& options, std::size_t tile) {
   tile = std::max<std::size_t>(tile, 1);

@@ -38,7 +38,7 @@ inline Problem covariance(Options const& options) {
   return problem;
 }
 
-/// Random numbers from -1 to 1; memory for `copies` such matrices is asked for.
+/// Random numbers from -1 to 1. Checks that there is memory for `copies` such matrices.
 inline Problem random_problem(Options const& options, int copies) {
   check_memory("--n", options.n, copies);
   auto const n = static_cast<Eigen::Index>(options.n);
@@ -88,8 +88,8 @@ backward_error(MatrixXd const& a, VectorXd const& x, VectorXd const& b) {
   return error == 0 ? 0 : error / (a.norm() * x.norm() + b.norm());
 }
 
-/// The root of the sum of `squares(first, width)` over blocks of an n-column matrix's columns, a
-/// task each, relative to `size`.
+/// The root of the sum of `squares(first, width)` over the blocks of columns of an n-column matrix,
+/// divided by `size`. Each block is a task.
 template <class Rt, class Squares>
 double relative_norm(Rt& rt, Eigen::Index n, double size, Squares const& squares) {
   Eigen::Index const step = 128;

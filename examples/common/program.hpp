@@ -54,15 +54,15 @@ struct Named {
   std::string_view name;
 };
 
-/// The schedulers that every program knows as types of their own; programs with devices know all
-/// that ship: see for_all_schedulers.
+/// The schedulers that every program has as types. Programs with devices have all that ship: see
+/// for_all_schedulers.
 inline constexpr auto schedulers = std::tuple(Named<hs::policies::WorkStealing<>>{"ws"},
                                               Named<hs::policies::Eager<>>{"eager"},
                                               Named<hs::policies::Random<>>{"random"},
                                               Named<hs::policies::Priority<>>{"priority"});
 
-/// Calls `use(Named<S>)` for the scheduler `wanted`, or for each if it is "all"; how many were
-/// called.
+/// Calls `use(Named<S>)` for the scheduler `wanted`, or for each if that is "all". Returns the
+/// number of calls.
 template <class Use>
 int for_each_scheduler(std::string_view wanted, Use&& use) {
   int count = 0;
@@ -76,8 +76,8 @@ int for_each_scheduler(std::string_view wanted, Use&& use) {
   return count;
 }
 
-/// Of a program with devices, whose scheduler and cache policy the command line names. Schedulers
-/// that ask for times get them.
+/// The runtime of a program with devices. The command line names the scheduler and the cache
+/// policy. Schedulers that ask for times get them.
 template <class S>
 using Runtime =
     hs::Runtime<S,
@@ -93,8 +93,8 @@ template <class S>
   }
 }
 
-/// The same for all that AnyScheduler knows; "all" are those that their names say so of. `ws` is a
-/// type of its own, which asks for no times.
+/// The same for all schedulers of AnyScheduler. "all" means those with SchedulerName::in_all. `ws`
+/// is a type of its own, which asks for no times.
 template <class Use>
 int for_all_schedulers(std::string_view wanted, Use&& use) {
   auto const ws = std::get<0>(schedulers);
@@ -149,7 +149,7 @@ struct Program {
   std::function<void(CLI::App&)> add_options = {}; // of this program alone
   std::string parts = "tiles";                     // what --tile is the size of; empty: nothing
   std::uint64_t largest_n = 1'000'000;
-  bool devices = false; // its tasks run on GPUs, too, and with all schedulers
+  bool devices = false; // its tasks run on GPUs, too, and under all schedulers
 };
 
 [[noreturn]] inline void bad_input(std::string culprit, std::string const& message) {
@@ -260,8 +260,9 @@ private:
   std::string fields_;
 };
 
-/// A program's main: parses, calls `body(options)`, which answers what is wrong with the result, if
-/// anything, and turns failures into one line on stderr and the exit status that --help tells of.
+/// A program's main. It parses the options and calls `body(options)`, which returns what is wrong
+/// with the result, or "". A failure becomes one line on stderr and the exit status that --help
+/// explains.
 template <class Body>
 int run_program(int argc, char** argv, Program const& program, Body&& body) {
   auto const fail = [](std::string line, int status) {

@@ -36,7 +36,7 @@ inline constexpr char const* linear_algebra_help =
     "failed; 2 if the input is at fault: options, environment, file, a matrix that cannot be\n"
     "factorised. One line on stderr says what.";
 
-/// Of programs that are no match for a matrix product.
+/// For programs whose rate is not comparable with that of a matrix product.
 inline constexpr char const* other_help =
     "Times are those of the run of median length (the lower one if --repeat is even), with the\n"
     "shortest and longest beside it. GB/s: what the algorithm must move, caches left aside. "
@@ -59,7 +59,7 @@ inline constexpr char const* other_help =
 
 struct Row {
   std::string_view scheduler;
-  std::string matrix; // what it is, in words
+  std::string matrix; // a description
   std::size_t n = 0;
   std::size_t workers = 0;
   int group = 1;                                  // cores of each on cores
@@ -70,7 +70,7 @@ struct Row {
   std::string_view factors = {}; // what factor_residual is
   std::optional<double> factor_residual = std::nullopt;
   std::optional<double> backward_error = std::nullopt;
-  std::optional<double> bytes = std::nullopt; // that a run must move, if memory is what bounds it
+  std::optional<double> bytes = std::nullopt; // that a run must move, if memory bandwidth bounds it
   std::optional<double> orthogonality = std::nullopt;
 };
 
@@ -129,7 +129,7 @@ private:
     return all > 0 ? stats.idle.seconds() / all : 0;
   }
 
-  /// Workers on cores: each device has one more.
+  /// The number of workers on cores: each device has one more worker.
   static std::size_t cores(Row const& row) {
     return row.workers - row.measured.stats.devices.size();
   }

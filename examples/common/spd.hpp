@@ -29,7 +29,7 @@ double factor_residual(Rt& rt, MatrixXd const& a, MatrixXd& l) {
 }
 
 /// Solves A x = b with every scheduler. `factorise(rt, l, restore)` measures the factorisation of
-/// what `restore()` puts into l.
+/// l. `restore()` puts the matrix into l.
 template <class Factorise>
 std::string solve(Program const& program, Options const& options, Factorise&& factorise) {
   Report report(program, options);

@@ -18,7 +18,7 @@ namespace hs = hetsched;
 /// "static:FROM", with ",g" or ",gs" (an idle GPU takes GEMMs, and SYRKs), ",steal" (idle cores
 /// steal from cores) and ",merge" (GPUs share a list) behind it.
 struct StaticName {
-  std::string from; // a file, or what is to compute the schedule
+  std::string from; // a file, or the method that computes the schedule
   hs::policies::StaticSchedule::Config config = {};
 
   /// Nothing if it is another scheduler's name. Throws Error(bad_input) if it names no schedule.
@@ -26,17 +26,17 @@ struct StaticName {
     if (!name.starts_with(static_prefix)) {
       return std::nullopt;
     }
-    StaticName its;
+    StaticName result;
     auto from = name.substr(static_prefix.size());
-    for (auto comma = from.rfind(','); comma != from.npos && its.takes(from.substr(comma + 1));
+    for (auto comma = from.rfind(','); comma != from.npos && result.takes(from.substr(comma + 1));
          comma = from.rfind(',')) {
       from = from.substr(0, comma);
     }
     if (from.empty()) {
       throw hs::Error(hs::ErrorCode::bad_input, "--scheduler", "static: names no schedule");
     }
-    its.from = from;
-    return its;
+    result.from = from;
+    return result;
   }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the programs' schedulers know of times.
+// The performance model of the programs.
 
 #include <hetsched/concepts/perf_model.hpp>
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Tasks that are begun anew on another worker before they have ended (spoliation), on threads.
+// SPDX-License-Identifier: MIT Spoliation on threads: tasks that begin anew on another worker
+// before they have ended.
 
 #include <hetsched/capture.hpp>
 #include <hetsched/gpu.hpp>
@@ -31,11 +31,11 @@ using ConstVector = hs::VectorView<double const>;
 /// What the attempts at the tasks of one test case do.
 struct Stage {
   std::atomic<int> begun{0};
-  std::atomic<int> overtaken{0};    // attempts that have returned too late
-  std::atomic<bool> rescue{false};  // schedulers begin anew what runs
-  std::atomic<bool> release{false}; // the first attempt goes on
-  bool polls = false;               // it looks at stop_requested meanwhile
-  bool fails = false;               // it throws then
+  std::atomic<int> overtaken{0};    // attempts that returned after another one had won
+  std::atomic<bool> rescue{false};  // schedulers start running tasks again elsewhere
+  std::atomic<bool> release{false}; // the first attempt may go on
+  bool polls = false;               // it asks stop_requested while it waits
+  bool fails = false;               // it throws when it goes on
 
   static inline Stage* now = nullptr;
 
@@ -46,8 +46,9 @@ struct Stage {
 
   ~Stage() { now = nullptr; }
 
-  /// In a body: whether this is the first attempt, which is stuck until it is released or, if it
-  /// polls, asked to stop: the last member of its team looks.
+  /// To be called in a body. Returns whether this is the first attempt. The first attempt waits
+  /// here until it is released or, if it polls, until it is asked to stop. The last member of its
+  /// team polls.
   bool enter() {
     if (begun++ != 0) {
       return false;
@@ -67,7 +68,7 @@ struct Stage {
   }
 };
 
-/// y := x + y + bias, if the attempt is not the first: that spoils what it writes.
+/// y := x + y + bias. The first attempt writes wrong values instead.
 struct Add : hs::Task<3>::Signature<hs::R<Vector>, hs::RW<Vector>, double> {};
 
 /// x := value
@@ -131,7 +132,7 @@ struct hetsched::TaskBodyGPU<abortable_test::OnDevice> {
 
 namespace abortable_test {
 
-/// Begins anew, where a worker has nothing to do, what another one runs, once the test says so.
+/// When the test says so, an idle worker starts the running task of another worker again.
 struct Rescuer : OldestFirst {
   template <class Ctx>
   hs::TaskId reconsider(Ctx const& ctx, hs::WorkerId worker) {
@@ -196,7 +197,7 @@ TEST_CASE("abortable: the attempt that ends first has the result, and what waits
         hs::write(hx));
     std::thread unblocker([&] {
       wait_until([&] { return z_was_there.load(); });
-      // The attempt that is stuck reads x: nobody writes that before it has returned.
+      // The waiting attempt reads x, so nobody writes x before it has returned.
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       CHECK_FALSE(x_was_written);
       CHECK(stage.overtaken == 0);
@@ -204,7 +205,7 @@ TEST_CASE("abortable: the attempt that ends first has the result, and what waits
     });
     rt.sync();
     unblocker.join();
-    CHECK(stage.overtaken == 1); // sync() waits for what reads the program's memory
+    CHECK(stage.overtaken == 1); // sync() waits for attempts that read the program's memory
     auto const stats = rt.stats();
     CHECK(stats.executed == 3);
     CHECK(stats.aborted == 1);
@@ -255,12 +256,12 @@ TEST_CASE("abortable: an exception of the attempt that ends first fails the task
   rt.spawn()([&](ConstVector) { ran = true; }, hs::read(hy));
   CHECK_THROWS_WITH(rt.sync(), "too late to matter");
   CHECK_FALSE(ran);
-  CHECK(y == std::vector<double>(3, 2)); // as it was
+  CHECK(y == std::vector<double>(3, 2)); // unchanged
 }
 
 TEST_CASE("abortable: what is not rescued is an ordinary task, in a group, a graph, a partition") {
   Stage stage;
-  stage.begun = 1; // no attempt is stuck
+  stage.begun = 1; // no attempt waits
   std::vector<double> x(8, 1), y(8, 2);
   hs::Runtime<> rt(on(2));
   auto const hx = rt.data(x.data(), x.size());
@@ -313,11 +314,11 @@ TEST_CASE("abortable: a task that is stuck on a device is rescued, with its data
         rt.spawn<Fill>(hs::SetArch(hs::ArchCUDA))(hy, 4.0);
         rt.wait();
       }
-      rt.spawn(hs::SetArch(hs::ArchHost))([] { // so that the device takes the next one
+      rt.spawn(hs::SetArch(hs::ArchHost))([] { // the device then takes the next task
         wait_until([] { return Stage::now->rescue.load(); });
       });
       rt.spawn<OnDevice>(hs::abortable)(hx, hy);
-      rt.sync(hy); // the device is not waited for
+      rt.sync(hy); // does not wait for the device
       CHECK(stage.overtaken == 0);
       CHECK(y == std::vector<double>(100, only_there ? 5 : 3));
       rt.spawn(hs::SetArch(hs::ArchHost))([](Vector v) { v[0] = 9; }, hs::write(hx));
@@ -327,13 +328,13 @@ TEST_CASE("abortable: a task that is stuck on a device is rescued, with its data
       CHECK(stage.overtaken == 0);
       CHECK(rt.stats().rerun == 0);
       CHECK(rt.stats().kept_bytes == (only_there ? 2 : 1) * 100 * sizeof(double));
-      // Work for the device on the data that its stuck kernel uses waits for that.
+      // Further work on the data that the device's waiting kernel uses waits for that kernel.
       rt.spawn<Fill>(hs::SetArch(hs::ArchCUDA))(hz, 8.0);
       rt.sync(hz);
       CHECK(z[99] == 8);
       rt.spawn<Fill>(hs::SetArch(hs::ArchCUDA))(hx, 6.0);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      hy = {}; // goes while the device still uses its place
+      hy = {}; // destroyed while the device still uses its place
       stage.release = true;
       rt.sync();
       CHECK(x == std::vector<double>(100, 6));
@@ -389,7 +390,7 @@ TEST_CASE("abortable: a device that fails, or cannot take the task, leaves it to
   }
 }
 
-/// Says of every task 1 ms on a device, 20 ms on a core.
+/// Predicts 1 ms on a device and 20 ms on a core for every task.
 struct Optimist : hs::policies::NoModel {
   static constexpr bool measures = true;
 
@@ -414,19 +415,19 @@ TEST_CASE("abortable: with HeteroPrio a slow device delays no more than beginnin
     auto const h1 = rt.data(one.data(), one.size());
     std::vector<hs::Handle<Vector>> handles;
     auto const begin = std::chrono::steady_clock::now();
-    for (auto& its : x) {
-      handles.push_back(rt.data(its.data(), its.size()));
+    for (auto& values : x) {
+      handles.push_back(rt.data(values.data(), values.size()));
       rt.spawn<OnDevice>(hs::abortable)(h1, handles.back());
     }
     rt.sync();
     makespan = std::chrono::steady_clock::now() - begin;
-    CHECK(rt.stats().workers.back().executed == 0); // it is still at it
+    CHECK(rt.stats().workers.back().executed == 0); // its kernel still runs
     CHECK(rt.stats().executed == tasks);
   }
-  // A task is begun anew once it has taken as long as a core is expected to.
+  // A task begins anew once it has taken as long as a core would take.
   CHECK(makespan.count() < 3);
-  for (auto const& its : x) {
-    CHECK(its == std::vector<double>(10, 2));
+  for (auto const& values : x) {
+    CHECK(values == std::vector<double>(10, 2));
   }
 }
 

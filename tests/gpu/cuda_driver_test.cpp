@@ -15,7 +15,7 @@ hs_driver const* cuda() {
   return hetsched_cuda_driver();
 }
 
-/// Says why if there is none.
+/// If there is none, it says why.
 bool has_gpu() {
   int devices = 0;
   if (cuda()->count(&devices) == hs_ok && devices > 0) {
@@ -95,7 +95,7 @@ TEST_CASE("CudaDriver: has native streams and no functions on the host") {
   TestStream stream(device);
   CHECK(cuda()->stream_native(stream.handle) != nullptr);
   CHECK(cuda()->stream_blas(stream.handle) != nullptr);
-  CHECK(run(stream, [] {}) == hs_not_supported); // and lets go of the argument
+  CHECK(run(stream, [] {}) == hs_not_supported); // the argument is dropped
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Devices, streams, events and memory of a driver that are given back; for tests.
+// Owners of a driver's devices, streams, events and memory, for tests.
 
 #include <hetsched/gpu/device.h>
 
@@ -107,7 +107,7 @@ public:
 
   ~Array() { device->driver->release(device->handle, data); }
 
-  /// After everything the stream was given.
+  /// Called when all operations of the stream have ended.
   [[nodiscard]] std::vector<T> read(TestStream& stream) const {
     std::vector<T> elements(size);
     hs_copy const copy = {

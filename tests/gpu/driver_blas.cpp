@@ -21,7 +21,7 @@ constexpr int n = 5;
 constexpr int k = 6;
 constexpr int ld = 9;
 
-/// ld x 9 elements, of which matrices use a part; the same seed gives the same.
+/// ld x 9 elements, of which matrices use a part. They depend on the seed alone.
 template <class T>
 std::vector<T> matrix(int seed) {
   std::vector<T> all(static_cast<std::size_t>(ld * 9));
@@ -76,7 +76,7 @@ template <class T>
 struct Operands {
   explicit Operands(hs_driver const* driver) : device(driver), stream(device) {}
 
-  /// Calls give(C) and compares what C is then.
+  /// Calls give(C) and compares the C that results.
   template <class Give>
   void check(std::vector<T> const& expected, Give&& give) {
     Array<T> const to(device, stream, c);
@@ -97,7 +97,7 @@ template <class T>
 void check_gemm(hs_driver const* driver, char trans_a, char trans_b, T beta) {
   Operands<T> on(driver);
   auto expected = on.c;
-  if (beta == 0) { // what is overwritten is not read
+  if (beta == 0) { // then C is not read
     on.c[0] = std::numeric_limits<T>::quiet_NaN();
   }
   for (int j = 0; j < n; ++j) {
@@ -211,7 +211,7 @@ void check_rank_update(hs_driver const* driver, char uplo, char trans, bool two)
   });
 }
 
-/// What trmm makes of C.
+/// The C that trmm computes.
 template <class T>
 std::vector<T> multiplied(Operands<T> const& on, char side, char uplo, char trans, char diag) {
   auto product = on.c;
@@ -242,7 +242,7 @@ void check_triangular(hs_driver const* driver, char side, char uplo, char trans,
     return driver->trmm(
         on.stream.handle, type_of<T>, side, uplo, trans, diag, m, n, 2, a.data, ld, c, ld);
   });
-  auto const solution = on.c; // of what trmm made of it
+  auto const solution = on.c; // trsm finds it in the result of trmm
   on.c = product;
   on.check(solution, [&](T* c) {
     return driver->trsm(

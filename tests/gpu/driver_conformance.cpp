@@ -29,7 +29,7 @@ void check_strided(TestDevice& device, TestStream& stream) {
   Array<int> const on_device(device, stream, source);
   Array<int> const packed(device, 12);
   std::vector<int> back(3 * 6, -1);
-  // Device to device, then to every other place of a row of 6 on the host.
+  // Device to device, then to every second place of a row of 6 on the host.
   CHECK(copy(stream,
              {packed.data,
               4 * element,
@@ -99,7 +99,7 @@ void check_memory(hs_driver const* driver) {
 
 void check_adoption(hs_driver const* driver) {
   TestDevice device(driver);
-  TestDevice owner(driver); // stands for the program's own use of the device
+  TestDevice owner(driver); // as if the program itself used the device
   TestStream stream(device);
   TestStream own_stream(owner);
   TestEvent event(device);
@@ -146,7 +146,7 @@ void check_copies(hs_driver const* driver) {
   CHECK(filled[1] == 0);
   CHECK(filled[2] == 0);
   CHECK(filled[3] == 3);
-  // Between two devices; with one of this kind in the machine, the same one opened twice.
+  // Between two devices. If the machine has one of this kind, it is opened twice.
   int devices = 0;
   REQUIRE(driver->count(&devices) == hs_ok);
   TestDevice other(driver, devices > 1 ? 1 : 0, "", 0);
@@ -188,7 +188,7 @@ void check_events(hs_driver const* driver) {
   CHECK(stream.synchronize() == hs_ok);
 }
 
-/// Two streams hand a number to and fro.
+/// Two streams pass a number to each other in turn.
 void check_waits(hs_driver const* driver) {
   TestDevice device(driver);
   TestStream first(device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What every driver has to do, checked on its first device. Not for drivers without devices.
+// Checks what every driver must do, on its first device. The driver must have a device.
 
 #include <hetsched/gpu/device.h>
 
@@ -14,9 +14,9 @@ void check_copies(hs_driver const* driver);
 void check_events(hs_driver const* driver);
 void check_waits(hs_driver const* driver);
 void check_wrong_calls(hs_driver const* driver);
-/// Against plain loops; nothing if the driver has no BLAS.
+/// Compares BLAS with plain loops. Does nothing if the driver has no BLAS.
 void check_blas(hs_driver const* driver);
-/// Nothing if the driver has no LAPACK.
+/// Does nothing if the driver has no LAPACK.
 void check_lapack(hs_driver const* driver);
 
 } // namespace devices_test

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Tasks that a device is given before those that they follow have ended there.
+// SPDX-License-Identifier: MIT Early activation: a device gets tasks before their predecessors have
+// ended there.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
@@ -97,8 +97,8 @@ namespace early_test {
 
 constexpr std::size_t n = 128;
 
-/// A runtime in which nothing runs before `go`: worker 0 works in sync only, and a task of its own
-/// comes before all others, which take `start`.
+/// A runtime in which no task runs before `go`. All tasks read `start`, which a task of worker 0
+/// writes, and worker 0 works in sync only.
 struct Held {
   explicit Held(std::string const& devices)
       : rt([&] {
@@ -154,7 +154,7 @@ TEST_CASE("early: tasks end in the order of their chain, however late their ends
   config.cpus = 2;
   config.bind = hs::Bind::none;
   config.devices = "emu:1@1MB";
-  config.window = 64; // many to ask for between a task and its follower
+  config.window = 64; // room for many tasks between a task and its follower
   int turned = 0;
   std::uint64_t early = 0;
 #ifdef HETSCHED_TEST_FEW
@@ -253,8 +253,8 @@ TEST_CASE("early: what joins several streams waits for all of them") {
 }
 
 TEST_CASE("early: a task that fails on the device takes back those behind it") {
-  // y := start (the kernel that fails), z := y + 2 start, w := y + 2 z, with no only copy on the
-  // device: everything can be done again.
+  // y := start (the kernel that fails), z := y + 2 start, w := y + 2 z. No only copy is on the
+  // device, so all tasks can run again.
   for (int const failing : {1, 2, 3}) {
     Held held("emu:1@64KB?kernel=2ms&fail=kernel@" + std::to_string(failing));
     std::vector<double> y(n, 0);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Emulated devices: what every driver does, memory, options, delays, the order of streams.
+// SPDX-License-Identifier: MIT Emulated devices: the conformance of drivers, memory, options,
+// delays, the order of streams.
 
 #include "device_fixture.hpp"
 #include "driver_conformance.hpp"
@@ -160,7 +160,7 @@ TEST_CASE("EmulatedDriver: names the option that it does not understand") {
       "bandwidth=1.5GiB/s&latency=20us&kernel=1ms&slow=1.5&fail=pin@1&fail=copy@2&lost=event@9");
 }
 
-/// How long give() and what it gives to the stream take.
+/// The time that give() and the operations that it gives to the stream take.
 template <class Give>
 Clock::duration time_of(TestStream& stream, Give&& give) {
   auto const begin = Clock::now();
@@ -206,7 +206,7 @@ TEST_CASE("EmulatedDriver: an event stands for its latest recording") {
   CHECK(event.record(first) == hs_ok);
   CHECK(emulation()->stream_wait(waiting.handle, event.handle) == hs_ok);
   CHECK(run(waiting, [&] { waited = true; }) == hs_ok);
-  CHECK(event.record(second) == hs_ok); // the wait goes on for the first
+  CHECK(event.record(second) == hs_ok); // the wait is still for the first recording
   CHECK(event.query() == hs_not_ready);
   second_opened = true;
   second_opened.notify_all();

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Emulated devices: operations that fail and devices that get lost, as told.
+// SPDX-License-Identifier: MIT Emulated devices: operations fail and devices get lost as the
+// options say.
 
 #include "device_fixture.hpp"
 
@@ -114,7 +114,7 @@ TEST_CASE("EmulatedDriver: nothing works on a lost device") {
   CHECK(after.query() == hs_lost);
   CHECK(before.query() == hs_ok);
   CHECK(host == 0);
-  // Now everything answers so.
+  // From now on every call returns hs_lost.
   std::size_t unused = 0;
   std::size_t total = 0;
   void* memory = nullptr;
@@ -138,7 +138,8 @@ TEST_CASE("EmulatedDriver: nothing works on a lost device") {
 }
 
 TEST_CASE("EmulatedDriver: a lost device drops what its streams have not begun") {
-  std::atomic<bool> opened{false}; // used until the stream is destroyed: nothing waits for its work
+  // The stream uses this until it is destroyed, because nothing waits for its work.
+  std::atomic<bool> opened{false};
   std::atomic<bool> reached{false};
   int calls = 0;
   TestDevice device(emulation(), "lost=kernel@4");

@@ -52,7 +52,7 @@ struct Machine {
 
 TEST_CASE("EmulatedDriver: a chain across all streams runs in order") {
   Machine machine;
-  // Each thread's counter is no atomic: only the chain of events orders its increments.
+  // Each thread's counter is not atomic: only the chain of events orders its increments.
   std::array<int, 4> counters{};
   in_threads(4, [&](int thread) {
     auto& counter = counters[static_cast<std::size_t>(thread)];
@@ -78,7 +78,8 @@ TEST_CASE("EmulatedDriver: a chain across all streams runs in order") {
 TEST_CASE("EmulatedDriver: data goes round through all devices") {
   Machine machine;
   in_threads(4, [&](int thread) {
-    // Each thread has a stream on each device, and an event a stream to hand over with.
+    // Each thread has a stream on each device, and each stream an event that orders the next stream
+    // after it.
     std::array<std::unique_ptr<Array<int>>, 3> arrays;
     std::array<std::unique_ptr<TestEvent>, 3> events;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -165,7 +166,7 @@ TEST_CASE("EmulatedDriver: a device gets lost while several threads use it") {
         hs_event* made = nullptr;
         if (emulation()->event_create(machine.device_of(at).handle, &made) == hs_ok) {
           (void)emulation()->event_record(made, stream.handle);
-          (void)emulation()->event_synchronize(made); // comes back in any case
+          (void)emulation()->event_synchronize(made); // it returns in any case
           emulation()->event_destroy(made);
         }
       }

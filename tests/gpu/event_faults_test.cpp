@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Devices that cannot make or record some event: nothing is taken for done before it is.
+// SPDX-License-Identifier: MIT Devices that cannot make or record some event. No task may count as
+// ended before it has ended.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
@@ -17,7 +17,7 @@ namespace event_faults_test {
 
 using Vector = hs::VectorView<double>;
 
-/// Adds one, late.
+/// Adds one after a delay.
 struct Late : hs::Task<1>::Signature<hs::RW<Vector>> {};
 
 } // namespace event_faults_test
@@ -36,7 +36,7 @@ struct hetsched::TaskBodyGPU<event_faults_test::Late> {
 
 namespace event_faults_test {
 
-/// What two tasks leave of 0, on a device with this fault.
+/// The number that two tasks make of 0, on a device with this fault.
 double run(std::string const& fault) {
   std::vector<double> memory(16);
   hs::Config config;
@@ -64,7 +64,7 @@ TEST_CASE("DeviceSet: a device lost at an event ends in an error") {
     CAPTURE(call);
     try {
       auto const result = run("lost=event@" + std::to_string(call));
-      CHECK(result == 2); // fewer calls than that
+      CHECK(result == 2); // there are fewer calls than that
     } catch (hs::Error const& error) {
       CHECK(error.code() == hs::ErrorCode::device_failed);
       ++lost;

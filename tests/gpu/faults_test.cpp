@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Whatever a device does wrong, a program gets its results or one error that says what went wrong.
+// SPDX-License-Identifier: MIT Whatever fault a device has, a program gets its results or one error
+// that names the fault.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
@@ -80,9 +80,9 @@ constexpr int vectors = 6;
 constexpr int rounds = 8;
 
 struct Outcome {
-  bool right = false;    // all results are
+  bool right = false;    // all results are right
   std::string error;     // what sync threw
-  bool readable = false; // every datum could be had after it, or was said to be lost
+  bool readable = false; // afterwards every datum could be read, or was reported as lost
   hs::Stats stats;
 };
 

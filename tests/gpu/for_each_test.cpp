@@ -55,7 +55,7 @@ struct Nothing {
   HETSCHED_DEVICE void operator()(std::size_t) const {}
 };
 
-/// A table of a CUDA device of which nothing is asked but its stream.
+/// A table of a CUDA device that has nothing but its stream.
 hs_driver fake_cuda() {
   hs_driver driver{};
   driver.name = "cuda";

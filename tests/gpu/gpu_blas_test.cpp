@@ -20,7 +20,7 @@ namespace gpu_blas_test {
 
 TEST_SUITE_BEGIN("devices/gpu_blas");
 
-/// Matrices on the host; element (i, j) of what is outside is 0.
+/// Matrices on the host. Elements outside are 0.
 template <class T>
 struct Host {
   std::size_t rows, cols;
@@ -104,7 +104,7 @@ struct OnDevice {
 
   [[nodiscard]] std::vector<T> read() const { return array.read(bench->test_stream); }
 
-  /// `triangle`: compare what is on and below the diagonal.
+  /// `triangle`: compares the elements on and below the diagonal only.
   void check(Host<T> const& expected, bool triangle = false) const {
     auto const got = read();
     double worst = 0;

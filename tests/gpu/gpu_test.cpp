@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Programs on emulated devices: where data are, what is counted, what goes wrong.
+// SPDX-License-Identifier: MIT Programs on emulated devices: where data are, statistics, errors.
 
 #include <hetsched/capture.hpp>
 #include <hetsched/gpu.hpp>
@@ -36,7 +35,8 @@ struct Anywhere : hs::Task<1>::Signature<hs::RW<Vector>> {
   static constexpr std::string_view name = "anywhere";
 };
 
-/// Tasks take 40 on a core and 10 on a device, `Increment`, which has no name, 20 on a device.
+/// Tasks take 40 on a core and 10 on a device. `Increment`, which has no name, takes 20 on a
+/// device.
 struct Timed {
   static constexpr bool measures = false;
 
@@ -51,7 +51,7 @@ struct Timed {
   [[nodiscard]] hs::Duration transfer(std::size_t, hs::NodeId, hs::NodeId) const { return {}; }
 };
 
-/// Shows the graph that it prepares for.
+/// Keeps the graph that `prepare` gets.
 struct Preparing : hs::policies::Eager<> {
   static inline std::vector<int> priorities;
 
@@ -291,8 +291,8 @@ TEST_CASE("gpu: the devices are workers and memory nodes of their own") {
   CHECK(odd.nodes()[1].capacity_bytes == 768); // a multiple of 256
 }
 
-// Belady 1966: the fewest misses for a known sequence of uses is had by evicting what is used
-// farthest in the future.
+// Belady 1966: for a known sequence of uses, evicting the datum whose next use is farthest away
+// gives the fewest misses.
 TEST_CASE("gpu: NextUse misses as often as the optimum does") {
   constexpr std::size_t data_count = 9;
   constexpr std::size_t places = 4;
@@ -334,15 +334,15 @@ TEST_CASE("gpu: NextUse misses as often as the optimum does") {
     for (auto& datum : data) {
       handles.push_back(rt.data(datum));
     }
-    // One chain, so that tasks run in the order in which they are spawned; it begins on worker 0,
-    // which works in sync, so that all are known before the first runs.
+    // One chain, so tasks run in the order in which they are spawned. It begins on worker 0, which
+    // works in sync only, so all tasks are known before the first one runs.
     auto chain = rt.data(order);
     rt.spawn(hs::SetArch(hs::ArchHost))([](auto&&) {}, hs::write(chain));
     for (auto const use : uses) {
       rt.spawn<InOrder>()(chain, handles[use]);
     }
     rt.sync();
-    CHECK(rt.stats().devices[0].misses == misses + 1); // and the chain's own
+    CHECK(rt.stats().devices[0].misses == misses + 1); // the chain's own datum misses, too
   }
 }
 

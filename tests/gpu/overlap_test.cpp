@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// What Stats::devices tells of transfers beside kernels: the sums, and the engine's on emulated
-// devices.
+// SPDX-License-Identifier: MIT The overlap of transfers and kernels in Stats::devices: the sums
+// alone, and the engine's on emulated devices.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
@@ -26,7 +25,7 @@ using hs::detail::Stretch;
 using hs::detail::Timeline;
 using Lane = OverlapMeter::Lane;
 
-/// What `add` says is fresh.
+/// The length that `add` reports as fresh.
 std::int64_t add(Timeline& timeline, Stretch stretch) {
   std::int64_t fresh = 0;
   timeline.add(stretch, [&](Stretch part) { fresh += part.length(); });
@@ -38,7 +37,7 @@ TEST_CASE("Timeline: knows what is fresh and what is common") {
   // |         [====]    [====]         and then [15, 45)
   Timeline timeline;
   CHECK(add(timeline, {40, 50}) == 10);
-  CHECK(add(timeline, {20, 30}) == 10); // later told, though earlier
+  CHECK(add(timeline, {20, 30}) == 10); // told later, although it is earlier
   CHECK(timeline.common({0, 60}) == 20);
   CHECK(timeline.common({25, 45}) == 10);
   CHECK(timeline.common({30, 40}) == 0);
@@ -133,7 +132,7 @@ namespace overlap_test {
 constexpr int tasks = 12;
 constexpr double step = 4e-3; // seconds that each transfer and each kernel take at least
 
-/// A device on which they do. On a busy machine they take longer, never shorter.
+/// A device with these times. On a busy machine they are longer, never shorter.
 hs::Config config(int window, int streams) {
   hs::Config config;
   config.cpus = 1;
@@ -151,7 +150,7 @@ struct Data {
   std::vector<std::vector<double>> to = from;
 };
 
-/// Runs the tasks; `alone`: each only when the one before has its result in host memory.
+/// Runs the tasks. `alone`: each begins only when the result of the one before is in host memory.
 template <class Rt>
 void run(Rt& rt, Data& data, bool alone) {
   std::vector<hs::Handle<Vector>> handles;
@@ -170,7 +169,7 @@ void run(Rt& rt, Data& data, bool alone) {
   rt.sync();
 }
 
-/// Its clocks and ours are the same here: what a kernel reads is there when it begins.
+/// The device's clock is the host's here: a kernel's input is there when the kernel begins.
 template <class Rt>
 void check_recorded(Rt const& rt) {
   auto const trace = rt.trace();
@@ -186,10 +185,10 @@ void check_recorded(Rt const& rt) {
     CHECK((task.end - task.begin).seconds() >= step);
     CHECK(trace.workers[task.worker.index()].node == hs::NodeId{1});
     auto const datum = trace.accesses_of(v)[0].datum;
-    for (auto const& its : trace.transfers) {
-      if (its.datum == datum && its.to == hs::NodeId{1}) {
-        CHECK(its.begin >= task.admitted);
-        CHECK(its.end.ns <= task.begin.ns + 1'000'000);
+    for (auto const& transfer : trace.transfers) {
+      if (transfer.datum == datum && transfer.to == hs::NodeId{1}) {
+        CHECK(transfer.begin >= task.admitted);
+        CHECK(transfer.end.ns <= task.begin.ns + 1'000'000);
       }
     }
   }
@@ -215,7 +214,7 @@ TEST_CASE("Stats::devices: transfers and kernels one after the other do not over
 TEST_CASE("Stats::devices: transfers are hidden under the kernels of other tasks") {
   Data data;
   hs::Runtime<> rt(config(4, 1));
-  CHECK(rt.stats().devices.at(0).overlap_ratio() == 0); // of nothing
+  CHECK(rt.stats().devices.at(0).overlap_ratio() == 0); // there was no transfer
   run(rt, data, false);
   auto const stats = rt.stats();
   auto const& device = stats.devices.at(0);
@@ -224,8 +223,9 @@ TEST_CASE("Stats::devices: transfers are hidden under the kernels of other tasks
   CHECK(device.kernels.seconds() <= stats.elapsed.seconds());
   CHECK(device.hidden <= device.transfers);
   check_recorded(rt);
-  CHECK(device.overlap_ratio() >= 0.5);             // on an idle machine 0.9
-  CHECK(device.overlap_ratio() <= 1 - 0.5 / tasks); // the first input and the last result cannot
+  CHECK(device.overlap_ratio() >= 0.5); // on an idle machine 0.9
+  // The first input and the last result overlap with no kernel.
+  CHECK(device.overlap_ratio() <= 1 - 0.5 / tasks);
 
   rt.reset_stats();
   auto const none = rt.stats().devices.at(0);
@@ -240,9 +240,9 @@ TEST_CASE("recording: a core whose task waits for its children on a device is id
   auto const from = rt.data(data.from[0]);
   auto const to = rt.data(data.to[0]);
   rt.spawn(hs::label("parent"))(
-      [from, to](hs::Runtime<>& its, Vector, Vector) {
-        its.template spawn<Double>()(from, to);
-        its.sync();
+      [from, to](hs::Runtime<>& runtime, Vector, Vector) {
+        runtime.template spawn<Double>()(from, to);
+        runtime.sync();
       },
       hs::read_write(from),
       hs::read_write(to));

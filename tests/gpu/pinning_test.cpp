@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// What the runtime pins, and what it leaves as the program pinned it.
+// SPDX-License-Identifier: MIT The memory that the runtime pins, and memory that the program has
+// pinned itself.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t size = 100;
 
-/// A task on a device uses the memory; then `meanwhile()` while its handle lives.
+/// A task on a device uses the memory. Then `meanwhile()` is called while the handle lives.
 template <class Meanwhile>
 void use(std::vector<double>& memory, Meanwhile&& meanwhile) {
   hs::Config config;

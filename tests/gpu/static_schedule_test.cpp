@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Static schedules on threads: workers on cores and emulated devices run what the plan gives them,
-// in its order, and compute what the program says.
+// SPDX-License-Identifier: MIT Static schedules on threads: workers on cores and emulated devices
+// run the plan's tasks in its order. The results are those of the program.
 
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/capture.hpp>
@@ -26,7 +25,7 @@ namespace static_schedule_test {
 using Vector = hs::VectorView<std::int64_t>;
 using ConstVector = hs::VectorView<std::int64_t const>;
 
-/// to = 3 to + from + 1: no other order gives the same.
+/// to = 3 to + from + 1: another order gives another result.
 struct Blend : hs::Task<2>::Signature<hs::R<Vector>, hs::RW<Vector>> {
   static constexpr std::string_view name = "blend";
 };
@@ -41,7 +40,7 @@ void blend(ConstVector from, Vector to) {
   }
 }
 
-/// Notes whose tasks were taken, in order.
+/// Notes the tasks that each worker took, in order.
 struct Watched : StaticSchedule {
   using Config = StaticSchedule::Config;
   using StaticSchedule::StaticSchedule;
@@ -118,8 +117,9 @@ struct hetsched::TaskBodyGPU<static_schedule_test::Blend> {
 
 template <>
 struct hetsched::TaskBodyCPU<static_schedule_test::Stir> {
-  void operator()(static_schedule_test::Vector its) const {
-    static_schedule_test::blend(static_schedule_test::ConstVector(its.data(), its.size()), its);
+  void operator()(static_schedule_test::Vector values) const {
+    static_schedule_test::blend(static_schedule_test::ConstVector(values.data(), values.size()),
+                                values);
   }
 };
 
@@ -140,7 +140,7 @@ TEST_CASE("static schedules: on threads, in the plan's order, with the program's
     auto const step = [&](std::size_t from, std::size_t to) {
       blend(ConstVector(expected[from].data(), length), Vector(expected[to].data(), length));
     };
-    // The graph, from a runtime that runs nothing.
+    // The graph comes from a runtime that runs no task.
     auto values = first_values();
     auto const spawn_all = [&](auto& rt, auto& handles) {
       program(
@@ -148,7 +148,7 @@ TEST_CASE("static schedules: on threads, in the plan's order, with the program's
           [&](std::size_t from, std::size_t to) {
             rt.template spawn<Blend>()(handles[from], handles[to]);
           },
-          [&](std::size_t its) { rt.template spawn<Stir>()(handles[its]); });
+          [&](std::size_t datum) { rt.template spawn<Stir>()(handles[datum]); });
     };
     auto const capture = [&](auto& rt, auto& handles) {
       for (auto& value : values) {
@@ -182,7 +182,7 @@ TEST_CASE("static schedules: on threads, in the plan's order, with the program's
       rt.run(graph);
     }
     for (int round = 0; round < 2; ++round) {
-      program(seed, step, [&](std::size_t its) { step(its, its); });
+      program(seed, step, [&](std::size_t datum) { step(datum, datum); });
     }
     CHECK(values == expected);
     std::vector<std::vector<std::uint32_t>> planned(Watched::taken.size());

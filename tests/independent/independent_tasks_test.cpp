@@ -72,11 +72,11 @@ void check_schedule(Tasks const& tasks, TwoClasses machine, hs::BatchSchedule co
     REQUIRE(worker < machine.cpus + machine.gpus);
     auto const time = worker < machine.cpus ? tasks[j].cpu : tasks[j].gpu;
     REQUIRE(time != TaskTimes::never);
-    auto& its = done[worker];
-    REQUIRE(schedule.start[j].ns == its);
+    auto& end = done[worker];
+    REQUIRE(schedule.start[j].ns == end);
     REQUIRE(schedule.start[j] >= last);
     last = schedule.start[j];
-    its += time.ns;
+    end += time.ns;
   }
   std::int64_t longest = 0;
   for (auto const& [worker, end] : done) {
@@ -101,9 +101,9 @@ hs::BatchSchedule checked(Tasks const& tasks, TwoClasses machine, Solver const& 
 
 hs::ClassTimes class_times(Tasks const& tasks, TwoClasses machine) {
   hs::ClassTimes times{{machine.cpus, machine.gpus}, {}};
-  for (auto const& its : tasks) {
-    times.times.push_back(its.cpu);
-    times.times.push_back(its.gpu);
+  for (auto const& task : tasks) {
+    times.times.push_back(task.cpu);
+    times.times.push_back(task.gpu);
   }
   return times;
 }
@@ -141,9 +141,9 @@ Tasks random_tasks(Random& random, std::int64_t number, TwoClasses machine) {
     tasks.push_back(kind == 6 ? types[random() % 3] : one());
     if (kind == 3 && machine.cpus > 0 && machine.gpus > 0) {
       auto const where = draw(random, 0, 5);
-      auto& its = tasks.back();
-      its.cpu = where == 0 ? TaskTimes::never : its.cpu;
-      its.gpu = where == 1 ? TaskTimes::never : its.gpu;
+      auto& task = tasks.back();
+      task.cpu = where == 0 ? TaskTimes::never : task.cpu;
+      task.gpu = where == 1 ? TaskTimes::never : task.gpu;
     }
   }
   return tasks;

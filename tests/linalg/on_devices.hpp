@@ -3,6 +3,7 @@
 // Runtimes with emulated devices, for tests of algorithms.
 
 #include <hetsched/gpu.hpp>
+#include <hetsched/gpu/device.h>
 #include <hetsched/hetsched.hpp>
 
 #include <doctest/doctest.h>
@@ -21,6 +22,11 @@ inline hetsched::Config on_devices(int devices, std::size_t blocks, std::size_t 
   auto const block = (bytes + 255) / 256 * 256; // as they are placed
   config.devices = "emu:" + std::to_string(devices) + "@" + std::to_string(blocks * block);
   return config;
+}
+
+/// Whether emulated devices have potrf: they do if LAPACKE was found.
+inline bool have_potrf() {
+  return hetsched_emulated_driver()->potrf != nullptr;
 }
 
 /// Every task that can be on a device is, if anybody takes it in turn: Random draws a worker by

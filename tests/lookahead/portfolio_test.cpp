@@ -107,7 +107,7 @@ struct Miser {
   hs::TaskId pop(hs::placement_context auto const&, hs::WorkerId) { return hs::no_task; }
 };
 
-/// Has the portfolio rank a graph from what it is told of it.
+/// Has the portfolio rank a graph by the expected times that `prepare` gets.
 struct Ranks : Eager<> {
   using Eager::Eager;
   using Candidates = hs::Portfolio<HeteroPrio, DynamicHeft, Eager<>>;
@@ -167,12 +167,12 @@ TEST_CASE("HeteroPrioLookahead: does what it has planned, and no worse than a ca
     config.priorities = hs::Priorities::bottom_min;
     auto const graph = random_graph(seed);
     auto const knobs = quick();
-    auto const its = makespan<Lookahead>(config, graph, knobs);
-    CHECK(its == knobs.plan->makespan);
-    CHECK(its == makespan<Lookahead>(config, graph, knobs)); // by the same plan
+    auto const own = makespan<Lookahead>(config, graph, knobs);
+    CHECK(own == knobs.plan->makespan);
+    CHECK(own == makespan<Lookahead>(config, graph, knobs)); // by the same plan
     auto const candidate = makespan<DynamicHeftp<>>(config, graph);
-    CHECK(its <= candidate);
-    better += its < candidate ? 1 : 0;
+    CHECK(own <= candidate);
+    better += own < candidate ? 1 : 0;
   }
   CHECK(better >= 5);
 }
@@ -246,8 +246,8 @@ TEST_CASE("HeteroPrioLookahead: plans for threads, too, by what the model predic
   hs::Runtime<Lookahead, hs::policies::Lru, OneMicrosecond> rt(support::on_cpus(2), quick());
   std::vector<int> x(20, 1);
   std::vector<hs::Handle<int>> handles;
-  for (auto& its : x) {
-    handles.push_back(rt.data(its));
+  for (auto& number : x) {
+    handles.push_back(rt.data(number));
   }
   auto const graph = rt.capture([&] {
     for (auto const& handle : handles) {
@@ -301,8 +301,8 @@ TEST_CASE("run_best: a program that is captured runs on threads under the best")
   std::vector<int> x(20, 1);
   auto const program = [&](auto& rt) {
     std::vector<hs::Handle<int>> handles;
-    for (auto& its : x) {
-      handles.push_back(rt.data(its));
+    for (auto& number : x) {
+      handles.push_back(rt.data(number));
     }
     return [&rt, handles] {
       for (auto const& handle : handles) {

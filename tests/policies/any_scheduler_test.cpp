@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/capture.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
+#include <hetsched/recording.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 
@@ -97,7 +98,7 @@ struct NewestFirst {
     int* pushes;
   };
 
-  NewestFirst(std::span<hs::WorkerInfo const> /*workers*/, Config its) : config(its) {}
+  NewestFirst(std::span<hs::WorkerInfo const> /*workers*/, Config knobs) : config(knobs) {}
 
   hs::Wake push(hs::placement_context auto const& /*ctx*/, hs::TaskId task, hs::WorkerId) {
     ++*config.pushes;
@@ -246,6 +247,23 @@ TEST_CASE("AnyScheduler: every name runs a graph in virtual time, with the hooks
     CHECK(stats.elapsed >= hs::Duration{80}); // eight of 10 or 40 and four of 5 on each datum
     CHECK(stats.elapsed <= hs::Duration{500});
   }
+}
+
+TEST_CASE("AnyScheduler: a trace has the name of the chosen scheduler") {
+  hs::Config config;
+  config.cpus = 1;
+  config.devices = "none";
+  config.record = true;
+  auto simulation = simulated::on(1, 1);
+  simulation.record = true;
+  for (auto const* const name : {"dmdas", "heteroprio:pp", "ws"}) {
+    hs::Runtime<AnyScheduler> rt(config, AnyScheduler::Config{name});
+    CHECK(rt.trace().scheduler == name);
+    hs::SimulatedRuntime<AnyScheduler> virtual_rt(simulation, AnyScheduler::Config{name});
+    CHECK(virtual_rt.trace().scheduler == name);
+  }
+  Environment const named("dualhp");
+  CHECK(hs::Runtime<AnyScheduler>(config).trace().scheduler == "dualhp");
 }
 
 TEST_CASE("AnyScheduler: keeps the contract whichever it is") {

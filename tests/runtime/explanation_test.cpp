@@ -15,6 +15,8 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -61,27 +63,27 @@ TEST_CASE("explain: wait, transfer and compute time of each candidate, and the l
   rt.sync();
   auto const all = rt.explanations();
   REQUIRE(all.size() == 1);
-  auto const& its = all[0];
-  CHECK(its.type == "Fast");
-  CHECK(its.label == "asked");
-  CHECK(its.graph_node == -1);
-  CHECK(its.ready.ns == 0);
-  REQUIRE(its.candidates.size() == 3);
+  auto const& first = all[0];
+  CHECK(first.type == "Fast");
+  CHECK(first.label == "asked");
+  CHECK(first.graph_node == -1);
+  CHECK(first.ready.ns == 0);
+  REQUIRE(first.candidates.size() == 3);
   for (std::size_t w = 0; w < 2; ++w) {
-    CHECK(its.candidates[w].wait == Duration{40}); // the scheduler's idea: nothing runs yet
-    CHECK(its.candidates[w].transfer == Duration{0});
-    CHECK(its.candidates[w].compute == Duration{40});
-    CHECK(its.candidates[w].end() == Duration{80});
+    CHECK(first.candidates[w].wait == Duration{40}); // the scheduler's idea: nothing runs yet
+    CHECK(first.candidates[w].transfer == Duration{0});
+    CHECK(first.candidates[w].compute == Duration{40});
+    CHECK(first.candidates[w].end() == Duration{80});
   }
-  CHECK(its.candidates[2].arch == hs::ArchCUDA);
-  CHECK(its.candidates[2].wait == Duration{0});
-  CHECK(its.candidates[2].transfer == Duration{105});
-  CHECK(its.candidates[2].end() == Duration{115});
-  CHECK(its.chosen == WorkerId{0}); // the lowest of equals
-  CHECK(its.why == "is expected to end it first");
-  CHECK(its.taken_by == WorkerId{0});
-  CHECK(its.taken.ns == 40);
-  auto const text = its.text();
+  CHECK(first.candidates[2].arch == hs::ArchCUDA);
+  CHECK(first.candidates[2].wait == Duration{0});
+  CHECK(first.candidates[2].transfer == Duration{105});
+  CHECK(first.candidates[2].end() == Duration{115});
+  CHECK(first.chosen == WorkerId{0}); // the lowest of equals
+  CHECK(first.why == "is expected to end it first");
+  CHECK(first.taken_by == WorkerId{0});
+  CHECK(first.taken.ns == 40);
+  auto const text = first.text();
   CHECK(contains(text, "task 'Fast', label 'asked', priority 0, ready at 0 ns\n"));
   CHECK(contains(text, "*      0 cpu          40 ns         0 ns        40 ns        80 ns\n"));
   CHECK(contains(text, "       2 cuda          0 ns       105 ns        10 ns       115 ns\n"));
@@ -134,12 +136,12 @@ TEST_CASE("explain: a scheduler that compares nothing") {
   rt.spawn<Fast>()(x[0]);
   rt.sync();
   REQUIRE(rt.explanations().size() == 1);
-  auto const its = rt.explanations()[0];
-  CHECK(!its.chosen);
-  CHECK(contains(its.why, "does not compare workers"));
-  CHECK(its.candidates.size() == 2);
-  CHECK(its.candidates[0].compute == Duration{40}); // known all the same
-  CHECK(its.taken_by);
+  auto const first = rt.explanations()[0];
+  CHECK(!first.chosen);
+  CHECK(contains(first.why, "does not compare workers"));
+  CHECK(first.candidates.size() == 2);
+  CHECK(first.candidates[0].compute == Duration{40}); // known all the same
+  CHECK(first.taken_by);
 }
 
 TEST_CASE("explain: 1000 tasks at most") {
@@ -192,8 +194,8 @@ TEST_CASE("explain: many tasks at once, from many workers") {
   rt.sync();
   auto const all = rt.explanations();
   CHECK(all.size() == 600);
-  for (auto const& its : all) {
-    CHECK(its.taken_by);
+  for (auto const& one : all) {
+    CHECK(one.taken_by);
   }
 }
 
@@ -211,6 +213,27 @@ TEST_CASE("explain: HETSCHED_EXPLAIN prints") {
   CHECK(child.exit_code == 0);
   CHECK(contains(child.errors, "hetsched: task 'Work', label 'asked'"));
   CHECK(child.errors.find("task '") == child.errors.rfind("task '"));
+}
+
+TEST_CASE("explain: a program without explaining.hpp is told in one line to include it") {
+  auto const* const message =
+      ": this program was made without explanations: include <hetsched/explaining.hpp> in one of "
+      "its files";
+  auto const child = support::run_in_child([] {
+    hs::detail::explanations_factory = nullptr; // as if no file had included it
+    auto const print = [](auto const& function) {
+      auto const error = support::error_of(function);
+      std::fprintf(stderr, "%s\n", error ? error->what() : "no error");
+      return error && error->code() == hs::ErrorCode::bad_config;
+    };
+    hs::Runtime<> rt(support::on_cpus(1));
+    bool const refused = print([&] { rt.explain("Work"); });
+    setenv("HETSCHED_EXPLAIN", "Work", 1);
+    return refused && print([] { hs::Runtime<> other(support::on_cpus(1)); }) ? 0 : 1;
+  });
+  CHECK(child.exit_code == 0);
+  CHECK(child.errors == std::string("hetsched: explain") + message +
+                            "\nhetsched: HETSCHED_EXPLAIN" + message + "\n");
 }
 
 TEST_CASE("explain: durations for people") {

@@ -35,7 +35,7 @@ namespace priorities_test {
 
 using Numbers = std::vector<int>;
 
-/// Notes the priorities in the graph that it is to prepare for, and those of the tasks.
+/// Notes the priorities in the graph that `prepare` gets, and those of the tasks.
 struct Noting : OldestFirst {
   static inline Numbers prepared;
   static inline std::map<int, int> of_node;
@@ -73,10 +73,10 @@ struct Expecting : OldestFirst {
                std::span<hs::ExpectedTimes const> expected) {
     CHECK(expected.size() == graph.size());
     times.clear();
-    for (auto const& its : expected) {
-      auto const time = [&its](hs::Arch arch) {
-        auto const& known = its.on[arch.index];
-        return !its.archs.has(arch) ? -2 : known ? static_cast<int>(known->ns) : -1;
+    for (auto const& of_task : expected) {
+      auto const time = [&of_task](hs::Arch arch) {
+        auto const& known = of_task.on[arch.index];
+        return !of_task.archs.has(arch) ? -2 : known ? static_cast<int>(known->ns) : -1;
       };
       times.push_back({time(hs::ArchHost), time(hs::ArchCUDA)});
     }

@@ -50,7 +50,7 @@ TEST_CASE("team: its members run at the same time, on threads of their own") {
   CHECK(rt.workers().size() == 2);
   CHECK(rt.workers()[1].cores == 3);
   std::vector<std::set<std::thread::id>> threads(4);
-  for (auto& its : threads) {
+  for (auto& members : threads) {
     rt.spawn()([&] {
       std::vector<std::thread::id> here(3);
       support::Meeting meeting(3);
@@ -62,12 +62,12 @@ TEST_CASE("team: its members run at the same time, on threads of their own") {
       });
       CHECK(met);
       CHECK(here[0] == std::this_thread::get_id());
-      its.insert(here.begin(), here.end());
+      members.insert(here.begin(), here.end());
     });
   }
   rt.sync();
-  for (auto const& its : threads) {
-    CHECK(its.size() == 3);
+  for (auto const& members : threads) {
+    CHECK(members.size() == 3);
   }
   CHECK(hs::team().size() == 1);
 }
@@ -77,8 +77,8 @@ TEST_CASE("team: what two workers' teams write, later tasks see") {
   hs::Runtime<> rt(in_groups(2, 2));
   std::vector<std::vector<int>> numbers(6, std::vector<int>(100));
   std::vector<hs::Handle<Numbers>> handles;
-  for (auto& its : numbers) {
-    handles.push_back(rt.data(its));
+  for (auto& vector : numbers) {
+    handles.push_back(rt.data(vector));
   }
   auto const add_one = [](Numbers v) {
     hs::team().split(v.size(), 8, [&](std::size_t begin, std::size_t end) {
@@ -93,8 +93,8 @@ TEST_CASE("team: what two workers' teams write, later tasks see") {
     }
   }
   rt.sync();
-  for (auto const& its : numbers) {
-    CHECK(its == std::vector<int>(100, rounds));
+  for (auto const& vector : numbers) {
+    CHECK(vector == std::vector<int>(100, rounds));
   }
 }
 
@@ -117,7 +117,8 @@ TEST_CASE("team: split leaves nothing out and divides at the grain") {
         CAPTURE(grain);
         CHECK(at_grain);
         CHECK(parts == static_cast<int>(std::min<std::size_t>(3, (count + grain - 1) / grain)));
-        CHECK(std::all_of(calls.begin(), calls.end(), [](auto& its) { return its == 1; }));
+        CHECK(std::all_of(
+            calls.begin(), calls.end(), [](auto& calls_of_one) { return calls_of_one == 1; }));
       }
     }
   });

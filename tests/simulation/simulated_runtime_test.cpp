@@ -358,11 +358,11 @@ TEST_CASE_TEMPLATE("SimulatedRuntime: schedules keep all constraints and bounds"
     hs::Instant last;
     for (std::size_t v = 0; v < graph.size(); ++v) {
       auto const& kernels = config.platform.kernels;
-      auto const its = std::find_if(kernels.begin(), kernels.end(), [&](auto const& candidate) {
+      auto const kernel = std::find_if(kernels.begin(), kernels.end(), [&](auto const& candidate) {
         return candidate.name == graph.nodes()[v].type;
       });
       auto const on_gpu = done[v].worker.value >= cpus;
-      REQUIRE(done[v].end - done[v].begin == its->on(on_gpu ? 1 : 0).value().mean);
+      REQUIRE(done[v].end - done[v].begin == kernel->on(on_gpu ? 1 : 0).value().mean);
       for (auto const next : graph.successors(v)) {
         REQUIRE(done[next].begin >= done[v].end);
       }

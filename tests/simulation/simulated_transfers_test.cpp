@@ -49,14 +49,14 @@ namespace simulated_transfers_test {
 /// The task's priority is the number of the worker that runs it.
 struct AsTold : OldestFirst {
   hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
-    auto const its = std::find_if(ready.begin(), ready.end(), [&](hs::TaskId task) {
+    auto const found = std::find_if(ready.begin(), ready.end(), [&](hs::TaskId task) {
       return ctx.task(task).priority == worker.value;
     });
-    if (its == ready.end()) {
+    if (found == ready.end()) {
       return hs::no_task;
     }
-    auto const task = *its;
-    ready.erase(its);
+    auto const task = *found;
+    ready.erase(found);
     return task;
   }
 };
@@ -354,8 +354,8 @@ TEST_CASE("Simulated transfers: what the scheduler lets one peek at comes early"
   auto const hits = [&]<class S>(S const*) {
     hs::SimulatedRuntime<S> rt(joined(0, 1, Transfers::model));
     auto const x = arrays(rt, memory);
-    for (auto const& its : x) {
-      rt.template spawn<Even>()(its);
+    for (auto const& array : x) {
+      rt.template spawn<Even>()(array);
     }
     rt.wait();
     return rt.stats().devices[0].hits;
@@ -521,10 +521,11 @@ TEST_CASE_TEMPLATE("Simulated transfers: random programs on small memories",
       free_at[task.worker.value] = task.end;
       on_devices += task.worker.value >= cpus ? task.end - task.begin : Duration{};
       wasted += task.aborted ? task.end - task.begin : Duration{};
-      auto& its = done[static_cast<std::size_t>(std::stoi(std::string(task.label)))];
-      REQUIRE((its.begin == its.end || its.aborted)); // it has not been here, or not to the end
-      REQUIRE(task.begin >= its.end);
-      its = task;
+      auto& before = done[static_cast<std::size_t>(std::stoi(std::string(task.label)))];
+      REQUIRE((before.begin == before.end ||
+               before.aborted)); // it has not been here, or not to the end
+      REQUIRE(task.begin >= before.end);
+      before = task;
     };
     hs::SimulatedRuntime<S, Cache> rt(config);
     auto const x = arrays(rt, memory);

@@ -21,12 +21,12 @@ struct BestFirst : OldestFirst {
     return best;
   }
 
-  hetsched::TaskId take(std::deque<hetsched::TaskId>::iterator its) {
-    if (its == ready.end()) {
+  hetsched::TaskId take(std::deque<hetsched::TaskId>::iterator place) {
+    if (place == ready.end()) {
       return hetsched::no_task;
     }
-    auto const task = *its;
-    ready.erase(its);
+    auto const task = *place;
+    ready.erase(place);
     return task;
   }
 };
@@ -44,11 +44,11 @@ struct Preempting : BestFirst {
     auto lowest = hetsched::no_task;
     auto priority = ctx.task(task).priority;
     for (auto const& info : ctx.workers()) {
-      auto const its = ctx.running(info.id);
-      if (its && ctx.can_run(task, info.id) && ctx.task(its).abortable &&
-          ctx.task(its).priority < priority) {
-        lowest = its;
-        priority = ctx.task(its).priority;
+      auto const running = ctx.running(info.id);
+      if (running && ctx.can_run(task, info.id) && ctx.task(running).abortable &&
+          ctx.task(running).priority < priority) {
+        lowest = running;
+        priority = ctx.task(running).priority;
       }
     }
     return lowest;

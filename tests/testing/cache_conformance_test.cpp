@@ -29,7 +29,7 @@ bool only(CacheReport const& report, CacheRule rule) {
   return !report.ok();
 }
 
-/// Keeps the uses that it is told.
+/// Keeps the next uses that `foresee` gets.
 struct Listener : broken::NewestOut {
   static inline std::uint64_t uses_with_next = 0;
 

@@ -64,14 +64,14 @@ inline void check_counts(hs::Trace const& trace, hs::Stats const& stats) {
     std::uint64_t to_host = 0;
     std::uint64_t from_peers = 0;
     std::int64_t time = 0;
-    for (auto const& its : trace.transfers) {
-      CHECK(its.begin <= its.end);
-      if (its.to == device.node) {
-        (its.from == hs::host_node ? from_host : from_peers) += its.bytes;
-        time += (its.end - its.begin).ns;
-      } else if (its.from == device.node && its.to == hs::host_node) {
-        to_host += its.bytes;
-        time += (its.end - its.begin).ns;
+    for (auto const& transfer : trace.transfers) {
+      CHECK(transfer.begin <= transfer.end);
+      if (transfer.to == device.node) {
+        (transfer.from == hs::host_node ? from_host : from_peers) += transfer.bytes;
+        time += (transfer.end - transfer.begin).ns;
+      } else if (transfer.from == device.node && transfer.to == hs::host_node) {
+        to_host += transfer.bytes;
+        time += (transfer.end - transfer.begin).ns;
       }
     }
     CHECK(from_host == device.bytes_from_host);
@@ -80,9 +80,9 @@ inline void check_counts(hs::Trace const& trace, hs::Stats const& stats) {
     CHECK(time == device.transfers.ns);
     std::uint64_t clean = 0;
     std::uint64_t dirty = 0;
-    for (auto const& its : trace.evictions) {
-      if (its.node == device.node) {
-        ++(its.dirty ? dirty : clean);
+    for (auto const& eviction : trace.evictions) {
+      if (eviction.node == device.node) {
+        ++(eviction.dirty ? dirty : clean);
       }
     }
     CHECK(clean == device.evictions_clean);

@@ -45,8 +45,8 @@ hs::Config recording(int cpus) {
 
 std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs(hs::Trace const& trace) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> all;
-  for (auto const& its : trace.edges) {
-    all.emplace_back(its.from, its.to);
+  for (auto const& edge : trace.edges) {
+    all.emplace_back(edge.from, edge.to);
   }
   return all;
 }
@@ -59,12 +59,12 @@ TEST_CASE_TEMPLATE("recording: tasks, data, edges and labels", S, WorkStealing<>
   std::vector<double> y(10);
   auto const hx = rt.data(x);
   auto const hy = rt.data(y);
-  rt.spawn(hs::label("first"), hs::priority(3))([](int& its) { its = 1; }, hs::write(hx));
-  rt.spawn()([](int const& its, hs::VectorView<double> all) { all[0] = its; },
+  rt.spawn(hs::label("first"), hs::priority(3))([](int& value) { value = 1; }, hs::write(hx));
+  rt.spawn()([](int const& value, hs::VectorView<double> all) { all[0] = value; },
              hs::read(hx),
              hs::write(hy));
   rt.spawn()([](int const&) {}, hs::read(hx));
-  rt.spawn(hs::label("last"))([](int& its) { ++its; }, hs::read_write(hx));
+  rt.spawn(hs::label("last"))([](int& value) { ++value; }, hs::read_write(hx));
   rt.spawn()([] {});
   rt.sync();
   auto const trace = rt.trace();
@@ -99,12 +99,12 @@ TEST_CASE("recording: nested tasks have parents, and edges among siblings only")
   auto const h = rt.data(x);
   for (int k = 0; k < 3; ++k) {
     rt.spawn(hs::label("outer"))(
-        [h](Rt& its, hs::VectorView<int>) {
+        [h](Rt& runtime, hs::VectorView<int>) {
           for (int n = 0; n < 4; ++n) {
-            its.spawn(hs::label("inner"))([](hs::VectorView<int> all) { ++all[0]; },
-                                          hs::read_write(h));
+            runtime.spawn(hs::label("inner"))([](hs::VectorView<int> all) { ++all[0]; },
+                                              hs::read_write(h));
           }
-          its.spawn()([] {});
+          runtime.spawn()([] {});
         },
         hs::read_write(h));
   }
@@ -169,7 +169,7 @@ TEST_CASE("recording: what waits for a partition or a join depends on what that 
   };
   hs::Runtime<> rt(recording(2));
   check(trace_of_parts(rt, [&](auto const& region) {
-    rt.spawn()([](hs::VectorView<int> its) { ++its[0]; }, hs::read_write(region));
+    rt.spawn()([](hs::VectorView<int> values) { ++values[0]; }, hs::read_write(region));
   }));
   auto config = simulated::on(2, 0);
   config.record = true;
@@ -184,11 +184,11 @@ TEST_CASE("recording: parts that a task's children use") {
   std::vector<int> x(8);
   auto const whole = rt.data(x);
   rt.spawn(hs::label("outer"))(
-      [whole](hs::Runtime<>& its, hs::VectorView<int>) {
-        auto const parts = its.partition(whole, hs::block_rows(4));
+      [whole](hs::Runtime<>& runtime, hs::VectorView<int>) {
+        auto const parts = runtime.partition(whole, hs::block_rows(4));
         for (int round = 0; round < 2; ++round) {
           for (std::size_t k = 0; k < parts.size(); ++k) {
-            its.spawn()([](hs::VectorView<int> all) { ++all[0]; }, hs::read_write(parts[k]));
+            runtime.spawn()([](hs::VectorView<int> all) { ++all[0]; }, hs::read_write(parts[k]));
           }
         }
       },
@@ -216,9 +216,9 @@ TEST_CASE("recording: failed and cancelled tasks, reductions and what another ru
   rt.spawn()([](int&) { throw std::runtime_error("no"); }, hs::read_write(h));
   rt.spawn()([](int const&) {}, hs::read(h));
   for (int k = 0; k < 4; ++k) {
-    rt.spawn()([](int& its) { its += 1; }, hs::reduce<hs::Sum<int>>(hsum));
+    rt.spawn()([](int& value) { value += 1; }, hs::reduce<hs::Sum<int>>(hsum));
   }
-  rt.spawn()([](int const& its) { CHECK(its == 4); }, hs::read(hsum));
+  rt.spawn()([](int const& value) { CHECK(value == 4); }, hs::read(hsum));
   CHECK_THROWS(rt.sync());
   auto const trace = rt.trace();
   recorded::check_whole(trace);

@@ -172,8 +172,8 @@ std::optional<IdleCause> cause_of(Trace const& trace, int worker, Instant now, I
   bool asks = false;
   bool untaken = false;
   bool later = false;
-  bool const waits = std::any_of(trace.waits.begin(), trace.waits.end(), [&](auto const& its) {
-    return its.worker.value == worker && its.begin <= now && now < its.end;
+  bool const waits = std::any_of(trace.waits.begin(), trace.waits.end(), [&](auto const& wait) {
+    return wait.worker.value == worker && wait.begin <= now && now < wait.end;
   });
   for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
     auto const& task = trace.tasks[v];
@@ -245,9 +245,9 @@ TEST_CASE("idle time: of random runs, each nanosecond as the definition says") {
           expected.push_back({w, now.ns, now.ns + 1, *cause});
         }
       }
-      auto const& its = times[static_cast<std::size_t>(w)];
-      REQUIRE(its.all_idle() == idle);
-      REQUIRE(its.all_idle() + its.busy + its.wasted == end - begin);
+      auto const& of_worker = times[static_cast<std::size_t>(w)];
+      REQUIRE(of_worker.all_idle() == idle);
+      REQUIRE(of_worker.all_idle() + of_worker.busy + of_worker.wasted == end - begin);
     }
     REQUIRE(pieces == expected);
   }

@@ -22,14 +22,15 @@ using papers::Configuration;
 struct Options : papers::Options {
   std::string platform;
   std::string plots;
-  int instances = 0; // 0: as the claims' file has it
+  int instances = 0; // 0: the number in the claims' file
   std::uint64_t seed = 1;
   bool full = false;
 };
 
-nlohmann::ordered_json fact(Configuration const& its, bleuse2015::Facts const& facts) {
-  nlohmann::ordered_json row{{"workload", its.workload}, {"strategy", its.strategy}};
-  for (auto const& [name, number] : its.at.numbers()) {
+nlohmann::ordered_json fact(Configuration const& configuration, bleuse2015::Facts const& facts) {
+  nlohmann::ordered_json row{{"workload", configuration.workload},
+                             {"strategy", configuration.strategy}};
+  for (auto const& [name, number] : configuration.at.numbers()) {
     row["at"][name] = number;
   }
   for (auto const& [name, value] : facts) {
@@ -39,10 +40,12 @@ nlohmann::ordered_json fact(Configuration const& its, bleuse2015::Facts const& f
 }
 
 void print_facts(std::vector<Configuration> const& those, bleuse2015::Runs& runs) {
-  for (auto const& its : those) {
-    std::printf(
-        "    %-10s %-12s %-30s", its.workload.c_str(), its.strategy.c_str(), its.at.text().c_str());
-    for (auto const& [name, value] : runs.of(its)) {
+  for (auto const& configuration : those) {
+    std::printf("    %-10s %-12s %-30s",
+                configuration.workload.c_str(),
+                configuration.strategy.c_str(),
+                configuration.at.text().c_str());
+    for (auto const& [name, value] : runs.of(configuration)) {
       std::printf("  %s %.4g", name.c_str(), value);
     }
     std::printf("\n");
@@ -56,16 +59,16 @@ papers::LinePlot plot(bleuse2015::Runs& runs,
                       std::vector<std::size_t> const& values,
                       std::string const& metric,
                       std::vector<std::string> const& strategies) {
-  papers::LinePlot its;
-  its.x = axis;
+  papers::LinePlot drawn;
+  drawn.x = axis;
   for (auto const& strategy : strategies) {
-    auto& line = its.lines.emplace_back(papers::Line{strategy, {}});
+    auto& line = drawn.lines.emplace_back(papers::Line{strategy, {}});
     for (auto const value : values) {
       auto const& facts = runs.of({workload, papers::Point({{axis, value}}), strategy});
       line.points.emplace_back(static_cast<double>(value), facts.at(metric));
     }
   }
-  return its;
+  return drawn;
 }
 
 /// fig3.svg, fig4.svg and table2.svg, which has all numbers of GPUs.
@@ -97,18 +100,19 @@ void print(Options const& options) {
                          : options.instances > 0 ? options.instances
                                                  : settings.instances;
   bleuse2015::Runs runs(settings, options.platform, instances, options.seed);
-  papers::report(options,
-                 settings.claims,
-                 "Bleuse et al. 2015: " + std::to_string(instances) +
-                     " random instances for each size and machine; " + options.platform +
-                     ", virtual time, shared links, a window of " +
-                     std::to_string(settings.window) + " tasks",
-                 {.run = [&](auto const& those) { runs.run(those); },
-                  .figures = [&](auto const& its, auto const& metric) -> papers::Mean {
-                    return {runs.of(its).at(metric), 0};
-                  },
-                  .print_facts = [&](auto const& those) { print_facts(those, runs); },
-                  .fact = [&](auto const& its) { return fact(its, runs.of(its)); }});
+  papers::report(
+      options,
+      settings.claims,
+      "Bleuse et al. 2015: " + std::to_string(instances) +
+          " random instances for each size and machine; " + options.platform +
+          ", virtual time, shared links, a window of " + std::to_string(settings.window) + " tasks",
+      {.run = [&](auto const& those) { runs.run(those); },
+       .figures = [&](auto const& configuration, auto const& metric) -> papers::Mean {
+         return {runs.of(configuration).at(metric), 0};
+       },
+       .print_facts = [&](auto const& those) { print_facts(those, runs); },
+       .fact =
+           [&](auto const& configuration) { return fact(configuration, runs.of(configuration)); }});
   if (!options.plots.empty()) {
     draw(options.plots, runs);
   }

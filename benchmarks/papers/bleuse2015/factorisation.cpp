@@ -21,12 +21,12 @@ namespace hs = hetsched;
 
 namespace {
 
-/// A queue that does not tell what comes next, so that HEFT has no data sent ahead; see lima2015.
+/// A queue without `peek`, so no data are sent ahead under HEFT; see lima2015.
 struct Undisclosed : hs::policies::Fifo {
   std::size_t peek(std::span<hs::TaskId> next) = delete;
 };
 
-/// The solver's schedule of what is ready, without telling what comes next.
+/// The solver's schedule of the ready tasks, without `peek`.
 template <class Solver>
 class Batches : hs::policies::DualApprox<Solver> {
   using Base = hs::policies::DualApprox<Solver>;
@@ -42,11 +42,12 @@ public:
   explicit Batches(std::span<hs::WorkerInfo const> workers) : Base(workers, {.reach = reach}) {}
 
 private:
-  /// What DP's guarantee leaves to the local mapping of sec. 5.3; that of 4/3 leaves nothing.
+  /// The slack that DP's guarantee leaves to the local mapping of sec. 5.3. The guarantee of 4/3
+  /// leaves none.
   static constexpr double reach = std::is_same_v<Solver, hs::DualApprox2> ? 2 : 1;
 };
 
-/// Under the paper's strategy, all of which share one engine.
+/// Runs the graph under the paper's strategy. All strategies share one engine.
 hs::Stats
 run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
   using hs::policies::add_scheduler;
@@ -71,24 +72,24 @@ run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph con
 
 Result factorise(hs::Platform const& platform, std::string const& file, Factorisation const& what) {
   constexpr auto* name = "cholesky";
-  lima2015::Claims its;
-  its.workloads[name] = {what.matrix.precision, what.tile, 0};
+  lima2015::Claims claims;
+  claims.workloads[name] = {what.matrix.precision, what.tile, 0};
   papers::Point const at({{"n", what.matrix.n}, {"gpus", static_cast<std::size_t>(what.gpus)}});
-  auto machine = lima2015::machine_of(platform, file, its, {name, at, what.strategy});
+  auto machine = lima2015::machine_of(platform, file, claims, {name, at, what.strategy});
   if (what.cores > machine.classes[0].workers) {
     throw hs::Error(hs::ErrorCode::bad_input,
                     file,
                     "has no " + std::to_string(what.cores) + " cores beside the GPUs");
   }
   machine.classes[0].workers = what.cores;
-  auto const tiles = lima2015::tiles_of(its, name, what.matrix.n);
-  auto const graph = lima2015::graph_of(machine, its, name, tiles);
+  auto const tiles = lima2015::tiles_of(claims, name, what.matrix.n);
+  auto const graph = lima2015::graph_of(machine, claims, name, tiles);
   auto const stats = run(what.strategy,
                          {.platform = machine,
                           .algorithm = name,
                           .precision = what.matrix.precision,
                           .tile = what.tile,
-                          .library = lima2015::library_of(machine, its.workloads[name], name),
+                          .library = lima2015::library_of(machine, claims.workloads[name], name),
                           .transfers = hs::Simulation::Transfers::shared,
                           .window = what.window,
                           .time_decisions = true},
@@ -96,7 +97,7 @@ Result factorise(hs::Platform const& platform, std::string const& file, Factoris
   Result result;
   result.seconds = stats.elapsed.seconds();
   result.scheduling_seconds = stats.deciding.seconds();
-  result.flops = lima2015::flops_of(its, name, tiles);
+  result.flops = lima2015::flops_of(claims, name, tiles);
   result.tasks = graph.size();
   for (auto const& device : stats.devices) {
     result.bytes += static_cast<double>(device.bytes_from_host + device.bytes_to_host +

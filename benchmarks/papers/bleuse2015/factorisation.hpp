@@ -27,9 +27,10 @@ struct Result {
   std::size_t tasks = 0;
 };
 
-/// Once; no strategy draws lots. One GPU of each switch is used before two of any, potrf runs on
-/// cores only, links are shared, and nothing is sent ahead of a GPU's window. Throws
-/// Error(bad_input) if the file lacks kernels or GPUs, or for "accel", which is not run so.
+/// Runs once, because no strategy is random. One GPU of each switch is used before two of any.
+/// potrf runs on cores only, links are shared, and no data are sent ahead of a GPU's window. Throws
+/// Error(bad_input) if the file lacks kernels or GPUs, and for "accel", which does not run in this
+/// way.
 [[nodiscard]] Result
 factorise(hetsched::Platform const& platform, std::string const& file, Factorisation const& what);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the claims' configurations give, each run once.
+// The results of the claims' configurations. Each is run once.
 
 #include <hetsched/platform/platform.hpp>
 
@@ -22,17 +22,17 @@ public:
   /// size and machine, drawn by `seed`.
   Runs(Settings const& settings, std::string file, int instances, std::uint64_t seed);
 
-  /// Runs it, unless that was done. Throws Error(bad_input).
-  Facts const& of(papers::Configuration const& its);
+  /// Runs the configuration, unless that was done. Throws Error(bad_input).
+  Facts const& of(papers::Configuration const& configuration);
 
-  /// Runs what is missing of those; says on a terminal how far it is.
+  /// Runs those that were not run yet. Shows the progress on a terminal.
   void run(std::vector<papers::Configuration> const& those);
 
 private:
-  void draw_random(papers::Configuration const& its);
-  [[nodiscard]] Facts time(papers::Configuration const& its) const;
-  [[nodiscard]] Facts guarantee(papers::Configuration const& its) const;
-  [[nodiscard]] Facts simulate(papers::Configuration const& its) const;
+  void draw_random(papers::Configuration const& configuration);
+  [[nodiscard]] Facts time(papers::Configuration const& configuration) const;
+  [[nodiscard]] Facts guarantee(papers::Configuration const& configuration) const;
+  [[nodiscard]] Facts simulate(papers::Configuration const& configuration) const;
 
   Settings const& settings_;
   std::string const file_;

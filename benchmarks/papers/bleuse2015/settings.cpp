@@ -49,17 +49,17 @@ Settings read_settings(std::string const& path) {
   if (root["format"].text() != "claims-1") {
     root["format"].refuse("is not \"claims-1\"");
   }
-  Settings its;
-  its.instances = static_cast<int>(root["instances"].integer(1, 10'000));
+  Settings settings;
+  settings.instances = static_cast<int>(root["instances"].integer(1, 10'000));
   root["blocks"].only({"n", "precision", "cpus"});
-  its.blocks = matrix_in(root["blocks"]);
-  its.cores = static_cast<int>(root["blocks"]["cpus"].integer(1, 1000));
+  settings.blocks = matrix_in(root["blocks"]);
+  settings.cores = static_cast<int>(root["blocks"]["cpus"].integer(1, 1000));
   root["gpus"].only({"n", "precision", "tile"});
-  its.gpus = matrix_in(root["gpus"]);
-  its.tile = root["gpus"]["tile"].integer(1, 1'000'000);
-  its.window = static_cast<int>(root["window"].integer(1, 1024));
-  its.claims = papers::claims_in(root["claims"], words());
-  return its;
+  settings.gpus = matrix_in(root["gpus"]);
+  settings.tile = root["gpus"]["tile"].integer(1, 1'000'000);
+  settings.window = static_cast<int>(root["window"].integer(1, 1024));
+  settings.claims = papers::claims_in(root["claims"], words());
+  return settings;
 }
 
 } // namespace bleuse2015

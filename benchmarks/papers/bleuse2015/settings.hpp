@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The claims, and what the runs behind them need that the paper leaves open.
+// The claims, and settings of the runs that the paper does not state.
 
 #include <hetsched/platform/platform.hpp>
 
@@ -24,7 +24,7 @@ struct Settings {
   int cores = 0;     // of fig. 4, beside one GPU
   Matrix gpus;       // of table 2
   std::size_t tile = 0;
-  int window = 0; // tasks that a GPU commits itself to
+  int window = 0; // tasks to which a GPU commits itself
   std::vector<papers::Claim> claims;
 };
 

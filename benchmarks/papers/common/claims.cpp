@@ -34,7 +34,7 @@ bool has(Names const& names, std::string const& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The text, which is one of the names.
+/// The text. It must be one of the names.
 std::string one_of(JsonValue const& value, Names const& names) {
   auto const text = value.text();
   if (!has(names, text)) {
@@ -50,15 +50,15 @@ std::string one_of(JsonValue const& value, Names const& names) {
 /// The names of all.
 Names names_of(auto const& all) {
   Names names;
-  for (auto const& its : all) {
-    names.push_back(its.name);
+  for (auto const& one : all) {
+    names.push_back(one.name);
   }
   return names;
 }
 
-/// Of those that have names, which must be there.
+/// The one with this name. It must be there.
 auto const& named(auto const& all, std::string const& name) {
-  return *std::find_if(all.begin(), all.end(), [&](auto const& its) { return its.name == name; });
+  return *std::find_if(all.begin(), all.end(), [&](auto const& one) { return one.name == name; });
 }
 
 Names names_in(JsonValue const& value, Names const& known) {
@@ -72,7 +72,7 @@ Names names_in(JsonValue const& value, Names const& known) {
   return names;
 }
 
-/// A number, or an array of some.
+/// A number, or an array of at least one number.
 std::vector<std::size_t> numbers_in(JsonValue const& value) {
   constexpr std::uint64_t largest = 1'000'000'000;
   if (!value.is_array()) {
@@ -85,14 +85,14 @@ std::vector<std::size_t> numbers_in(JsonValue const& value) {
   return numbers;
 }
 
-/// Every number of an axis with every number of the next, for each element.
+/// For each element: all combinations of the numbers of its axes.
 std::vector<Point> points_in(JsonValue const& value, Names const& axes) {
   using Numbers = std::map<std::string, std::size_t>;
   std::vector<Point> points;
   for (auto const& set : value.elements()) {
-    set.each_member([&](std::string const& key, JsonValue const& its) {
+    set.each_member([&](std::string const& key, JsonValue const& member) {
       if (!has(axes, key)) {
-        its.refuse("is no number of this workload's points");
+        member.refuse("is no number of this workload's points");
       }
     });
     std::vector<Numbers> those{{}};
@@ -223,8 +223,8 @@ Rule rule_in(JsonValue const& value, Vocabulary const& words) {
               "below"});
   Rule rule;
   auto const kind = value["kind"].text();
-  auto const found =
-      std::find_if(kinds.begin(), kinds.end(), [&](auto const& its) { return its.first == kind; });
+  auto const found = std::find_if(
+      kinds.begin(), kinds.end(), [&](auto const& known) { return known.first == kind; });
   if (found == kinds.end()) {
     value["kind"].refuse("is no kind of rule");
   }
@@ -241,7 +241,7 @@ Rule rule_in(JsonValue const& value, Vocabulary const& words) {
   return rule;
 }
 
-/// What its rule needs of the points and of the workload.
+/// Checks that the points and the workload fit the rule.
 void check_points(JsonValue const& value, Vocabulary const& words, Claim const& claim) {
   auto const count = claim.at.size();
   auto const& rule = *claim.rule;
@@ -296,11 +296,11 @@ std::size_t Point::operator[](char const* name) const {
 }
 
 std::string Point::text() const {
-  std::string its;
+  std::string words;
   for (auto const& [name, number] : numbers_) {
-    its += (its.empty() ? "" : ", ") + name + " = " + std::to_string(number);
+    words += (words.empty() ? "" : ", ") + name + " = " + std::to_string(number);
   }
-  return its;
+  return words;
 }
 
 std::vector<Configuration> Claim::configurations() const {
@@ -322,11 +322,11 @@ std::vector<Configuration> Claim::configurations() const {
 
 std::vector<Claim> claims_in(JsonValue const& value, Vocabulary const& words) {
   std::vector<Claim> all;
-  for (auto const& its : value.elements()) {
-    auto claim = claim_in(its, words);
+  for (auto const& element : value.elements()) {
+    auto claim = claim_in(element, words);
     auto const same = [&](Claim const& other) { return other.id == claim.id; };
     if (std::any_of(all.begin(), all.end(), same)) {
-      its["id"].refuse("is an earlier claim's");
+      element["id"].refuse("is an earlier claim's");
     }
     all.push_back(std::move(claim));
   }

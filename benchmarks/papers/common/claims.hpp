@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a paper says, as a file has it: which runs to compare, and the rule that decides. The words
-// in which a file may speak are the program's.
+// A paper's claims, read from a file: the runs to compare, and the rule that decides. The program
+// defines the words that the file may use.
 
 #include <hetsched/detail/files/json_file.hpp>
 
@@ -37,7 +37,7 @@ private:
   std::map<std::string, std::size_t> numbers_;
 };
 
-/// A strategy (what claims compare) on a point of a workload.
+/// A strategy on a point of a workload. Claims compare strategies.
 struct Configuration {
   std::string workload;
   Point at;
@@ -50,13 +50,13 @@ struct Configuration {
 struct Vocabulary {
   struct Workload {
     std::string name;
-    std::vector<std::string> axes; // what its points are made of, the outermost first; may be none
+    std::vector<std::string> axes; // the numbers of its points, the outermost first; may be none
   };
 
   struct Metric {
     std::string name;
     bool more_is_better = false;
-    std::vector<std::string> workloads; // that have it; none named: all
+    std::vector<std::string> workloads; // that have it; empty: all
   };
 
   std::vector<std::string> strategies;
@@ -114,7 +114,7 @@ struct Claim {
   std::optional<Rule> rule;                // a claim that is not testable may have one for show
   std::vector<Point> at;
 
-  /// All runs that the rule looks at.
+  /// All configurations that the rule compares.
   [[nodiscard]] std::vector<Configuration> configurations() const;
 };
 
@@ -122,8 +122,8 @@ struct Claim {
 [[nodiscard]] std::vector<Claim> claims_in(hetsched::detail::JsonValue const& value,
                                            Vocabulary const& words);
 
-/// Those that are asked for, by id, workload or section; all if nothing is asked for. Throws
-/// Error(bad_input) for a name that is none of these.
+/// The claims that the user asks for, by id, workload or section. All claims if the user asks for
+/// none. Throws Error(bad_input) for a name that is none of these.
 [[nodiscard]] std::vector<Claim> chosen(std::vector<Claim> const& claims,
                                         std::vector<std::string> const& only);
 

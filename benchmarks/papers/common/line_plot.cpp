@@ -27,13 +27,13 @@ std::string format(char const* how, auto... values) {
   return buffer;
 }
 
-/// As text between tags.
+/// The text as XML has it between tags.
 std::string escaped(std::string const& text) {
-  std::string its;
+  std::string safe;
   for (auto const c : text) {
-    its += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
   }
-  return its;
+  return safe;
 }
 
 /// 1, 2 or 5 times a power of ten: about five steps to `most`.

@@ -10,8 +10,8 @@ namespace papers {
 
 namespace {
 
-/// Of 95 % on both sides, by degrees of freedom from 1 on; then the normal distribution's, which is
-/// less than 2 % below.
+/// The factor of the two-sided 95 % interval, by degrees of freedom from 1 on. Beyond the table it
+/// is the normal distribution's, which is less than 2 % smaller.
 double students_t(std::size_t degrees) {
   constexpr std::array table{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                              2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
@@ -37,7 +37,7 @@ Mean mean_of(std::vector<double> const& values) {
   for (auto const value : values) {
     squares += (value - mean) * (value - mean);
   }
-  if (squares <= 1e-20 * n * mean * mean) { // roundings
+  if (squares <= 1e-20 * n * mean * mean) { // rounding errors only
     return {mean, 0};
   }
   return {mean, students_t(values.size() - 1) * std::sqrt(squares / (n - 1) / n)};

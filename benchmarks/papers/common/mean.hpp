@@ -12,7 +12,7 @@ struct Mean {
   double half = 0;
 };
 
-/// Of one value at least.
+/// There must be at least one value.
 [[nodiscard]] Mean mean_of(std::vector<double> const& values);
 
 } // namespace papers

@@ -13,57 +13,57 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// How the claim stands.
-char const* verdict_of(Claim const& claim, Verdict const& its) {
-  return claim.not_testable ? "not testable" : its.reproduced ? "reproduced" : "not reproduced";
+/// The verdict in words.
+char const* verdict_of(Claim const& claim, Verdict const& verdict) {
+  return claim.not_testable ? "not testable" : verdict.reproduced ? "reproduced" : "not reproduced";
 }
 
-/// The runs to be told of: of the points that speak against the claim, or of all.
+/// The configurations to print: those of points that contradict the claim, or all.
 std::vector<Configuration>
-told(Claim const& claim, Verdict const& its, bool all, Teller const& teller) {
+told(Claim const& claim, Verdict const& verdict, bool all, Teller const& teller) {
   std::vector<Configuration> those;
   if (teller.told) {
-    return all || !its.reproduced ? teller.told(claim, all) : those;
+    return all || !verdict.reproduced ? teller.told(claim, all) : those;
   }
   for (auto const& configuration : claim.configurations()) {
-    auto const& points = its.against;
+    auto const& points = verdict.against;
     bool const speaks = std::find(points.begin(), points.end(), configuration.at) != points.end();
     bool const known = std::find(those.begin(), those.end(), configuration) != those.end();
-    if ((all || (!its.reproduced && speaks)) && !known) {
+    if ((all || (!verdict.reproduced && speaks)) && !known) {
       those.push_back(configuration);
     }
   }
   return those;
 }
 
-void print_json(Claim const& claim, Verdict const& its, Teller const& teller) {
+void print_json(Claim const& claim, Verdict const& verdict, Teller const& teller) {
   ordered_json row;
   row["id"] = claim.id;
   row["section"] = claim.section;
   row["workload"] = claim.workload;
   row["says"] = claim.says;
-  row["verdict"] = verdict_of(claim, its);
+  row["verdict"] = verdict_of(claim, verdict);
   row["why"] = claim.not_testable ? ordered_json(*claim.not_testable) : nullptr;
-  row["published"] = claim.rule ? ordered_json(its.published) : nullptr;
-  row["ours"] = claim.rule ? ordered_json(its.ours) : nullptr;
+  row["published"] = claim.rule ? ordered_json(verdict.published) : nullptr;
+  row["ours"] = claim.rule ? ordered_json(verdict.ours) : nullptr;
   row["against"] = ordered_json::array();
-  for (auto const& at : its.reproduced ? std::vector<Point>{} : its.against) {
+  for (auto const& at : verdict.reproduced ? std::vector<Point>{} : verdict.against) {
     row["against"].push_back(at.numbers());
   }
   row["facts"] = ordered_json::array();
-  for (auto const& configuration : told(claim, its, true, teller)) {
+  for (auto const& configuration : told(claim, verdict, true, teller)) {
     row["facts"].push_back(teller.fact(configuration));
   }
   std::printf("%s\n", row.dump().c_str());
 }
 
-void print_row(Claim const& claim, Verdict const& its) {
+void print_row(Claim const& claim, Verdict const& verdict) {
   std::printf("%-24s %-4s %-15s %-23s %-33s %s\n",
               claim.id.c_str(),
               claim.section.c_str(),
-              verdict_of(claim, its),
-              claim.rule ? its.published.c_str() : "-",
-              claim.rule ? its.ours.c_str() : "-",
+              verdict_of(claim, verdict),
+              claim.rule ? verdict.published.c_str() : "-",
+              claim.rule ? verdict.ours.c_str() : "-",
               claim.says.c_str());
   if (claim.not_testable) {
     std::printf("    not testable: %s\n", claim.not_testable->c_str());
@@ -100,8 +100,8 @@ void report(Options const& options,
   auto const those = chosen(claims, options.only);
   std::vector<Configuration> needed;
   for (auto const& claim : those) {
-    auto const its = claim.configurations();
-    needed.insert(needed.end(), its.begin(), its.end());
+    auto const runs = claim.configurations();
+    needed.insert(needed.end(), runs.begin(), runs.end());
   }
   if (teller.run) {
     teller.run(needed);
@@ -112,18 +112,18 @@ void report(Options const& options,
   std::size_t testable = 0;
   std::size_t reproduced = 0;
   for (auto const& claim : those) {
-    auto const its = !claim.rule    ? Verdict{}
-                     : teller.judge ? teller.judge(claim)
-                                    : judge(claim, teller.figures);
+    auto const verdict = !claim.rule    ? Verdict{}
+                         : teller.judge ? teller.judge(claim)
+                                        : judge(claim, teller.figures);
     testable += claim.not_testable ? 0 : 1;
-    reproduced += !claim.not_testable && its.reproduced ? 1 : 0;
+    reproduced += !claim.not_testable && verdict.reproduced ? 1 : 0;
     if (options.json) {
-      print_json(claim, its, teller);
+      print_json(claim, verdict, teller);
       continue;
     }
-    print_row(claim, its);
-    auto const facts = told(claim, its, options.facts, teller);
-    if (!facts.empty() && (options.facts || (!claim.not_testable && !its.reproduced))) {
+    print_row(claim, verdict);
+    auto const facts = told(claim, verdict, options.facts, teller);
+    if (!facts.empty() && (options.facts || (!claim.not_testable && !verdict.reproduced))) {
       teller.print_facts(facts);
     }
   }

@@ -27,23 +27,25 @@ struct Options {
 /// --claims, --only, --facts and --json. `folder` is the paper's, under benchmarks/papers.
 void add_options(CLI::App& app, Options& options, std::string const& folder);
 
-/// What a paper's program knows of its runs.
+/// The functions of a paper's program on its runs.
 struct Teller {
-  /// Makes them, if they are not made yet; may say on a terminal how far it is.
+  /// Makes the runs that were not made yet. May show the progress on a terminal.
   std::function<void(std::vector<Configuration> const&)> run;
   Figures figures;
-  /// A table of these, with a head, indented by four columns. Not called with none.
+  /// Prints a table of these, with a head, indented by four columns. There is at least one.
   std::function<void(std::vector<Configuration> const&)> print_facts;
   std::function<nlohmann::ordered_json(Configuration const&)> fact;
-  /// For a paper whose rules are its own: the verdict on a claim that has one, and its runs, those
-  /// that speak against it or all. With `judge`, `run` and `figures` are not needed.
+  /// For a paper with rules of its own. `judge` is the verdict on a claim with a rule. `told` are
+  /// the claim's runs: all, or those that contradict it. With `judge`, `run` and `figures` are not
+  /// needed.
   std::function<Verdict(Claim const&)> judge = {};
   std::function<std::vector<Configuration>(Claim const&, bool all)> told = {};
 };
 
-/// Runs what the chosen claims need. Prints a row for each claim: published, ours, and whether that
-/// is reproduced; the facts of runs that speak against it, or of all; and the count below. `head`
-/// is a line above. As JSON: an object a line, with the facts of all.
+/// Makes the runs of the chosen claims. Prints a row for each claim: the published number, ours,
+/// and whether it is reproduced. Below a row are the facts of the runs that contradict the claim,
+/// or of all. The last line counts. `head` is a line above the rows. As JSON it prints one object a
+/// line, with the facts of all runs.
 void report(Options const& options,
             std::vector<Claim> const& claims,
             std::string const& head,

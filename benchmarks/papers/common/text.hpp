@@ -7,7 +7,7 @@
 
 namespace papers {
 
-/// As printf does it, up to 299 characters.
+/// Formats as printf does, up to 299 characters.
 std::string text(char const* format, auto... values) {
   char buffer[300];
   std::snprintf(buffer, sizeof buffer, format, values...);

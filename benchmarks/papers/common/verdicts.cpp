@@ -91,14 +91,14 @@ private:
 
   [[nodiscard]] bool ordered(Point const& at) {
     return std::all_of(rule_.of.begin(), rule_.of.end(), [&](std::string const& one) {
-      auto const its = get(at, one);
+      auto const own = get(at, one);
       return std::all_of(rule_.against.begin(), rule_.against.end(), [&](auto const& other) {
-        return better(its, get(at, other));
+        return better(own, get(at, other));
       });
     });
   }
 
-  /// Of the largest over the smallest, in percent.
+  /// By how many percent the largest value exceeds the smallest.
   [[nodiscard]] double spread(Point const& at) {
     double least = INFINITY;
     double most = 0;
@@ -144,11 +144,11 @@ private:
     verdict_.published = text("%.4g (%.3g)", rule_.published, rule_.within);
     verdict_.reproduced = true;
     for (auto const& name : rule_.of) {
-      auto const its = get(claim_.at.front(), name);
+      auto const measured = get(claim_.at.front(), name);
       verdict_.ours +=
-          (verdict_.ours.empty() ? "" : ", ") + text("%.4g", its.value) + reach(its.half);
+          (verdict_.ours.empty() ? "" : ", ") + text("%.4g", measured.value) + reach(measured.half);
       verdict_.reproduced =
-          verdict_.reproduced && std::abs(its.value - rule_.published) <= rule_.within;
+          verdict_.reproduced && std::abs(measured.value - rule_.published) <= rule_.within;
     }
   }
 
@@ -184,7 +184,7 @@ private:
     verdict_.ours += least < most ? text(", %.4g to %.4g", least, most) : text(", %.4g", least);
   }
 
-  /// ">= 2", "< 3", ">= 2 < 3", with what they are of.
+  /// ">= 2", "< 3" or ">= 2 < 3", with the unit.
   [[nodiscard]] std::string limits(char const* unit) const {
     auto const low = rule_.at_least ? text(">= %g%s", *rule_.at_least, unit) : "";
     auto const high = rule_.below ? text("< %g%s", *rule_.below, unit) : "";
@@ -212,10 +212,10 @@ private:
 
   void judge_not_worst() {
     auto const at = claim_.at.front();
-    auto const its = get(at, rule_.of.front());
+    auto const own = get(at, rule_.of.front());
     auto const worse = std::find_if(rule_.against.begin(),
                                     rule_.against.end(),
-                                    [&](auto const& name) { return better(its, get(at, name)); });
+                                    [&](auto const& name) { return better(own, get(at, name)); });
     verdict_.published = "another is worse";
     verdict_.reproduced = worse != rule_.against.end();
     verdict_.ours = verdict_.reproduced ? *worse + " is worse" : "it is the worst";

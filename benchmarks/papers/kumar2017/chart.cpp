@@ -38,19 +38,19 @@ constexpr std::array colours{"#1b6ca8",
                              "#ff6f91"};
 
 std::string escaped(std::string const& plain) {
-  std::string its;
+  std::string safe;
   for (char const c : plain) {
-    its += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
+    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
   }
-  return its;
+  return safe;
 }
 
-/// A step of 1, 2 or 5 times a power of ten, some six of which make the span.
+/// A step of 1, 2 or 5 times a power of ten. About six steps make the span.
 double step_of(double span) {
   auto const power = std::pow(10, std::floor(std::log10(span / 6)));
-  for (double const its : {1.0, 2.0, 5.0}) {
-    if (span / (its * power) <= 7) {
-      return its * power;
+  for (double const digit : {1.0, 2.0, 5.0}) {
+    if (span / (digit * power) <= 7) {
+      return digit * power;
     }
   }
   return 10 * power;
@@ -60,13 +60,13 @@ class Drawing {
 public:
   explicit Drawing(Chart const& chart) : chart_(chart) {
     bool first = true;
-    for (auto const& its : chart.series) {
-      for (auto const& [at, y] : its.points) {
+    for (auto const& series : chart.series) {
+      for (auto const& [at, y] : series.points) {
         categories_.insert(at);
       }
     }
-    for (auto const& its : chart.series) {
-      for (auto const& [at, y] : its.points) {
+    for (auto const& series : chart.series) {
+      for (auto const& [at, y] : series.points) {
         auto const x = place(at);
         low_x_ = first ? x : std::min(low_x_, x);
         high_x_ = first ? x : std::max(high_x_, x);
@@ -94,19 +94,19 @@ public:
     write(left_edge, 20, "start", chart_.title);
     axes();
     std::size_t k = 0;
-    for (auto const& its : chart_.series) {
+    for (auto const& series : chart_.series) {
       auto const* const colour = colours[k % colours.size()];
       if (chart_.kind == Chart::Kind::boxes) {
-        boxes(its, k, colour);
+        boxes(series, k, colour);
       } else {
-        points(its, colour);
+        points(series, colour);
       }
       auto const y = top_edge + 18.0 * static_cast<double>(k);
       svg_ += text("<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n",
                    left_edge + width + 14,
                    y,
                    colour);
-      write(left_edge + width + 32, y + 11, "start", its.name);
+      write(left_edge + width + 32, y + 11, "start", series.name);
       ++k;
     }
     return svg_ + "</svg>\n";
@@ -119,7 +119,7 @@ private:
     high += margin;
   }
 
-  /// Boxes are by the order of their numbers, all as far from each other.
+  /// Boxes are in the order of their numbers, at equal distances.
   [[nodiscard]] double place(double x) const {
     return chart_.kind != Chart::Kind::boxes
                ? x
@@ -175,23 +175,23 @@ private:
     write(left_edge, top_edge - 2, "end", chart_.y);
   }
 
-  void points(Series const& its, char const* colour) {
+  void points(Series const& series, char const* colour) {
     if (chart_.kind == Chart::Kind::lines) {
       svg_ += text("<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"", colour);
-      for (auto const& [x, y] : its.points) {
+      for (auto const& [x, y] : series.points) {
         svg_ += text("%.1f,%.1f ", x_of(x), y_of(y));
       }
       svg_ += "\"/>\n";
     }
-    for (auto const& [x, y] : its.points) {
+    for (auto const& [x, y] : series.points) {
       svg_ += text(
           "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"/>\n", x_of(x), y_of(y), colour);
     }
   }
 
-  void boxes(Series const& its, std::size_t number, char const* colour) {
+  void boxes(Series const& series, std::size_t number, char const* colour) {
     std::map<double, std::vector<double>> by_x;
-    for (auto const& [x, y] : its.points) {
+    for (auto const& [x, y] : series.points) {
       by_x[x].push_back(y);
     }
     auto const all = static_cast<double>(chart_.series.size());

@@ -44,8 +44,8 @@ std::string one_of(JsonValue const& value, std::initializer_list<char const*> na
 }
 
 bool flag(JsonValue const& value, char const* key) {
-  auto const its = value.find(key);
-  return its && its->truth();
+  auto const member = value.find(key);
+  return member && member->truth();
 }
 
 Experiment experiment_in(JsonValue const& value, std::string const& name) {
@@ -61,30 +61,30 @@ Experiment experiment_in(JsonValue const& value, std::string const& name) {
               "noise_is",
               "draws",
               "seeds"});
-  Experiment its;
-  its.name = name;
-  its.section = value["section"].text();
-  its.platform = value["platform"].text();
-  its.dag = one_of(value["dag"], {"cholesky", "qr", "lu"});
-  its.bound = one_of(value["bound"], {"mixed", "iterative", "area"});
-  if (its.bound == "mixed" && its.dag != "cholesky") {
+  Experiment experiment;
+  experiment.name = name;
+  experiment.section = value["section"].text();
+  experiment.platform = value["platform"].text();
+  experiment.dag = one_of(value["dag"], {"cholesky", "qr", "lu"});
+  experiment.bound = one_of(value["bound"], {"mixed", "iterative", "area"});
+  if (experiment.bound == "mixed" && experiment.dag != "cholesky") {
     value["bound"].refuse("is known for cholesky only");
   }
   if (auto const gpus = value.find("gpus")) {
-    its.gpus = static_cast<int>(gpus->integer(0, 1000));
+    experiment.gpus = static_cast<int>(gpus->integer(0, 1000));
   }
-  its.related = flag(value, "related");
-  its.grouped = flag(value, "grouped");
-  its.independent = flag(value, "independent");
+  experiment.related = flag(value, "related");
+  experiment.grouped = flag(value, "grouped");
+  experiment.independent = flag(value, "independent");
   if (auto const noise = value.find("noise")) {
-    its.noise = noise->number(0, 0.99);
-    its.per_task = one_of(value["noise_is"], {"type", "task"}) == "task";
-    its.draws = static_cast<int>(value["draws"].integer(1, 10'000));
+    experiment.noise = noise->number(0, 0.99);
+    experiment.per_task = one_of(value["noise_is"], {"type", "task"}) == "task";
+    experiment.draws = static_cast<int>(value["draws"].integer(1, 10'000));
   }
   if (auto const seeds = value.find("seeds")) {
-    its.seeds = static_cast<int>(seeds->integer(1, 10'000));
+    experiment.seeds = static_cast<int>(seeds->integer(1, 10'000));
   }
-  return its;
+  return experiment;
 }
 
 std::vector<std::size_t> sizes_in(JsonValue const& value) {
@@ -117,7 +117,7 @@ public:
       claim.at = places(value["at"], claim.experiment);
       claim.rule = rule(value["rule"], claim);
     }
-    auto const same = [&](Claim const& its) { return its.id == claim.id; };
+    auto const same = [&](Claim const& earlier) { return earlier.id == claim.id; };
     if (std::any_of(claims_.all.begin(), claims_.all.end(), same)) {
       value["id"].refuse("is an earlier claim's");
     }
@@ -135,10 +135,10 @@ private:
 
   [[nodiscard]] std::vector<Place> places(JsonValue const& value, std::string const& usual) const {
     std::vector<Place> all;
-    for (auto const& its : value.elements()) {
-      its.only({"experiment", "n"});
-      auto const other = its.find("experiment");
-      for (auto const n : sizes_in(its["n"])) {
+    for (auto const& element : value.elements()) {
+      element.only({"experiment", "n"});
+      auto const other = element.find("experiment");
+      for (auto const n : sizes_in(element["n"])) {
         all.push_back({other ? experiment(*other) : usual, n});
       }
     }
@@ -166,8 +166,8 @@ private:
     if (!value.is_array()) {
       return {strategy(value)};
     }
-    for (auto const& its : value.elements()) {
-      names.push_back(strategy(its));
+    for (auto const& element : value.elements()) {
+      names.push_back(strategy(element));
     }
     if (names.empty()) {
       value.refuse("is empty");
@@ -191,70 +191,70 @@ private:
                 "at_most",
                 "from",
                 "to"});
-    Rule its;
+    Rule rule;
     auto const kind = value["kind"].text();
     auto const found = std::find_if(
         kinds.begin(), kinds.end(), [&](auto const& known) { return known.first == kind; });
     if (found == kinds.end()) {
       value["kind"].refuse("is no kind of rule");
     }
-    its.kind = found->second;
-    its.metric = value["metric"].text();
-    if (!is_metric(its.metric)) {
+    rule.kind = found->second;
+    rule.metric = value["metric"].text();
+    if (!is_metric(rule.metric)) {
       value["metric"].refuse("is no metric");
     }
     using enum Rule::Kind;
-    bool const compares = its.kind == order || its.kind == draws;
-    its.of = strategies(value[compares ? "better" : "of"]);
+    bool const compares = rule.kind == order || rule.kind == draws;
+    rule.of = strategies(value[compares ? "better" : "of"]);
     if (compares) {
-      its.against = strategies(value["worse"]);
-      its.by = value["by"].number(-100, 1000);
-    } else if (its.kind == gain) {
-      its.against = strategies(value["over"]);
+      rule.against = strategies(value["worse"]);
+      rule.by = value["by"].number(-100, 1000);
+    } else if (rule.kind == gain) {
+      rule.against = strategies(value["over"]);
     }
-    if (compares || its.kind == range || its.kind == similar) {
-      its.share = value["share"].number(0.01, 1);
+    if (compares || rule.kind == range || rule.kind == similar) {
+      rule.share = value["share"].number(0.01, 1);
     }
-    read_numbers(value, claim, its);
-    return its;
+    read_numbers(value, claim, rule);
+    return rule;
   }
 
-  static void read_numbers(JsonValue const& value, Claim const& claim, Rule& its) {
+  static void read_numbers(JsonValue const& value, Claim const& claim, Rule& rule) {
     auto const found = [&](char const* key) {
       auto const there = value.find(key);
       return there ? std::optional(there->number(-greatest, greatest)) : std::nullopt;
     };
     using enum Rule::Kind;
-    switch (its.kind) {
+    switch (rule.kind) {
     case range:
-      its.at_least = found("at_least");
-      its.at_most = found("at_most");
-      if (!its.at_least && !its.at_most) {
+      rule.at_least = found("at_least");
+      rule.at_most = found("at_most");
+      if (!rule.at_least && !rule.at_most) {
         value.refuse("has neither 'at_least' nor 'at_most'");
       }
       break;
     case Rule::Kind::number:
-      for (auto const& one : value["published"].elements(its.of.size() * claim.at.size())) {
-        its.published.push_back(one.number(-greatest, greatest));
+      for (auto const& one : value["published"].elements(rule.of.size() * claim.at.size())) {
+        rule.published.push_back(one.number(-greatest, greatest));
       }
-      its.within = value["within"].number(0, greatest);
+      rule.within = value["within"].number(0, greatest);
       break;
     case similar:
-      its.within = value["within_percent"].number(0, greatest);
+      rule.within = value["within_percent"].number(0, greatest);
       break;
     case trend:
     case gain:
-      its.rises = one_of(value["to"], {"rises", "falls"}) == "rises";
+      rule.rises = one_of(value["to"], {"rises", "falls"}) == "rises";
       if (claim.at.size() < 2) {
         value.refuse("needs two points");
       }
       break;
     case peak:
-      its.at_least = value["from"].number(1, greatest);
-      its.at_most = value["to"].number(1, greatest);
+      rule.at_least = value["from"].number(1, greatest);
+      rule.at_most = value["to"].number(1, greatest);
       break;
     case worst:
-      its.at_least = value["at_least"].number(-greatest, greatest);
+      rule.at_least = value["at_least"].number(-greatest, greatest);
       break;
     case order:
     case draws:
@@ -275,8 +275,8 @@ Claims read_claims(std::string const& path) {
     root["format"].refuse("is not \"claims-1\"");
   }
   Claims claims;
-  root["experiments"].each_member([&](std::string const& name, JsonValue const& its) {
-    claims.experiments[name] = experiment_in(its, name);
+  root["experiments"].each_member([&](std::string const& name, JsonValue const& member) {
+    claims.experiments[name] = experiment_in(member, name);
   });
   Reader const reader(claims);
   for (auto const& value : root["claims"].elements()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the thesis says, as a file has it: experiments, claims, and the rules that decide.
+// The thesis's claims, read from a file: experiments, claims, and the rules that decide.
 
 #include <cstddef>
 #include <map>
@@ -10,13 +10,13 @@
 
 namespace kumar2017 {
 
-/// What runs have in common.
+/// The common settings of some runs.
 struct Experiment {
   std::string name;
   std::string section;
   std::string platform; // a file's name without .json
   std::string dag;      // cholesky, qr or lu
-  std::string bound;    // that ratios are to: mixed, iterative or area
+  std::string bound;    // the bound of ratios: mixed, iterative or area
   std::optional<int> gpus;
   bool related = false;     // one acceleration factor for all kernels (sec. 2.4.3)
   bool grouped = false;     // over all ways to group the cores (ch. 4)
@@ -24,7 +24,7 @@ struct Experiment {
   double noise = 0;
   bool per_task = false; // a factor for each execution, not for each type and class
   int draws = 0;         // of the noise; 0: none
-  int seeds = 1;         // of strategies that draw lots
+  int seeds = 1;         // of random strategies
 };
 
 /// A matrix of n x n tiles.

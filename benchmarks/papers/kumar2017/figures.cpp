@@ -162,25 +162,26 @@ std::vector<Figure> figures(bool full) {
                  {"heft/single", "heft", "heteroprio:hetindex"},
                  {12, 24, 32}});
   for (auto const* const dag : {"cholesky", "qr", "lu"}) {
-    std::string const its = dag;
-    all.push_back({"5.11-" + its,
+    std::string const name = dag;
+    all.push_back({"5.11-" + name,
                    "independent tasks, ratio to the area bound",
-                   "independent-" + its,
+                   "independent-" + name,
                    "ratio",
                    {"heteroprio", "dualhp", "heft:static"},
                    dags});
-    all.push_back({"5.12-" + its, "ratio to the lower bound", "dag-" + its, "ratio", seven, dags});
+    all.push_back(
+        {"5.12-" + name, "ratio to the lower bound", "dag-" + name, "ratio", seven, dags});
     for (auto const* const side : {"cpu", "gpu"}) {
       auto const of = std::string("-") + side + "-";
-      all.push_back({"5.13" + of + its,
+      all.push_back({"5.13" + of + name,
                      "acceleration factor of what ran there",
-                     "dag-" + its,
+                     "dag-" + name,
                      side[0] == 'c' ? "accel_cpu" : "accel_gpu",
                      seven,
                      dags});
-      all.push_back({"5.14" + of + its,
+      all.push_back({"5.14" + of + name,
                      "idle time by use in the bound's solution",
-                     "dag-" + its,
+                     "dag-" + name,
                      side[0] == 'c' ? "idle_cpu_norm" : "idle_gpu_norm",
                      seven,
                      dags});
@@ -197,22 +198,24 @@ public:
     std::filesystem::create_directories(folder_, failed);
   }
 
-  void write(Figure const& its) const {
+  void write(Figure const& figure) const {
     Chart chart;
     using enum Figure::Over;
-    auto name = its.name;
-    chart.title = "Fig. " + name + ", virtual time: " + its.title;
-    chart.y = its.metric;
-    chart.x = its.over == draws ? "draw" : its.over == clusters ? "clusters" : "tiles in a row";
-    chart.kind = its.over == boxes || its.over == top ? Chart::Kind::boxes
-                 : its.over == n                      ? Chart::Kind::lines
-                                                      : Chart::Kind::dots;
-    if (its.over == clusters) {
-      name += "-" + std::to_string(its.sizes.front());
-      chart.title += ", " + std::to_string(its.sizes.front()) + " tiles";
+    auto name = figure.name;
+    chart.title = "Fig. " + name + ", virtual time: " + figure.title;
+    chart.y = figure.metric;
+    chart.x = figure.over == draws      ? "draw"
+              : figure.over == clusters ? "clusters"
+                                        : "tiles in a row";
+    chart.kind = figure.over == boxes || figure.over == top ? Chart::Kind::boxes
+                 : figure.over == n                         ? Chart::Kind::lines
+                                                            : Chart::Kind::dots;
+    if (figure.over == clusters) {
+      name += "-" + std::to_string(figure.sizes.front());
+      chart.title += ", " + std::to_string(figure.sizes.front()) + " tiles";
     }
-    for (auto const& strategy : its.strategies) {
-      chart.series.push_back({strategy, points(its, strategy)});
+    for (auto const& strategy : figure.strategies) {
+      chart.series.push_back({strategy, points(figure, strategy)});
     }
     std::string table = "strategy," + chart.x + "," + chart.y + "\n";
     for (auto const& series : chart.series) {
@@ -227,29 +230,29 @@ public:
   }
 
 private:
-  [[nodiscard]] std::vector<std::pair<double, double>> points(Figure const& its,
+  [[nodiscard]] std::vector<std::pair<double, double>> points(Figure const& figure,
                                                               std::string const& strategy) const {
     using enum Figure::Over;
     std::vector<std::pair<double, double>> all;
-    for (auto const size : its.sizes) {
-      Place const at{its.experiment, size};
+    for (auto const size : figure.sizes) {
+      Place const at{figure.experiment, size};
       auto const x = static_cast<double>(size);
-      if (its.over == n) {
-        all.emplace_back(x, laboratory_.figure(at, strategy, its.metric));
-      } else if (its.over == clusters || its.over == top) {
+      if (figure.over == n) {
+        all.emplace_back(x, laboratory_.figure(at, strategy, figure.metric));
+      } else if (figure.over == clusters || figure.over == top) {
         auto speeds = laboratory_.speeds(at, strategy);
-        if (its.over == top) {
+        if (figure.over == top) {
           std::sort(speeds.begin(), speeds.end(), std::greater<>());
           speeds.resize(std::max<std::size_t>(1, speeds.size() / 10));
         }
         for (std::size_t k = 0; k < speeds.size(); ++k) {
-          auto const count = kumar2017::clusters(laboratory_.ways(its.experiment)[k]);
-          all.emplace_back(its.over == top ? x : static_cast<double>(count), speeds[k]);
+          auto const count = kumar2017::clusters(laboratory_.ways(figure.experiment)[k]);
+          all.emplace_back(figure.over == top ? x : static_cast<double>(count), speeds[k]);
         }
       } else {
-        auto const values = laboratory_.draws(at, strategy, its.metric);
+        auto const values = laboratory_.draws(at, strategy, figure.metric);
         for (std::size_t k = 0; k < values.size(); ++k) {
-          all.emplace_back(its.over == draws ? static_cast<double>(k + 1) : x, values[k]);
+          all.emplace_back(figure.over == draws ? static_cast<double>(k + 1) : x, values[k]);
         }
       }
     }
@@ -275,7 +278,7 @@ private:
 void check_figures(std::vector<std::string> const& only) {
   auto const all = figures(false);
   for (auto const& name : only) {
-    auto const same = [&](Figure const& its) { return its.name == name; };
+    auto const same = [&](Figure const& known) { return known.name == name; };
     if (std::none_of(all.begin(), all.end(), same)) {
       throw hs::Error(hs::ErrorCode::bad_input, "--figure", name + " is not here");
     }
@@ -287,9 +290,9 @@ void write_figures(Laboratory& laboratory,
                    std::vector<std::string> const& only,
                    bool full) {
   Writer const writer(laboratory, folder);
-  for (auto const& its : figures(full)) {
-    if (only.empty() || std::find(only.begin(), only.end(), its.name) != only.end()) {
-      writer.write(its);
+  for (auto const& figure : figures(full)) {
+    if (only.empty() || std::find(only.begin(), only.end(), figure.name) != only.end()) {
+      writer.write(figure);
     }
   }
 }

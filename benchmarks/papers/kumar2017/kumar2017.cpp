@@ -38,8 +38,8 @@ papers::Point point_of(Place const& at) {
   return papers::Point({{"n", at.n}});
 }
 
-Place place_of(Configuration const& its) {
-  return {its.workload, its.at["n"]};
+Place place_of(Configuration const& configuration) {
+  return {configuration.workload, configuration.at["n"]};
 }
 
 /// What a rule compares, everywhere.
@@ -92,11 +92,11 @@ public:
   }
 
   [[nodiscard]] papers::Verdict verdict(std::string const& id) {
-    auto its = of(id).verdict;
+    auto verdict = of(id).verdict;
     for (auto const& at : of(id).against) {
-      its.against.push_back(point_of(at));
+      verdict.against.push_back(point_of(at));
     }
-    return its;
+    return verdict;
   }
 
   [[nodiscard]] std::vector<Configuration> told(std::string const& id, bool all) {
@@ -107,28 +107,35 @@ public:
     return configurations(claim, all ? claim.at : of(id).against);
   }
 
-  [[nodiscard]] ordered_json fact(Configuration const& its) {
-    ordered_json row{{"experiment", its.workload}, {"strategy", its.strategy}, {"n", its.at["n"]}};
-    each_fact(its, [&](char const* name, double value) { row[name] = value; });
+  [[nodiscard]] ordered_json fact(Configuration const& configuration) {
+    ordered_json row{{"experiment", configuration.workload},
+                     {"strategy", configuration.strategy},
+                     {"n", configuration.at["n"]}};
+    each_fact(configuration, [&](char const* name, double value) { row[name] = value; });
     return row;
   }
 
   void print(std::vector<Configuration> const& those) {
-    for (auto const& its : those) {
-      std::printf("    %-20s %-20s %3zu ", its.workload.c_str(), its.strategy.c_str(), its.at["n"]);
-      each_fact(its, [](char const* name, double value) { std::printf(" %s %.4g", name, value); });
+    for (auto const& configuration : those) {
+      std::printf("    %-20s %-20s %3zu ",
+                  configuration.workload.c_str(),
+                  configuration.strategy.c_str(),
+                  configuration.at["n"]);
+      each_fact(configuration,
+                [](char const* name, double value) { std::printf(" %s %.4g", name, value); });
       std::printf("\n");
     }
   }
 
 private:
   template <class Visit>
-  void each_fact(Configuration const& its, Visit&& visit) {
-    auto const [elsewhere, name] = kumar2017::split_experiment(its.strategy);
-    auto const& experiment = laboratory_.experiment(elsewhere.empty() ? its.workload : elsewhere);
+  void each_fact(Configuration const& configuration, Visit&& visit) {
+    auto const [elsewhere, name] = kumar2017::split_experiment(configuration.strategy);
+    auto const& experiment =
+        laboratory_.experiment(elsewhere.empty() ? configuration.workload : elsewhere);
     auto const tell = [&](auto const& names) {
       for (auto const* const metric : names) {
-        visit(metric, laboratory_.figure(place_of(its), its.strategy, metric));
+        visit(metric, laboratory_.figure(place_of(configuration), configuration.strategy, metric));
       }
     };
     if (experiment.grouped) {
@@ -180,7 +187,7 @@ void print(Options const& options) {
       {.run = {},
        .figures = {},
        .print_facts = [&](auto const& those) { reporter.print(those); },
-       .fact = [&](auto const& its) { return reporter.fact(its); },
+       .fact = [&](auto const& configuration) { return reporter.fact(configuration); },
        .judge = [&](papers::Claim const& claim) { return reporter.verdict(claim.id); },
        .told = [&](papers::Claim const& claim, bool all) { return reporter.told(claim.id, all); }});
   if (!options.figures.empty()) {

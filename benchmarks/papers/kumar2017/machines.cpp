@@ -51,19 +51,19 @@ std::optional<hs::Duration> on_group(hs::Platform::Kernel const& kernel, int siz
 }
 
 hs::Platform in_groups(hs::Platform const& platform, Grouping const& groups) {
-  auto its = platform;
+  auto grouped = platform;
   auto const single = groups.find(1);
-  its.classes[0].workers = single == groups.end() ? 0 : single->second;
-  auto arch = static_cast<std::uint8_t>(its.classes.size()); // 0 and 1 are taken
+  grouped.classes[0].workers = single == groups.end() ? 0 : single->second;
+  auto arch = static_cast<std::uint8_t>(grouped.classes.size()); // 0 and 1 are taken
   // Before the GPUs, so that they are served before them; the largest groups first.
   std::ptrdiff_t place = 1;
   for (auto const& [size, count] : groups) {
     if (size == 1) {
       continue;
     }
-    its.classes.insert(its.classes.begin() + place,
-                       {std::to_string(size) + " cores", hs::Arch{arch++}, count, {}});
-    for (auto& kernel : its.kernels) {
+    grouped.classes.insert(grouped.classes.begin() + place,
+                           {std::to_string(size) + " cores", hs::Arch{arch++}, count, {}});
+    for (auto& kernel : grouped.kernels) {
       auto const time = on_group(kernel, size);
       kernel.times.insert(kernel.times.begin() + place,
                           time ? std::optional(hs::Platform::KernelTime{*time, {}, {}})
@@ -71,7 +71,7 @@ hs::Platform in_groups(hs::Platform const& platform, Grouping const& groups) {
     }
     ++place;
   }
-  return its;
+  return grouped;
 }
 
 hs::TaskGraph without_dependencies(hs::TaskGraph const& graph) {
@@ -83,8 +83,9 @@ hs::TaskGraph without_dependencies(hs::TaskGraph const& graph) {
   return {std::move(nodes), std::move(bytes)};
 }
 
-hs::ClassTimes times_of(Case const& its) {
-  return hs::class_times(its.graph, its.platform, its.algorithm, precision, tile, its.library);
+hs::ClassTimes times_of(Case const& instance) {
+  return hs::class_times(
+      instance.graph, instance.platform, instance.algorithm, precision, tile, instance.library);
 }
 
 } // namespace
@@ -119,9 +120,9 @@ std::vector<Grouping> groupings(int cores, std::vector<int> const& sizes) {
   return all;
 }
 
-int clusters(Grouping const& its) {
+int clusters(Grouping const& groups) {
   int sum = 0;
-  for (auto const& [size, count] : its) {
+  for (auto const& [size, count] : groups) {
     sum += count;
   }
   return sum;
@@ -141,31 +142,31 @@ hs::TaskGraph Setting::graph_of(std::size_t n) const {
 }
 
 Case Setting::finished(hs::Platform platform, hs::TaskGraph graph, std::size_t n) const {
-  Case its{std::move(platform),
-           std::move(graph),
-           {},
-           machine_.kernels_of(),
-           {},
-           n,
-           machine_.flops(n),
-           0};
-  its.library = machine_.library_of(its.platform, its.graph);
+  Case instance{std::move(platform),
+                std::move(graph),
+                {},
+                machine_.kernels_of(),
+                {},
+                n,
+                machine_.flops(n),
+                0};
+  instance.library = machine_.library_of(instance.platform, instance.graph);
   if (experiment_.related) {
-    its.related = machine_.make_related(its.platform, its.graph, its.library);
+    instance.related = machine_.make_related(instance.platform, instance.graph, instance.library);
   }
-  its.times = times_of(its);
-  return its;
+  instance.times = times_of(instance);
+  return instance;
 }
 
 Case Setting::at(std::size_t n) const {
   return finished(platform_, graph_of(n), n);
 }
 
-Case Setting::with_groups(Case const& its, Grouping const& groups) const {
-  return finished(in_groups(platform_, groups), its.graph, its.n);
+Case Setting::with_groups(Case const& instance, Grouping const& groups) const {
+  return finished(in_groups(platform_, groups), instance.graph, instance.n);
 }
 
-Case Setting::perturbed(Case const& its, std::uint64_t seed) const {
+Case Setting::perturbed(Case const& instance, std::uint64_t seed) const {
   hs::detail::RandomStream random(seed);
   auto const draw = [&] {
     auto const unit = static_cast<double>(random.next() >> 11U) * 0x1p-53;
@@ -182,52 +183,54 @@ Case Setting::perturbed(Case const& its, std::uint64_t seed) const {
       }
     }
   };
-  auto other = its;
+  auto other = instance;
   scale(other.platform, draw);
   other.times = times_of(other);
-  auto const before = bound(its, "area").seconds();
+  auto const before = bound(instance, "area").seconds();
   auto const after = bound(other, "area").seconds();
   scale(other.platform, [&] { return before / after; });
   other.times = times_of(other);
   return other;
 }
 
-hs::Duration Setting::bound(Case const& its, std::string const& name) const {
+hs::Duration Setting::bound(Case const& instance, std::string const& name) const {
   if (name == "area") {
-    auto const two = hs::area_bound(its.times);
-    return two ? *two : hs::linear_area_bound(its.times);
+    auto const two = hs::area_bound(instance.times);
+    return two ? *two : hs::linear_area_bound(instance.times);
   }
   if (name == "critical") {
-    return hs::critical_path(its.graph, hs::shortest_times(its.times));
+    return hs::critical_path(instance.graph, hs::shortest_times(instance.times));
   }
   if (name == "mixed") {
-    auto const mixed = machine_.mixed_bound(its.platform, its.n, its.library);
-    return mixed ? *mixed : std::max(bound(its, "area"), bound(its, "critical"));
+    auto const mixed = machine_.mixed_bound(instance.platform, instance.n, instance.library);
+    return mixed ? *mixed : std::max(bound(instance, "area"), bound(instance, "critical"));
   }
   if (name == "gemm-peak") {
-    auto const* const gemm = its.platform.find("gemm", its.algorithm, precision, tile, its.library);
-    auto const peak = gemm != nullptr ? hs::peak_gflops(its.platform, *gemm) : std::nullopt;
+    auto const* const gemm =
+        instance.platform.find("gemm", instance.algorithm, precision, tile, instance.library);
+    auto const peak = gemm != nullptr ? hs::peak_gflops(instance.platform, *gemm) : std::nullopt;
     if (!peak) {
-      throw hs::Error(hs::ErrorCode::bad_input, its.platform.name, "has no operations of gemm");
+      throw hs::Error(
+          hs::ErrorCode::bad_input, instance.platform.name, "has no operations of gemm");
     }
-    return {std::llround(its.flops / *peak)};
+    return {std::llround(instance.flops / *peak)};
   }
   constexpr std::size_t longest_qr = 12; // 14 takes minutes
   constexpr std::size_t longest_grouped = 16;
   bool const quick = experiment_.dag != "qr"
-                         ? its.times.workers.size() == 2 || its.n <= longest_grouped
-                         : its.n <= longest_qr;
-  if (quick && (!experiment_.grouped || its.n <= longest_qr)) {
-    return hs::iterative_bound(its.graph, its.times);
+                         ? instance.times.workers.size() == 2 || instance.n <= longest_grouped
+                         : instance.n <= longest_qr;
+  if (quick && (!experiment_.grouped || instance.n <= longest_qr)) {
+    return hs::iterative_bound(instance.graph, instance.times);
   }
-  return std::max(bound(its, "area"), bound(its, "critical"));
+  return std::max(bound(instance, "area"), bound(instance, "critical"));
 }
 
-void forbid(Case& its, std::string const& kernel, hs::Arch arch) {
-  for (auto& known : its.platform.kernels) {
+void forbid(Case& instance, std::string const& kernel, hs::Arch arch) {
+  for (auto& known : instance.platform.kernels) {
     if (known.name == kernel) {
-      for (std::size_t c = 0; c < its.platform.classes.size(); ++c) {
-        if ((its.platform.classes[c].arch == hs::ArchCUDA) == (arch == hs::ArchCUDA)) {
+      for (std::size_t c = 0; c < instance.platform.classes.size(); ++c) {
+        if ((instance.platform.classes[c].arch == hs::ArchCUDA) == (arch == hs::ArchCUDA)) {
           known.times[c].reset();
         }
       }

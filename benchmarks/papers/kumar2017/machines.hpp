@@ -27,7 +27,7 @@ using Grouping = std::map<int, int, std::greater<>>;
 /// first and single cores last.
 [[nodiscard]] std::vector<Grouping> groupings(int cores, std::vector<int> const& sizes);
 
-[[nodiscard]] int clusters(Grouping const& its);
+[[nodiscard]] int clusters(Grouping const& groups);
 
 /// A graph on a machine.
 struct Case {
@@ -51,18 +51,18 @@ public:
 
   /// With cores in groups. A time that the platform has not for a size of group is interpolated in
   /// the speed, between the sizes next to it.
-  [[nodiscard]] Case with_groups(Case const& its, Grouping const& groups) const;
+  [[nodiscard]] Case with_groups(Case const& instance, Grouping const& groups) const;
 
   /// Times of each type on each class off by a factor from 1 - noise to 1 + noise, and then all by
   /// one, so that the area bound is as before (sec. 3.5).
-  [[nodiscard]] Case perturbed(Case const& its, std::uint64_t seed) const;
+  [[nodiscard]] Case perturbed(Case const& instance, std::uint64_t seed) const;
 
   /// Cores for tasks: of all sizes of group.
   [[nodiscard]] int cores() const { return platform_.classes[0].workers; }
 
   /// area, critical, mixed, iterative or gemm-peak (the time that the machine would take at the
   /// speed of gemm). An iterative bound that takes minutes: the larger of area and critical path.
-  [[nodiscard]] hs::Duration bound(Case const& its, std::string const& name) const;
+  [[nodiscard]] hs::Duration bound(Case const& instance, std::string const& name) const;
 
 private:
   [[nodiscard]] Case finished(hs::Platform platform, hs::TaskGraph graph, std::size_t n) const;
@@ -74,6 +74,6 @@ private:
 };
 
 /// The case with kernels that cores, or GPUs, do not run.
-void forbid(Case& its, std::string const& kernel, hs::Arch arch);
+void forbid(Case& instance, std::string const& kernel, hs::Arch arch);
 
 } // namespace kumar2017

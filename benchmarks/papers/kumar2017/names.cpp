@@ -49,8 +49,8 @@ constexpr std::array metrics{Metric{"seconds", false},
                              Metric{"behind_percent:", false}};
 
 Metric const* find_metric(std::string const& name) {
-  auto const* const found = std::find_if(metrics.begin(), metrics.end(), [&](Metric const& its) {
-    return its.name.back() == ':' ? name.starts_with(its.name) : name == its.name;
+  auto const* const found = std::find_if(metrics.begin(), metrics.end(), [&](Metric const& metric) {
+    return metric.name.back() == ':' ? name.starts_with(metric.name) : name == metric.name;
   });
   return found == metrics.end() ? nullptr : found;
 }

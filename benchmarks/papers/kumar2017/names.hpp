@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The words of the claims: what is compared, and in which figure.
+// The words of the claims: strategies and metrics.
 
 #include <string>
 #include <utility>
 
 namespace kumar2017 {
 
-/// "EXPERIMENT/NAME" in two; without the slash the first is empty. "NAME/single", a strategy on
-/// single cores, is a name.
+/// Splits "EXPERIMENT/NAME". Without a slash the first part is empty. "NAME/single", a strategy on
+/// single cores, is one name.
 [[nodiscard]] std::pair<std::string, std::string> split_experiment(std::string const& name);
 
-/// "NAME@RANK" in two; the rank is min unless it is there.
+/// Splits "NAME@RANK". Without a rank it is min.
 [[nodiscard]] std::pair<std::string, std::string> split_rank(std::string const& name);
 
 /// A bound: area, critical, mixed, iterative or gemm-peak.

@@ -32,9 +32,9 @@ bool among(std::string_view types, std::string_view type) {
   return false;
 }
 
-/// Of the tasks of some types, how many percent the area bound's solution has on cores: types by
-/// rising acceleration factor fill the cores.
-double area_percent(Case const& its, hs::Duration bound, std::string_view types) {
+/// How many percent of the tasks of some types the area bound's solution runs on cores. It fills
+/// the cores with types by rising acceleration factor.
+double area_percent(Case const& instance, hs::Duration bound, std::string_view types) {
   struct Type {
     std::string_view name;
     double cpu;
@@ -43,20 +43,20 @@ double area_percent(Case const& its, hs::Duration bound, std::string_view types)
   };
 
   std::vector<Type> all;
-  for (std::size_t v = 0; v < its.graph.size(); ++v) {
-    auto const name = its.graph.nodes()[v].type;
+  for (std::size_t v = 0; v < instance.graph.size(); ++v) {
+    auto const name = instance.graph.nodes()[v].type;
     auto known =
         std::find_if(all.begin(), all.end(), [&](Type const& one) { return one.name == name; });
     if (known == all.end()) {
-      known =
-          all.insert(all.end(), {name, its.times.on(v, 0).seconds(), its.times.on(v, 1).seconds()});
+      known = all.insert(
+          all.end(), {name, instance.times.on(v, 0).seconds(), instance.times.on(v, 1).seconds()});
     }
     ++known->count;
   }
   std::sort(all.begin(), all.end(), [](Type const& a, Type const& b) {
     return a.cpu / a.gpu < b.cpu / b.gpu;
   });
-  auto left = bound.seconds() * its.times.workers[0];
+  auto left = bound.seconds() * instance.times.workers[0];
   double on_cores = 0;
   double of_all = 0;
   for (auto const& type : all) {
@@ -80,8 +80,8 @@ double median(std::vector<double> values) {
 
 Laboratory::Laboratory(Claims const& claims, std::string folder, bool interpolate)
     : claims_(claims), folder_(std::move(folder)), interpolate_(interpolate) {
-  for (auto const& [name, its] : claims_.experiments) {
-    (void)lab(name); // a platform that cannot be read is told of before anything else
+  for (auto const& [name, experiment] : claims_.experiments) {
+    (void)lab(name); // an unreadable platform is reported before anything runs
   }
 }
 
@@ -90,20 +90,20 @@ Experiment const& Laboratory::experiment(std::string const& name) const {
 }
 
 Laboratory::Lab& Laboratory::lab(std::string const& name) {
-  auto& its = labs_[name];
-  if (!its) {
+  auto& made = labs_[name];
+  if (!made) {
     auto const& of = experiment(name);
-    its = std::make_unique<Lab>(Lab{of, Setting(of, folder_), {}, {}, {}, {}, {}});
+    made = std::make_unique<Lab>(Lab{of, Setting(of, folder_), {}, {}, {}, {}, {}});
     if (of.grouped) {
       std::vector<int> sizes{1, 2, 5, 10};
       if (interpolate_) {
         sizes.resize(10);
         std::iota(sizes.begin(), sizes.end(), 1);
       }
-      its->ways = groupings(its->setting.cores(), sizes);
+      made->ways = groupings(made->setting.cores(), sizes);
     }
   }
-  return *its;
+  return *made;
 }
 
 std::vector<Grouping> const& Laboratory::ways(std::string const& experiment) {
@@ -121,8 +121,8 @@ Case const& Laboratory::drawn(Lab& lab, std::size_t n, int draw) {
   if (found != lab.drawn.end()) {
     return found->second;
   }
-  auto its = lab.setting.perturbed(case_at(lab, n), static_cast<std::uint64_t>(draw) + 1);
-  return lab.drawn.emplace(std::pair(n, draw), std::move(its)).first->second;
+  auto instance = lab.setting.perturbed(case_at(lab, n), static_cast<std::uint64_t>(draw) + 1);
+  return lab.drawn.emplace(std::pair(n, draw), std::move(instance)).first->second;
 }
 
 Case Laboratory::grouped(Lab& lab, std::size_t n, std::size_t way) {
@@ -145,25 +145,27 @@ hs::Duration Laboratory::bound(Lab& lab, std::size_t n, int number, std::string 
 hs::StaticPlan const&
 Laboratory::plan(Lab& lab, std::string const& kind, std::string const& rank, std::size_t n) {
   auto const& of = lab.experiment;
-  // Experiments on one machine share what was searched for.
+  // Experiments on one machine share the plans found by search.
   auto const where = kind == "ss" ? of.platform + " " + of.dag : of.name + " " + rank;
   auto const [found, fresh] = plans_.try_emplace({where, kind, n});
   if (fresh) {
-    auto const& its = case_at(lab, n);
-    found->second = kind == "ss" ? searched_plan(its)
-                                 : hs::heft_plan(its.graph,
-                                                 its.platform,
-                                                 its.times,
+    auto const& instance = case_at(lab, n);
+    found->second = kind == "ss" ? searched_plan(instance)
+                                 : hs::heft_plan(instance.graph,
+                                                 instance.platform,
+                                                 instance.times,
                                                  rank == "avg" ? hs::Priorities::bottom_avg
                                                                : hs::Priorities::bottom_min);
   }
   return found->second;
 }
 
-Outcome
-Laboratory::hinted(Lab& lab, std::string const& name, Case const& its, RunOptions const& options) {
+Outcome Laboratory::hinted(Lab& lab,
+                           std::string const& name,
+                           Case const& instance,
+                           RunOptions const& options) {
   if (name == "heft:static") {
-    return follow(plan(lab, name, options.rank, its.n), {}, its, options);
+    return follow(plan(lab, name, options.rank, instance.n), {}, instance, options);
   }
   if (name.starts_with("ss")) {
     std::vector<std::string> take;
@@ -173,48 +175,50 @@ Laboratory::hinted(Lab& lab, std::string const& name, Case const& its, RunOption
     if (name == "ss+gs") {
       take.emplace_back("syrk");
     }
-    return follow(plan(lab, "ss", "min", its.n), take, its, options);
+    return follow(plan(lab, "ss", "min", instance.n), take, instance, options);
   }
   auto other = options;
   if (name == "dmdas+classes") {
-    other.allowed = hs::allocation_of(plan(lab, "ss", "min", its.n));
-    return run("dmdas", its, other);
+    other.allowed = hs::allocation_of(plan(lab, "ss", "min", instance.n));
+    return run("dmdas", instance, other);
   }
   if (name == "dmdas+gemm") {
-    auto machine = its;
+    auto machine = instance;
     forbid(machine, "gemm", hs::ArchHost);
     forbid(machine, "syrk", hs::ArchHost);
     return run("dmdas", machine, options);
   }
   if (name == "dmdas+trsm") {
     std::optional<Outcome> best;
-    for (std::size_t k = 1; k < its.n; ++k) {
-      other.allowed = hs::far_trsm_on_cores(its.graph, k);
-      auto outcome = run("dmdas", its, other);
+    for (std::size_t k = 1; k < instance.n; ++k) {
+      other.allowed = hs::far_trsm_on_cores(instance.graph, k);
+      auto outcome = run("dmdas", instance, other);
       if (!best || outcome.makespan < best->makespan) {
         best = std::move(outcome);
         best->k = static_cast<int>(k);
       }
     }
-    return best ? *best : run("dmdas", its, options);
+    return best ? *best : run("dmdas", instance, options);
   }
   throw hs::Error(hs::ErrorCode::bad_input, name, "is not simulated");
 }
 
-Outcome Laboratory::once(Lab& lab, std::string const& name, Case const& its, RunOptions options) {
+Outcome
+Laboratory::once(Lab& lab, std::string const& name, Case const& instance, RunOptions options) {
   auto [plain, rank] = split_rank(name);
   options.rank = rank;
   if (lab.experiment.grouped && plain == "heft") {
     plain = "heftp"; // chapter 4's has priorities
   }
-  return is_scheduler(plain) ? run(plain, its, options) : hinted(lab, plain, its, options);
+  return is_scheduler(plain) ? run(plain, instance, options)
+                             : hinted(lab, plain, instance, options);
 }
 
 Runs& Laboratory::runs(Lab& lab, std::size_t n, std::string const& name) {
   auto const [found, fresh] = lab.runs.try_emplace({n, name});
-  auto& its = found->second;
+  auto& result = found->second;
   if (!fresh) {
-    return its;
+    return result;
   }
   auto const& of = lab.experiment;
   if (of.grouped) {
@@ -223,10 +227,10 @@ Runs& Laboratory::runs(Lab& lab, std::size_t n, std::string const& name) {
     for (std::size_t way = single ? lab.ways.size() - 1 : 0; way < lab.ways.size(); ++way) {
       auto const machine = grouped(lab, n, way);
       if (is_bound(plain)) {
-        its.outcomes.push_back({});
-        its.outcomes.back().makespan = bound(lab, n, static_cast<int>(way), plain);
+        result.outcomes.push_back({});
+        result.outcomes.back().makespan = bound(lab, n, static_cast<int>(way), plain);
       } else {
-        its.outcomes.push_back(once(lab, plain, machine, {}));
+        result.outcomes.push_back(once(lab, plain, machine, {}));
       }
     }
   } else if (of.draws != 0) {
@@ -236,42 +240,43 @@ Runs& Laboratory::runs(Lab& lab, std::size_t n, std::string const& name) {
       options.seed = static_cast<std::uint64_t>(draw) + 1;
       options.per_task_noise = of.per_task ? of.noise : 0;
       options.known = of.per_task ? nullptr : &known;
-      its.outcomes.push_back(once(lab, name, of.per_task ? known : drawn(lab, n, draw), options));
+      result.outcomes.push_back(
+          once(lab, name, of.per_task ? known : drawn(lab, n, draw), options));
     }
   } else {
     for (int k = 0; k < (name == "random" ? of.seeds : 1); ++k) {
       RunOptions options;
       options.seed = static_cast<std::uint64_t>(k) + 1;
-      its.outcomes.push_back(once(lab, name, case_at(lab, n), options));
+      result.outcomes.push_back(once(lab, name, case_at(lab, n), options));
     }
   }
-  return its;
+  return result;
 }
 
 std::vector<double> Laboratory::ratios(Lab& lab, std::size_t n, std::string const& name) {
   std::vector<double> all;
-  auto const& its = runs(lab, n, name);
+  auto const& all_runs = runs(lab, n, name);
   bool const each = lab.experiment.draws != 0 && !lab.experiment.per_task;
-  for (std::size_t k = 0; k < its.outcomes.size(); ++k) {
+  for (std::size_t k = 0; k < all_runs.outcomes.size(); ++k) {
     auto const below = bound(lab, n, each ? static_cast<int>(k) : -1, lab.experiment.bound);
-    all.push_back(its.outcomes[k].makespan.seconds() / below.seconds());
+    all.push_back(all_runs.outcomes[k].makespan.seconds() / below.seconds());
   }
   return all;
 }
 
 double Laboratory::unperturbed_ratio(Lab& lab, std::size_t n, std::string const& name) {
-  auto const its = once(lab, name, case_at(lab, n), {});
-  return its.makespan.seconds() / bound(lab, n, -1, lab.experiment.bound).seconds();
+  auto const outcome = once(lab, name, case_at(lab, n), {});
+  return outcome.makespan.seconds() / bound(lab, n, -1, lab.experiment.bound).seconds();
 }
 
 double
-Laboratory::of_outcome(Lab& lab, std::size_t n, Outcome const& its, std::string const& metric) {
+Laboratory::of_outcome(Lab& lab, std::size_t n, Outcome const& outcome, std::string const& metric) {
   std::string_view const cpu_percent = "cpu_percent:";
   if (metric.starts_with(cpu_percent)) {
     auto const types = std::string_view(metric).substr(cpu_percent.size());
     double on_cores = 0;
     double all = 0;
-    for (auto const& [type, count] : its.count) {
+    for (auto const& [type, count] : outcome.count) {
       if (among(types, type)) {
         on_cores += static_cast<double>(count[0]);
         all += static_cast<double>(count[0] + count[1]);
@@ -281,17 +286,17 @@ Laboratory::of_outcome(Lab& lab, std::size_t n, Outcome const& its, std::string 
   }
   std::size_t const side = metric.find("gpu") != std::string::npos ? 1 : 0;
   if (metric == "idle_cpu_percent" || metric == "idle_gpu_percent") {
-    return share(its.idle[side].seconds(), its.makespan.seconds() * its.workers[side]);
+    return share(outcome.idle[side].seconds(), outcome.makespan.seconds() * outcome.workers[side]);
   }
   if (metric == "idle_cpu_norm" || metric == "idle_gpu_norm") {
     auto const solution = hs::area_solution(case_at(lab, n).times);
-    return its.idle[side].seconds() / solution->use[side].seconds();
+    return outcome.idle[side].seconds() / solution->use[side].seconds();
   }
   if (metric == "accel_cpu" || metric == "accel_gpu") {
     auto const& of = case_at(lab, n);
     double cpu = 0;
     double gpu = 0;
-    for (auto const& [type, count] : its.count) {
+    for (auto const& [type, count] : outcome.count) {
       auto const* const kernel =
           of.platform.find(type, of.algorithm, hs::Precision::double_precision, 960, of.library);
       cpu += static_cast<double>(count[side]) * kernel->on(0)->mean.seconds();
@@ -300,25 +305,25 @@ Laboratory::of_outcome(Lab& lab, std::size_t n, Outcome const& its, std::string 
     return gpu > 0 ? cpu / gpu : 0; // it ran nothing
   }
   if (metric == "cpus_used") {
-    return its.cpus_used;
+    return outcome.cpus_used;
   }
   if (metric == "best_k") {
-    return its.k;
+    return outcome.k;
   }
   if (metric == "seconds") {
-    return its.makespan.seconds();
+    return outcome.makespan.seconds();
   }
   if (metric == "gflops") {
-    return case_at(lab, n).flops / static_cast<double>(its.makespan.ns);
+    return case_at(lab, n).flops / static_cast<double>(outcome.makespan.ns);
   }
   throw hs::Error(hs::ErrorCode::bad_input, metric, "is no metric of " + lab.experiment.name);
 }
 
 std::vector<double> Laboratory::speeds(Place const& at, std::string const& name) {
-  auto& its = lab(at.experiment);
-  auto const flops = case_at(its, at.n).flops;
+  auto& found = lab(at.experiment);
+  auto const flops = case_at(found, at.n).flops;
   std::vector<double> all;
-  for (auto const& outcome : runs(its, at.n, name).outcomes) {
+  for (auto const& outcome : runs(found, at.n, name).outcomes) {
     all.push_back(flops / static_cast<double>(outcome.makespan.ns));
   }
   return all;
@@ -357,7 +362,7 @@ Laboratory::of_groups(Lab& lab, std::size_t n, std::string const& name, std::str
   }
   if (metric == "below_reference_percent") {
     auto const below =
-        std::count_if(all.begin(), all.end(), [&](double its) { return its < reference; });
+        std::count_if(all.begin(), all.end(), [&](double speed) { return speed < reference; });
     return share(static_cast<double>(below), static_cast<double>(all.size()));
   }
   if (metric == "ratio") {
@@ -379,16 +384,16 @@ Laboratory::of_groups(Lab& lab, std::size_t n, std::string const& name, std::str
 
 double Laboratory::figure(Place const& at, std::string const& name, std::string const& metric) {
   auto const [elsewhere, plain] = split_experiment(name);
-  auto& its = lab(elsewhere.empty() ? at.experiment : elsewhere);
+  auto& found = lab(elsewhere.empty() ? at.experiment : elsewhere);
   auto const n = at.n;
-  if (its.experiment.grouped) {
-    return of_groups(its, n, plain, metric);
+  if (found.experiment.grouped) {
+    return of_groups(found, n, plain, metric);
   }
   if (metric == "related_factor") {
-    return case_at(its, n).related;
+    return case_at(found, n).related;
   }
   if (metric == "factor") {
-    auto const& of = case_at(its, n);
+    auto const& of = case_at(found, n);
     auto const* const kernel =
         of.platform.find(plain, of.algorithm, hs::Precision::double_precision, 960, of.library);
     if (kernel == nullptr) {
@@ -398,18 +403,18 @@ double Laboratory::figure(Place const& at, std::string const& name, std::string 
   }
   if (is_bound(plain)) {
     Outcome outcome;
-    outcome.makespan = bound(its, n, -1, plain);
+    outcome.makespan = bound(found, n, -1, plain);
     std::string_view const cpu_percent = "cpu_percent:";
     if (plain == "area" && metric.starts_with(cpu_percent)) {
       return area_percent(
-          case_at(its, n), outcome.makespan, std::string_view(metric).substr(cpu_percent.size()));
+          case_at(found, n), outcome.makespan, std::string_view(metric).substr(cpu_percent.size()));
     }
-    return of_outcome(its, n, outcome, metric);
+    return of_outcome(found, n, outcome, metric);
   }
   if (metric == "worst_loss_percent") {
-    auto const all = ratios(its, n, plain);
+    auto const all = ratios(found, n, plain);
     auto const worst = *std::max_element(all.begin(), all.end());
-    return 100 * (worst / unperturbed_ratio(its, n, plain) - 1);
+    return 100 * (worst / unperturbed_ratio(found, n, plain) - 1);
   }
   return median(draws(at, name, metric));
 }
@@ -417,13 +422,13 @@ double Laboratory::figure(Place const& at, std::string const& name, std::string 
 std::vector<double>
 Laboratory::draws(Place const& at, std::string const& name, std::string const& metric) {
   auto const [elsewhere, plain] = split_experiment(name);
-  auto& its = lab(elsewhere.empty() ? at.experiment : elsewhere);
+  auto& found = lab(elsewhere.empty() ? at.experiment : elsewhere);
   if (metric == "ratio") {
-    return ratios(its, at.n, plain);
+    return ratios(found, at.n, plain);
   }
   std::vector<double> all;
-  for (auto const& outcome : runs(its, at.n, plain).outcomes) {
-    all.push_back(of_outcome(its, at.n, outcome, metric));
+  for (auto const& outcome : runs(found, at.n, plain).outcomes) {
+    all.push_back(of_outcome(found, at.n, outcome, metric));
   }
   return all;
 }

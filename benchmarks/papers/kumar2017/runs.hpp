@@ -23,12 +23,12 @@ struct Runs {
 
 class Laboratory {
 public:
-  /// `folder` has the platforms' files; `interpolate`: also ways to group of sizes that were not
-  /// timed, see Setting.
+  /// `folder` has the platforms' files. `interpolate`: groups may also have sizes that were not
+  /// measured, see Setting.
   Laboratory(Claims const& claims, std::string folder, bool interpolate);
 
-  /// Of a strategy, bound or kernel at a place, "EXPERIMENT/NAME" somewhere else. Throws
-  /// Error(bad_input).
+  /// The metric of a strategy, bound or kernel at a place. "EXPERIMENT/NAME" means one of another
+  /// experiment. Throws Error(bad_input).
   [[nodiscard]] double figure(Place const& at, std::string const& name, std::string const& metric);
 
   /// A number for each draw.
@@ -57,14 +57,15 @@ private:
   Case const& drawn(Lab& lab, std::size_t n, int draw);
   Case grouped(Lab& lab, std::size_t n, std::size_t way);
   Runs& runs(Lab& lab, std::size_t n, std::string const& name);
-  Outcome once(Lab& lab, std::string const& name, Case const& its, RunOptions options);
-  Outcome hinted(Lab& lab, std::string const& name, Case const& its, RunOptions const& options);
+  Outcome once(Lab& lab, std::string const& name, Case const& instance, RunOptions options);
+  Outcome
+  hinted(Lab& lab, std::string const& name, Case const& instance, RunOptions const& options);
   hs::Duration
   bound(Lab& lab, std::size_t n, int number, std::string const& name); // number: draw or way
   std::vector<double> ratios(Lab& lab, std::size_t n, std::string const& name);
   double of_groups(Lab& lab, std::size_t n, std::string const& name, std::string const& metric);
-  double of_outcome(Lab& lab, std::size_t n, Outcome const& its, std::string const& metric);
-  /// Of the machine's unperturbed times: "ss" by search, "heft:static" by rank.
+  double of_outcome(Lab& lab, std::size_t n, Outcome const& outcome, std::string const& metric);
+  /// A plan for the machine's unperturbed times: "ss" by search, "heft:static" by rank.
   hs::StaticPlan const&
   plan(Lab& lab, std::string const& kind, std::string const& rank, std::size_t n);
   double unperturbed_ratio(Lab& lab, std::size_t n, std::string const& name);

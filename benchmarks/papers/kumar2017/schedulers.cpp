@@ -19,12 +19,12 @@ namespace {
 
 using hs::policies::AnyScheduler;
 
-/// Any scheduler: all of them share one engine.
+/// Runs any scheduler. All schedulers share one engine.
 Outcome simulate(std::string const& name,
-                 Case const& its,
+                 Case const& instance,
                  hs::TaskGraph const& graph,
                  RunOptions const& options) {
-  auto const config = simulation_of(its, options);
+  auto const config = simulation_of(instance, options);
   KnownTimes::Scope const scope(options.known);
   hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru, KnownTimes> rt(config,
                                                                        AnyScheduler::Config{name});
@@ -39,15 +39,15 @@ bool is_scheduler(std::string const& name) {
   return std::any_of(names.begin(), names.end(), [&](auto const& one) { return one.name == name; });
 }
 
-hs::Simulation simulation_of(Case const& its, RunOptions const& options) {
+hs::Simulation simulation_of(Case const& instance, RunOptions const& options) {
   auto const rank = options.rank == "avg"    ? hs::Priorities::bottom_avg
                     : options.rank == "fifo" ? hs::Priorities::own
                                              : hs::Priorities::bottom_min;
-  return {.platform = its.platform,
-          .algorithm = its.algorithm,
+  return {.platform = instance.platform,
+          .algorithm = instance.algorithm,
           .precision = hs::Precision::double_precision,
           .tile = 960,
-          .library = its.library,
+          .library = instance.library,
           .serve = hs::Simulation::Serve::cpu,
           .noise = options.per_task_noise,
           .noise_is = hs::Simulation::Noise::per_task,
@@ -57,34 +57,34 @@ hs::Simulation simulation_of(Case const& its, RunOptions const& options) {
 }
 
 Outcome outcome_of(hs::Stats const& stats, hs::Platform const& platform) {
-  Outcome its;
-  its.makespan = stats.elapsed;
+  Outcome outcome;
+  outcome.makespan = stats.elapsed;
   std::size_t worker = 0;
   for (auto const& one : platform.classes) {
     std::size_t const side = one.arch == hs::ArchCUDA ? 1 : 0;
-    its.workers[side] += one.workers;
+    outcome.workers[side] += one.workers;
     for (int k = 0; k < one.workers; ++k, ++worker) {
-      its.idle[side] += stats.workers[worker].idle;
-      its.cpus_used += side == 0 && stats.workers[worker].executed > 0 ? 1 : 0;
+      outcome.idle[side] += stats.workers[worker].idle;
+      outcome.cpus_used += side == 0 && stats.workers[worker].executed > 0 ? 1 : 0;
     }
   }
   for (auto const& type : stats.types) {
-    its.count[type.name][type.arch == hs::ArchCUDA ? 1 : 0] += type.count;
+    outcome.count[type.name][type.arch == hs::ArchCUDA ? 1 : 0] += type.count;
   }
-  return its;
+  return outcome;
 }
 
-Outcome run(std::string const& name, Case const& its, RunOptions const& options) {
+Outcome run(std::string const& name, Case const& instance, RunOptions const& options) {
   if (options.rank == "fifo") {
-    std::vector<std::int32_t> const none(its.graph.size());
-    return simulate(name, its, its.graph.with_priorities(none), options);
+    std::vector<std::int32_t> const none(instance.graph.size());
+    return simulate(name, instance, instance.graph.with_priorities(none), options);
   }
-  return simulate(name, its, its.graph, options);
+  return simulate(name, instance, instance.graph, options);
 }
 
 Outcome follow(hs::StaticPlan const& plan,
                std::vector<std::string> const& gpus_take,
-               Case const& its,
+               Case const& instance,
                RunOptions const& options) {
   constexpr auto* name = "static";
   using Scheduler = hs::policies::StaticSchedule;
@@ -94,7 +94,7 @@ Outcome follow(hs::StaticPlan const& plan,
                         .gpus_take = gpus_take});
   auto anywhere = options;
   anywhere.allowed = {};
-  return simulate(name, its, its.graph, anywhere);
+  return simulate(name, instance, instance.graph, anywhere);
 }
 
 } // namespace kumar2017

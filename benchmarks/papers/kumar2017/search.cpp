@@ -19,22 +19,24 @@ namespace kumar2017 {
 
 namespace {
 
-hs::StaticPlan recorded(Case const& its, std::string const& name) {
+hs::StaticPlan recorded(Case const& instance, std::string const& name) {
   hs::PlanRecorder recorder;
   RunOptions options;
   options.on_task = std::ref(recorder);
-  (void)run(name, its, options);
-  return recorder.plan(its.graph, its.platform);
+  (void)run(name, instance, options);
+  return recorder.plan(instance.graph, instance.platform);
 }
 
-hs::StaticPlan best_start(Case const& its) {
-  auto best = hs::heft_plan(its.graph, its.platform, its.times, hs::Priorities::bottom_min);
+hs::StaticPlan best_start(Case const& instance) {
+  auto best =
+      hs::heft_plan(instance.graph, instance.platform, instance.times, hs::Priorities::bottom_min);
   auto const keep = [&](hs::StaticPlan plan) {
     if (plan.makespan < best.makespan) {
       best = std::move(plan);
     }
   };
-  keep(hs::heft_plan(its.graph, its.platform, its.times, hs::Priorities::bottom_avg));
+  keep(
+      hs::heft_plan(instance.graph, instance.platform, instance.times, hs::Priorities::bottom_avg));
   for (auto const* const name : {"heteroprio",
                                  "heteroprio:sp",
                                  "heteroprio:cgv",
@@ -45,21 +47,22 @@ hs::StaticPlan best_start(Case const& its) {
                                  "heftp",
                                  "heftp:let",
                                  "heftp:gb"}) {
-    keep(recorded(its, name));
+    keep(recorded(instance, name));
   }
   return best;
 }
 
 class Search {
 public:
-  Search(Case const& its, hs::StaticPlan start, std::uint64_t seed)
-      : case_(its), times_(its.times), best_(std::move(start)), random_(seed),
-        list_(its.graph, times_), places_(its.graph.size()), before_(its.graph.size()) {
-    auto const tasks = its.graph.size();
+  Search(Case const& instance, hs::StaticPlan start, std::uint64_t seed)
+      : case_(instance), times_(instance.times), best_(std::move(start)), random_(seed),
+        list_(instance.graph, times_), places_(instance.graph.size()),
+        before_(instance.graph.size()) {
+    auto const tasks = instance.graph.size();
     rank_.resize(tasks);
     by_rank_.resize(tasks);
     for (std::uint32_t u = 0; u < tasks; ++u) {
-      for (auto const v : its.graph.successors(u)) {
+      for (auto const v : instance.graph.successors(u)) {
         before_[v].push_back(u);
       }
     }
@@ -113,8 +116,8 @@ private:
     }
   }
 
-  /// The tasks of one chain, without a gap, to the end: each begins when one that it depends on, or
-  /// the one before it on its worker, ends.
+  /// Finds the tasks of one chain without a gap that ends with the schedule. Each begins when one
+  /// of its predecessors, or the task before it on its worker, ends.
   void find_critical(hs::Duration makespan) {
     critical_.clear();
     std::map<std::pair<std::size_t, std::int64_t>, std::uint32_t> ends; // of each worker
@@ -151,7 +154,7 @@ private:
     }
   }
 
-  /// To the other class, if that can run it.
+  /// Gives the task to the other class, if that can run it.
   std::function<void()> flip(std::uint32_t task) {
     std::size_t const now = times_.on(task, 0) != hs::ClassTimes::never ? 0 : 1;
     if (case_.times.on(task, 1 - now) == hs::ClassTimes::never) {
@@ -161,7 +164,7 @@ private:
     return [this, task, now] { restrict_to(task, now); };
   }
 
-  /// To another turn, not far away.
+  /// Gives the task another turn, not far away.
   std::function<void()> move(std::uint32_t task) {
     constexpr std::size_t reach = 60;
     auto const from = static_cast<std::size_t>(-rank_[task]);
@@ -197,11 +200,11 @@ private:
 
 } // namespace
 
-hs::StaticPlan searched_plan(Case const& its, std::uint64_t seed) {
+hs::StaticPlan searched_plan(Case const& instance, std::uint64_t seed) {
   constexpr std::size_t work = 60'000'000;
   constexpr std::size_t most = 150'000;
-  auto const steps = std::min(most, work / std::max<std::size_t>(1, its.graph.size()));
-  return Search(its, best_start(its), seed).run(steps);
+  auto const steps = std::min(most, work / std::max<std::size_t>(1, instance.graph.size()));
+  return Search(instance, best_start(instance), seed).run(steps);
 }
 
 } // namespace kumar2017

@@ -55,12 +55,12 @@ public:
       judge_draws();
       break;
     }
-    if (its_.verdict.reproduced) {
-      its_.against.clear();
-    } else if (its_.against.empty()) {
-      its_.against = claim_.at;
+    if (judgement_.verdict.reproduced) {
+      judgement_.against.clear();
+    } else if (judgement_.against.empty()) {
+      judgement_.against = claim_.at;
     }
-    return its_;
+    return judgement_;
   }
 
 private:
@@ -85,10 +85,10 @@ private:
       if (holds(at)) {
         ++held;
       } else {
-        its_.against.push_back(at);
+        judgement_.against.push_back(at);
       }
     }
-    papers::set_points(its_.verdict, held, claim_.at.size(), rule_.share);
+    papers::set_points(judgement_.verdict, held, claim_.at.size(), rule_.share);
   }
 
   /// The least lead of any of `of` over any of `against`.
@@ -107,13 +107,13 @@ private:
     auto lowest = std::numeric_limits<double>::infinity();
     auto highest = -lowest;
     count_points([&](Place const& at) {
-      auto const its = least_lead(at);
-      lowest = std::min(lowest, its);
-      highest = std::max(highest, its);
-      return its >= rule_.by;
+      auto const lead = least_lead(at);
+      lowest = std::min(lowest, lead);
+      highest = std::max(highest, lead);
+      return lead >= rule_.by;
     });
-    its_.verdict.published += text(", by %g %%", rule_.by);
-    its_.verdict.ours += text(", %+.1f to %+.1f %%", lowest, highest);
+    judgement_.verdict.published += text(", by %g %%", rule_.by);
+    judgement_.verdict.ours += text(", %+.1f to %+.1f %%", lowest, highest);
   }
 
   [[nodiscard]] std::string limits() const {
@@ -135,12 +135,14 @@ private:
                value <= rule_.at_most.value_or(HUGE_VAL) + rounding;
       });
     });
-    its_.verdict.published = limits() + (rule_.share < 1 ? ", " + its_.verdict.published : "");
-    its_.verdict.ours += least < most ? text(", %.4g to %.4g", least, most) : text(", %.4g", least);
+    judgement_.verdict.published =
+        limits() + (rule_.share < 1 ? ", " + judgement_.verdict.published : "");
+    judgement_.verdict.ours +=
+        least < most ? text(", %.4g to %.4g", least, most) : text(", %.4g", least);
   }
 
   void judge_number() {
-    its_.verdict.reproduced = true;
+    judgement_.verdict.reproduced = true;
     double farthest = 0;
     std::size_t k = 0;
     for (auto const& at : claim_.at) {
@@ -149,15 +151,15 @@ private:
         auto const published = rule_.published[k];
         farthest = std::max(farthest, std::abs(ours - published));
         if (k < 4) {
-          its_.verdict.ours += text(k == 0 ? "%.4g" : ", %.4g", ours);
-          its_.verdict.published += text(k == 0 ? "%.4g" : ", %.4g", published);
+          judgement_.verdict.ours += text(k == 0 ? "%.4g" : ", %.4g", ours);
+          judgement_.verdict.published += text(k == 0 ? "%.4g" : ", %.4g", published);
         }
         ++k;
       }
     }
-    its_.verdict.published += (k > 4 ? ", .." : "") + text(" (%.2g)", rule_.within);
-    its_.verdict.ours += (k > 4 ? ", .." : "") + text(", off by %.2g", farthest);
-    its_.verdict.reproduced = farthest <= rule_.within;
+    judgement_.verdict.published += (k > 4 ? ", .." : "") + text(" (%.2g)", rule_.within);
+    judgement_.verdict.ours += (k > 4 ? ", .." : "") + text(", off by %.2g", farthest);
+    judgement_.verdict.reproduced = farthest <= rule_.within;
   }
 
   void judge_similar() {
@@ -173,25 +175,25 @@ private:
       widest = std::max(widest, spread);
       return spread <= rule_.within;
     });
-    its_.verdict.published += text(", within %g %%", rule_.within);
-    its_.verdict.ours += text(", apart by up to %.1f %%", widest);
+    judgement_.verdict.published += text(", within %g %%", rule_.within);
+    judgement_.verdict.ours += text(", apart by up to %.1f %%", widest);
   }
 
   void judge_trend() {
-    its_.verdict.published = rule_.rises ? "rises" : "falls";
-    its_.verdict.reproduced = true;
+    judgement_.verdict.published = rule_.rises ? "rises" : "falls";
+    judgement_.verdict.reproduced = true;
     for (auto const& name : rule_.of) {
       auto const first = get(claim_.at.front(), name);
       auto const last = get(claim_.at.back(), name);
       bool const holds = rule_.rises ? last > first : last < first;
-      its_.verdict.reproduced = its_.verdict.reproduced && holds;
+      judgement_.verdict.reproduced = judgement_.verdict.reproduced && holds;
       if (!holds || rule_.of.size() <= 2) {
-        its_.verdict.ours +=
-            (its_.verdict.ours.empty() ? "" : ", ") + text("%.4g to %.4g", first, last);
+        judgement_.verdict.ours +=
+            (judgement_.verdict.ours.empty() ? "" : ", ") + text("%.4g to %.4g", first, last);
       }
     }
-    if (its_.verdict.ours.empty()) {
-      its_.verdict.ours = its_.verdict.published + text(", all %zu", rule_.of.size());
+    if (judgement_.verdict.ours.empty()) {
+      judgement_.verdict.ours = judgement_.verdict.published + text(", all %zu", rule_.of.size());
     }
   }
 
@@ -201,14 +203,14 @@ private:
     };
     auto const first = gain(claim_.at.front());
     auto const last = gain(claim_.at.back());
-    its_.verdict.published = rule_.rises ? "rises" : "falls";
-    its_.verdict.ours = text("%+.1f %% to %+.1f %%", first, last);
-    its_.verdict.reproduced = rule_.rises ? last > first : last < first;
+    judgement_.verdict.published = rule_.rises ? "rises" : "falls";
+    judgement_.verdict.ours = text("%+.1f %% to %+.1f %%", first, last);
+    judgement_.verdict.reproduced = rule_.rises ? last > first : last < first;
   }
 
   void judge_peak() {
-    its_.verdict.published = text("n = %g to %g", *rule_.at_least, *rule_.at_most);
-    its_.verdict.reproduced = true;
+    judgement_.verdict.published = text("n = %g to %g", *rule_.at_least, *rule_.at_most);
+    judgement_.verdict.reproduced = true;
     std::set<std::size_t> where;
     for (auto const& name : rule_.of) {
       auto best = claim_.at.front();
@@ -217,24 +219,24 @@ private:
       }
       where.insert(best.n);
       auto const n = static_cast<double>(best.n);
-      its_.verdict.reproduced =
-          its_.verdict.reproduced && n >= *rule_.at_least && n <= *rule_.at_most;
+      judgement_.verdict.reproduced =
+          judgement_.verdict.reproduced && n >= *rule_.at_least && n <= *rule_.at_most;
     }
     for (auto const n : where) {
-      its_.verdict.ours += text(its_.verdict.ours.empty() ? "%zu" : ", %zu", n);
+      judgement_.verdict.ours += text(judgement_.verdict.ours.empty() ? "%zu" : ", %zu", n);
     }
   }
 
   void judge_worst() {
-    its_.verdict.published = text(">= %g", *rule_.at_least);
-    its_.verdict.reproduced = true;
+    judgement_.verdict.published = text(">= %g", *rule_.at_least);
+    judgement_.verdict.reproduced = true;
     for (auto const& name : rule_.of) {
       double most = 0;
       for (auto const& at : claim_.at) {
         most = std::max(most, get(at, name));
       }
-      its_.verdict.ours += text(its_.verdict.ours.empty() ? "%.3f" : ", %.3f", most);
-      its_.verdict.reproduced = its_.verdict.reproduced && most >= *rule_.at_least;
+      judgement_.verdict.ours += text(judgement_.verdict.ours.empty() ? "%.3f" : ", %.3f", most);
+      judgement_.verdict.reproduced = judgement_.verdict.reproduced && most >= *rule_.at_least;
     }
   }
 
@@ -257,16 +259,16 @@ private:
     }
     auto const needed =
         static_cast<std::size_t>(std::ceil(rule_.share * static_cast<double>(all) - 1e-9));
-    its_.verdict.published = text(">= %zu of %zu draws, by %g %%", needed, all, rule_.by);
-    its_.verdict.ours = text("%zu of %zu", least, all);
-    its_.verdict.reproduced = least >= needed;
+    judgement_.verdict.published = text(">= %zu of %zu draws, by %g %%", needed, all, rule_.by);
+    judgement_.verdict.ours = text("%zu of %zu", least, all);
+    judgement_.verdict.reproduced = least >= needed;
   }
 
   Claim const& claim_;
   Rule const& rule_;
   Laboratory& laboratory_;
   bool const more_;
-  Judgement its_;
+  Judgement judgement_;
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Claims held against runs.
+// Compares claims with runs.
 
 #include "../common/verdicts.hpp"
 #include "claims.hpp"
@@ -15,7 +15,7 @@ struct Judgement {
   std::vector<Place> against;
 };
 
-/// Of a claim that has a rule. Runs what is missing.
+/// The claim must have a rule. Makes the runs that are missing.
 [[nodiscard]] Judgement judge(Claim const& claim, Laboratory& laboratory);
 
 } // namespace kumar2017

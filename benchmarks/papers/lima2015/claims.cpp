@@ -43,13 +43,13 @@ hetsched::Precision precision_in(JsonValue const& value) {
 
 Workload workload_in(JsonValue const& value, std::string const& name) {
   value.only({"precision", "tile", "sweeps", "about"});
-  Workload its;
-  its.precision = precision_in(value["precision"]);
-  its.tile = value["tile"].integer(1, 100'000'000);
+  Workload workload;
+  workload.precision = precision_in(value["precision"]);
+  workload.tile = value["tile"].integer(1, 100'000'000);
   if (name == "jacobi") {
-    its.sweeps = value["sweeps"].integer(1, 10'000);
+    workload.sweeps = value["sweeps"].integer(1, 10'000);
   }
-  return its;
+  return workload;
 }
 
 Memory memory_in(JsonValue const& value) {

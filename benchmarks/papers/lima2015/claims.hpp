@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the paper says, as a file has it, and what the runs need that it leaves open.
+// The paper's claims, read from a file, and settings of the runs that the paper does not state.
 
 #include <hetsched/platform/platform.hpp>
 
@@ -22,15 +22,15 @@ struct Workload {
   std::size_t sweeps = 0;
 };
 
-/// Bandwidths from which times of kernels follow that are bound by memory.
+/// Bandwidths that give the times of kernels bound by memory.
 struct Memory {
   double gpu = 0;  // of a GPU's memory, bytes per second
-  double core = 0; // that one core can have
+  double core = 0; // for one core alone
   double host = 0; // of host memory, for all cores
 };
 
 struct Claims {
-  int window = 0; // tasks that a GPU commits itself to
+  int window = 0; // tasks to which a GPU commits itself
   std::map<std::string, Workload> workloads;
   Memory memory;
   std::vector<Claim> all;

@@ -31,12 +31,12 @@ ordered_json number(Mean const& mean) {
   return {{"mean", mean.value}, {"half", mean.half}};
 }
 
-ordered_json fact(Configuration const& its, Means const& means) {
-  return {{"workload", its.workload},
-          {"strategy", its.strategy},
-          {"n", its.at["n"]},
+ordered_json fact(Configuration const& configuration, Means const& means) {
+  return {{"workload", configuration.workload},
+          {"strategy", configuration.strategy},
+          {"n", configuration.at["n"]},
           {"tiles", means.tiles},
-          {"gpus", its.at["gpus"]},
+          {"gpus", configuration.at["gpus"]},
           {"runs", means.runs},
           {"seconds", number(means.seconds)},
           {"bytes", number(means.bytes)},
@@ -67,14 +67,14 @@ void print_facts(std::vector<Configuration> const& those, lima2015::Runs& runs) 
               "tasks%",
               "steal%",
               "link %");
-  for (auto const& its : those) {
-    auto const& means = runs.of(its);
+  for (auto const& configuration : those) {
+    auto const& means = runs.of(configuration);
     std::printf("    %-8s %-18s %9zu %4zu %10.4f %8.1g %8.2f %6.2f %6.2f %6.1f %6.1f %6.1f %6.1f "
                 "%6.1f %6.1f\n",
-                its.workload.c_str(),
-                its.strategy.c_str(),
-                its.at["n"],
-                its.at["gpus"],
+                configuration.workload.c_str(),
+                configuration.strategy.c_str(),
+                configuration.at["n"],
+                configuration.at["gpus"],
                 means.seconds.value,
                 means.seconds.half,
                 means.bytes.value / 1e9,
@@ -99,9 +99,11 @@ void print(Options const& options) {
           std::to_string(claims.window) + " tasks; of strategies that draw lots the means of " +
           std::to_string(options.runs) + " runs, +- half of the 95 % interval",
       {.run = [&](auto const& those) { runs.simulate(those); },
-       .figures = [&](auto const& its, auto const& metric) { return runs.of(its).metric(metric); },
+       .figures = [&](auto const& configuration,
+                      auto const& metric) { return runs.of(configuration).metric(metric); },
        .print_facts = [&](auto const& those) { print_facts(those, runs); },
-       .fact = [&](auto const& its) { return fact(its, runs.of(its)); }});
+       .fact =
+           [&](auto const& configuration) { return fact(configuration, runs.of(configuration)); }});
 }
 
 } // namespace

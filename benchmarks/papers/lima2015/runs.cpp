@@ -25,35 +25,35 @@ namespace {
 /// The Figures' members.
 template <class Visit>
 void each_figure(Visit&& visit) {
-  visit([](auto& its) -> auto& { return its.seconds; });
-  visit([](auto& its) -> auto& { return its.bytes; });
-  visit([](auto& its) -> auto& { return its.from_host; });
-  visit([](auto& its) -> auto& { return its.to_host; });
-  visit([](auto& its) -> auto& { return its.hit_percent; });
-  visit([](auto& its) -> auto& { return its.idle_cores; });
-  visit([](auto& its) -> auto& { return its.idle_gpus; });
-  visit([](auto& its) -> auto& { return its.tasks_on_gpu; });
-  visit([](auto& its) -> auto& { return its.stolen; });
-  visit([](auto& its) -> auto& { return its.link; });
+  visit([](auto& figures) -> auto& { return figures.seconds; });
+  visit([](auto& figures) -> auto& { return figures.bytes; });
+  visit([](auto& figures) -> auto& { return figures.from_host; });
+  visit([](auto& figures) -> auto& { return figures.to_host; });
+  visit([](auto& figures) -> auto& { return figures.hit_percent; });
+  visit([](auto& figures) -> auto& { return figures.idle_cores; });
+  visit([](auto& figures) -> auto& { return figures.idle_gpus; });
+  visit([](auto& figures) -> auto& { return figures.tasks_on_gpu; });
+  visit([](auto& figures) -> auto& { return figures.stolen; });
+  visit([](auto& figures) -> auto& { return figures.link; });
 }
 
 Figures<double> figures_of(hs::Stats const& stats, hs::Platform const& machine) {
-  Figures<double> its{};
-  its.seconds = stats.elapsed.seconds();
+  Figures<double> figures{};
+  figures.seconds = stats.elapsed.seconds();
   double hits = 0;
   double uses = 0;
   for (auto const& device : stats.devices) {
-    its.from_host += static_cast<double>(device.bytes_from_host);
-    its.to_host += static_cast<double>(device.bytes_to_host);
-    its.bytes += static_cast<double>(device.bytes_from_peers);
+    figures.from_host += static_cast<double>(device.bytes_from_host);
+    figures.to_host += static_cast<double>(device.bytes_to_host);
+    figures.bytes += static_cast<double>(device.bytes_from_peers);
     hits += static_cast<double>(device.hits);
     uses += static_cast<double>(device.hits + device.misses);
   }
-  auto const with_host = its.from_host + its.to_host;
-  its.bytes += with_host;
-  its.hit_percent = uses > 0 ? 100 * hits / uses : 0;
+  auto const with_host = figures.from_host + figures.to_host;
+  figures.bytes += with_host;
+  figures.hit_percent = uses > 0 ? 100 * hits / uses : 0;
   auto const link = common_link(machine);
-  its.link = link > 0 ? 100 * with_host / link / its.seconds : 0;
+  figures.link = link > 0 ? 100 * with_host / link / figures.seconds : 0;
   auto const cores = static_cast<std::size_t>(machine.classes[0].workers);
   double idle[2] = {};
   double tasks[2] = {};
@@ -63,18 +63,18 @@ Figures<double> figures_of(hs::Stats const& stats, hs::Platform const& machine) 
     tasks[on] += static_cast<double>(stats.workers[w].executed);
   }
   auto const percent = [&](double sum, int workers) {
-    return workers != 0 ? 100 * sum / its.seconds / workers : 0;
+    return workers != 0 ? 100 * sum / figures.seconds / workers : 0;
   };
-  its.idle_cores = percent(idle[0], machine.classes[0].workers);
-  its.idle_gpus = percent(idle[1], machine.classes[1].workers);
-  its.tasks_on_gpu = 100 * tasks[1] / (tasks[0] + tasks[1]);
-  its.stolen = 100 * static_cast<double>(stats.steals) / (tasks[0] + tasks[1]);
-  return its;
+  figures.idle_cores = percent(idle[0], machine.classes[0].workers);
+  figures.idle_gpus = percent(idle[1], machine.classes[1].workers);
+  figures.tasks_on_gpu = 100 * tasks[1] / (tasks[0] + tasks[1]);
+  figures.stolen = 100 * static_cast<double>(stats.steals) / (tasks[0] + tasks[1]);
+  return figures;
 }
 
-/// A first in, first out queue that does not tell what comes next. With it, HEFT has no data sent
-/// ahead of a GPU's window, as none of the paper's strategies has: prefetching is what sec. 2 tells
-/// of others (heft-tmdp-pr).
+/// A first in, first out queue without `peek`. With it no data are sent ahead of a GPU's window
+/// under HEFT. None of the paper's strategies prefetches: sec. 2 describes prefetching as others'
+/// (heft-tmdp-pr).
 struct Undisclosed : hs::policies::Fifo {
   std::size_t peek(std::span<hs::TaskId> next) = delete;
 };
@@ -88,7 +88,7 @@ using ByTheLetter = hs::policies::DataAware<hs::policies::WorkStealingDeque,
                                             hs::policies::RandomVictim,
                                             hs::policies::DataTies::alike>;
 
-/// Under the paper's strategy, all of which share one engine.
+/// Runs the graph under the paper's strategy. All strategies share one engine.
 Figures<double>
 run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
   using hs::policies::AnyScheduler;
@@ -110,7 +110,7 @@ run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph con
 } // namespace
 
 Mean Means::metric(std::string const& name) const {
-  // Of a constant over the time; the interval by first order.
+  // The mean of a constant divided by the time. The interval is of first order.
   auto const over_time = [this](double constant) {
     auto const value = constant / seconds.value;
     return Mean{value, value * seconds.half / seconds.value};
@@ -147,14 +147,18 @@ Runs::Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed)
   }
 }
 
-std::size_t Runs::tasks(Configuration const& its) const {
-  return tasks_of(claims_, its.workload, tiles_of(claims_, its.workload, its.at["n"]));
+std::size_t Runs::tasks(Configuration const& configuration) const {
+  return tasks_of(claims_,
+                  configuration.workload,
+                  tiles_of(claims_, configuration.workload, configuration.at["n"]));
 }
 
-int Runs::runs_of(Configuration const& its) const {
+int Runs::runs_of(Configuration const& configuration) const {
   constexpr std::size_t many_tasks = 40'000;
   constexpr int few = 3;
-  return its.strategy == "heft" ? 1 : tasks(its) > many_tasks ? std::min(runs_, few) : runs_;
+  return configuration.strategy == "heft"    ? 1
+         : tasks(configuration) > many_tasks ? std::min(runs_, few)
+                                             : runs_;
 }
 
 hs::TaskGraph const&
@@ -166,28 +170,28 @@ Runs::graph(hs::Platform const& machine, std::string const& workload, std::size_
   return found->second;
 }
 
-Means const& Runs::of(Configuration const& its) {
-  auto const [found, fresh] = known_.try_emplace(its);
+Means const& Runs::of(Configuration const& configuration) {
+  auto const [found, fresh] = known_.try_emplace(configuration);
   if (!fresh) {
     return found->second;
   }
-  auto const& workload = claims_.workloads.at(its.workload);
-  auto const machine = machine_of(platform_, file_, claims_, its);
+  auto const& workload = claims_.workloads.at(configuration.workload);
+  auto const machine = machine_of(platform_, file_, claims_, configuration);
   auto& means = found->second;
-  means.tiles = tiles_of(claims_, its.workload, its.at["n"]);
-  means.runs = runs_of(its);
-  auto const& tasks = graph(machine, its.workload, means.tiles);
+  means.tiles = tiles_of(claims_, configuration.workload, configuration.at["n"]);
+  means.runs = runs_of(configuration);
+  auto const& tasks = graph(machine, configuration.workload, means.tiles);
   hs::Simulation config{.platform = machine,
-                        .algorithm = its.workload,
+                        .algorithm = configuration.workload,
                         .precision = workload.precision,
                         .tile = workload.tile,
-                        .library = library_of(machine, workload, its.workload),
+                        .library = library_of(machine, workload, configuration.workload),
                         .transfers = hs::Simulation::Transfers::shared,
                         .window = claims_.window};
   std::vector<Figures<double>> all;
   for (int k = 0; k < means.runs; ++k) {
     config.seed = seed_ + static_cast<std::uint64_t>(k);
-    all.push_back(run(its.strategy, config, tasks));
+    all.push_back(run(configuration.strategy, config, tasks));
   }
   each_figure([&](auto const& member) {
     std::vector<double> values;
@@ -196,9 +200,9 @@ Means const& Runs::of(Configuration const& its) {
     }
     member(means) = papers::mean_of(values);
   });
-  if (its.workload == "cholesky" || its.workload == "lu") {
-    means.flops = flops_of(claims_, its.workload, means.tiles);
-  } else if (its.workload == "saxpy") {
+  if (configuration.workload == "cholesky" || configuration.workload == "lu") {
+    means.flops = flops_of(claims_, configuration.workload, means.tiles);
+  } else if (configuration.workload == "saxpy") {
     auto const bytes = static_cast<double>(3 * sizeof(float) * workload.tile * means.tiles);
     means.serial_seconds = bytes / claims_.memory.core;
   }
@@ -207,17 +211,17 @@ Means const& Runs::of(Configuration const& its) {
 
 void Runs::simulate(std::vector<Configuration> const& those) {
   std::set<Configuration> const missing(those.begin(), those.end());
-  auto const weight = [this](Configuration const& its) {
-    return static_cast<double>(tasks(its)) * runs_of(its);
+  auto const weight = [this](Configuration const& configuration) {
+    return static_cast<double>(tasks(configuration)) * runs_of(configuration);
   };
   double all = 0;
-  for (auto const& its : missing) {
-    all += weight(its);
+  for (auto const& configuration : missing) {
+    all += weight(configuration);
   }
   benchmarks::Progress progress(missing.size(), all);
-  for (auto const& its : missing) {
-    (void)of(its);
-    progress.done(weight(its));
+  for (auto const& configuration : missing) {
+    (void)of(configuration);
+    progress.done(weight(configuration));
   }
 }
 

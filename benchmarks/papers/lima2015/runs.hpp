@@ -18,14 +18,14 @@ namespace lima2015 {
 
 using papers::Mean;
 
-/// What one run gave, or the means of many.
+/// The figures of one run, or the means of many.
 template <class Number>
 struct Figures {
   Number seconds;   // until all results are in host memory
   Number bytes;     // from and to GPU memories
   Number from_host; // of these
   Number to_host;
-  Number hit_percent;  // of the data that tasks on GPUs were let in with
+  Number hit_percent;  // of the data of tasks admitted on GPUs
   Number idle_cores;   // percent of the time in which cores ran no task
   Number idle_gpus;    // and GPUs
   Number tasks_on_gpu; // percent of the tasks
@@ -37,7 +37,7 @@ struct Means : Figures<Mean> {
   std::size_t tiles = 0;
   int runs = 0;
 
-  /// In the unit of the metric. Throws Error(bad_call) for one that is not known.
+  /// The metric's mean, in its unit. Throws Error(bad_call) for an unknown metric.
   [[nodiscard]] Mean metric(std::string const& name) const;
 
   double flops = 0;          // of the whole; 0: not counted
@@ -46,20 +46,20 @@ struct Means : Figures<Mean> {
 
 class Runs {
 public:
-  /// `file` describes the machine. Strategies that draw lots run `runs` times, with seeds from
-  /// `seed` on, but at most 3 on graphs of more than 40000 tasks, which take minutes else; HEFT
-  /// draws none and runs once.
+  /// `file` describes the machine. Random strategies run `runs` times, with seeds from `seed` on.
+  /// On graphs of more than 40000 tasks they run at most 3 times, because that takes minutes. HEFT
+  /// is not random and runs once.
   Runs(Claims const& claims, std::string file, int runs, std::uint64_t seed);
 
-  /// Simulates it, unless that was done. Throws Error(bad_input).
-  Means const& of(Configuration const& its);
+  /// Simulates the configuration, unless that was done. Throws Error(bad_input).
+  Means const& of(Configuration const& configuration);
 
-  /// Simulates what is missing of those; says on a terminal how far it is.
+  /// Simulates those that were not simulated yet. Shows the progress on a terminal.
   void simulate(std::vector<Configuration> const& those);
 
 private:
-  [[nodiscard]] std::size_t tasks(Configuration const& its) const;
-  [[nodiscard]] int runs_of(Configuration const& its) const;
+  [[nodiscard]] std::size_t tasks(Configuration const& configuration) const;
+  [[nodiscard]] int runs_of(Configuration const& configuration) const;
   hetsched::TaskGraph const&
   graph(hetsched::Platform const& machine, std::string const& workload, std::size_t tiles);
 

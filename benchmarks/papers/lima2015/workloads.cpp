@@ -30,25 +30,26 @@ std::vector<std::string> kernels_of(std::string const& workload) {
                              : std::vector<std::string>{"edges", "sweep"};
 }
 
-std::size_t element_bytes(Workload const& its) {
-  return its.precision == hs::Precision::single_precision ? sizeof(float) : sizeof(double);
+std::size_t element_bytes(Workload const& workload) {
+  return workload.precision == hs::Precision::single_precision ? sizeof(float) : sizeof(double);
 }
 
-/// How many links two GPUs' ways from and to host memory have in common.
+/// How many links the routes of two GPUs from and to host memory share.
 std::size_t shared(hs::Platform const& platform, std::size_t one, std::size_t other) {
   auto const nodes = platform.nodes.size();
   std::size_t count = 0;
   for (auto const& [a, b] : {std::pair{one, other}, std::pair{one * nodes, other * nodes}}) {
-    auto const& its = platform.routes[a].links;
+    auto const& links = platform.routes[a].links;
     auto const& others = platform.routes[b].links;
-    for (auto const link : its) {
+    for (auto const link : links) {
       count += std::find(others.begin(), others.end(), link) != others.end() ? 1 : 0;
     }
   }
   return count;
 }
 
-/// Memory nodes, host first, then each time the GPU that shares the fewest links with those before.
+/// The order of memory nodes: the host first, then always the GPU that shares the fewest links with
+/// those before.
 std::vector<std::size_t> apart(hs::Platform const& platform) {
   auto const count = platform.nodes.size();
   std::vector<std::size_t> order{0};
@@ -74,26 +75,29 @@ std::vector<std::size_t> apart(hs::Platform const& platform) {
 }
 
 hs::Platform reordered(hs::Platform const& platform, std::vector<std::size_t> const& order) {
-  auto its = platform;
+  auto result = platform;
   auto const count = order.size();
   for (std::size_t i = 0; i < count; ++i) {
-    its.nodes[i] = platform.nodes[order[i]];
+    result.nodes[i] = platform.nodes[order[i]];
     for (std::size_t j = 0; j < count; ++j) {
-      its.routes[i * count + j] = platform.routes[order[i] * count + order[j]];
+      result.routes[i * count + j] = platform.routes[order[i] * count + order[j]];
     }
   }
-  return its;
+  return result;
 }
 
 hs::Platform::KernelTime from_seconds(double seconds) {
   return {{std::max<std::int64_t>(1, std::llround(seconds * 1e9))}, {}, 0};
 }
 
-/// Adds kernels that follow from others.
+/// Derives times of kernels from those of others.
 class Deriver {
 public:
-  Deriver(hs::Platform& platform, std::string const& file, Workload const& its, std::string name)
-      : platform_(platform), file_(file), its_(its), name_(std::move(name)) {}
+  Deriver(hs::Platform& platform,
+          std::string const& file,
+          Workload const& workload,
+          std::string name)
+      : platform_(platform), file_(file), workload_(workload), name_(std::move(name)) {}
 
   void by_bandwidth(std::string const& kernel, std::size_t bytes, Memory const& memory) {
     auto const cores = std::max(1, platform_.classes[0].workers);
@@ -103,10 +107,10 @@ public:
   }
 
   void cholesky_in_double() {
-    auto const gemm = measured("gemm", "lu", its_.precision);
+    auto const gemm = measured("gemm", "lu", workload_.precision);
     auto const before = measured("gemm", "cholesky", hs::Precision::single_precision);
     auto const potrf = measured("potrf", "cholesky", hs::Precision::single_precision);
-    auto const trsm = measured("trsm_ru", "lu", its_.precision);
+    auto const trsm = measured("trsm_ru", "lu", workload_.precision);
     auto const seconds = [](Times const& of, std::size_t worker_class) {
       return of[worker_class]->mean.seconds();
     };
@@ -119,27 +123,27 @@ public:
 private:
   using Times = std::vector<std::optional<hs::Platform::KernelTime>>;
 
-  /// On cores and GPUs.
+  /// The kernel's times, if they were measured both on cores and on GPUs.
   [[nodiscard]] Times
   measured(std::string const& kernel, std::string const& algorithm, hs::Precision precision) const {
-    for (auto const& its : platform_.kernels) {
+    for (auto const& known : platform_.kernels) {
       auto const* const found =
-          platform_.find(kernel, algorithm, precision, its_.tile, its.library);
+          platform_.find(kernel, algorithm, precision, workload_.tile, known.library);
       if (found != nullptr && found->on(0) && found->on(1)) {
         return found->times;
       }
     }
     throw hs::Error(hs::ErrorCode::bad_input,
                     file_,
-                    "has no times for " + name_ + " on tiles of " + std::to_string(its_.tile) +
+                    "has no times for " + name_ + " on tiles of " + std::to_string(workload_.tile) +
                         ", nor " + algorithm + "'s " + kernel + ", from which they would follow");
   }
 
   void add(std::string const& kernel, Times times) {
     hs::Platform::Kernel added;
     added.name = kernel;
-    added.precision = its_.precision;
-    added.tile = its_.tile;
+    added.precision = workload_.precision;
+    added.tile = workload_.tile;
     added.library = derived;
     added.algorithms = {name_};
     added.measured = false;
@@ -149,38 +153,38 @@ private:
 
   hs::Platform& platform_;
   std::string const& file_;
-  Workload const& its_;
+  Workload const& workload_;
   std::string name_;
 };
 
-/// What the file has not.
+/// Adds the kernels that the file lacks.
 void derive(hs::Platform& platform,
             std::string const& file,
-            Workload const& its,
+            Workload const& workload,
             std::string const& name,
             Memory const& memory) {
-  Deriver deriver(platform, file, its, name);
-  auto const line = its.tile * element_bytes(its);
+  Deriver deriver(platform, file, workload, name);
+  auto const line = workload.tile * element_bytes(workload);
   if (name == "saxpy") { // reads x and y, writes y
     deriver.by_bandwidth("axpy", 3 * line, memory);
   } else if (name == "jacobi") { // reads the points and b, writes the new points; edges, 4 and 4
-    deriver.by_bandwidth("sweep", (3 * its.tile + 8) * line, memory);
+    deriver.by_bandwidth("sweep", (3 * workload.tile + 8) * line, memory);
     deriver.by_bandwidth("edges", 8 * line, memory);
   } else if (name == "cholesky") {
     deriver.cholesky_in_double();
   } else {
     throw hs::Error(hs::ErrorCode::bad_input,
                     file,
-                    "has no times for " + name + " on tiles of " + std::to_string(its.tile));
+                    "has no times for " + name + " on tiles of " + std::to_string(workload.tile));
   }
 }
 
-benchmarks::Machine graph_maker(Workload const& its, std::string const& workload) {
+benchmarks::Machine graph_maker(Workload const& size, std::string const& workload) {
   benchmarks::Machine machine;
   machine.dag = workload;
-  machine.precision = its.precision == hs::Precision::single_precision ? "single" : "double";
-  machine.tile = its.tile;
-  machine.sweeps = its.sweeps;
+  machine.precision = size.precision == hs::Precision::single_precision ? "single" : "double";
+  machine.tile = size.tile;
+  machine.sweeps = size.sweeps;
   return machine;
 }
 
@@ -196,31 +200,33 @@ hs::TaskGraph saxpy_graph(std::size_t blocks, std::size_t bytes) {
 
 } // namespace
 
-std::string library_of(hs::Platform const& platform, Workload const& its, std::string const& name) {
-  auto const found = platform.libraries(kernels_of(name), name, its.precision, its.tile);
+std::string
+library_of(hs::Platform const& platform, Workload const& workload, std::string const& name) {
+  auto const found = platform.libraries(kernels_of(name), name, workload.precision, workload.tile);
   return found.empty() ? derived : found.front();
 }
 
 hs::Platform machine_of(hs::Platform const& whole,
                         std::string const& file,
                         Claims const& claims,
-                        Configuration const& its) {
-  auto const gpus = static_cast<int>(its.at["gpus"]);
+                        Configuration const& configuration) {
+  auto const gpus = static_cast<int>(configuration.at["gpus"]);
   if (gpus > whole.classes[1].workers || gpus > whole.cores) {
     throw hs::Error(hs::ErrorCode::bad_input,
                     file,
-                    "has no " + std::to_string(gpus) + " GPUs, which a claim on " + its.workload +
-                        " is about");
+                    "has no " + std::to_string(gpus) + " GPUs, which a claim on " +
+                        configuration.workload + " is about");
   }
   auto machine = reordered(whole, apart(whole));
   machine.classes[1].workers = gpus;
   machine.classes[0].workers = whole.cores - gpus;
-  auto const& workload = claims.workloads.at(its.workload);
-  auto const kernels = kernels_of(its.workload);
-  if (machine.libraries(kernels, its.workload, workload.precision, workload.tile).empty()) {
-    derive(machine, file, workload, its.workload, claims.memory);
+  auto const& workload = claims.workloads.at(configuration.workload);
+  auto const kernels = kernels_of(configuration.workload);
+  if (machine.libraries(kernels, configuration.workload, workload.precision, workload.tile)
+          .empty()) {
+    derive(machine, file, workload, configuration.workload, claims.memory);
   }
-  auto const library = library_of(machine, workload, its.workload);
+  auto const library = library_of(machine, workload, configuration.workload);
   for (auto& kernel : machine.kernels) {
     if (kernel.library != library) {
       continue;
@@ -228,7 +234,7 @@ hs::Platform machine_of(hs::Platform const& whole,
     if (kernel.name == "potrf") {
       kernel.times[1].reset();
     }
-    if (its.strategy.ends_with("+setarch") && kernel.on(1)) {
+    if (configuration.strategy.ends_with("+setarch") && kernel.on(1)) {
       kernel.times[0].reset();
     }
   }
@@ -244,11 +250,11 @@ hs::TaskGraph graph_of(hs::Platform const& machine,
                        Claims const& claims,
                        std::string const& workload,
                        std::size_t tiles) {
-  auto const& its = claims.workloads.at(workload);
+  auto const& size = claims.workloads.at(workload);
   if (workload == "saxpy") {
-    return saxpy_graph(tiles, its.tile * element_bytes(its));
+    return saxpy_graph(tiles, size.tile * element_bytes(size));
   }
-  return graph_maker(its, workload).graph_of(machine, tiles);
+  return graph_maker(size, workload).graph_of(machine, tiles);
 }
 
 std::size_t tasks_of(Claims const& claims, std::string const& workload, std::size_t tiles) {
@@ -279,8 +285,8 @@ double common_link(hs::Platform const& machine) {
   }
   double slowest = 0;
   for (auto const link : common) {
-    auto const its = machine.links[link].bytes_per_s;
-    slowest = slowest == 0 ? its : std::min(slowest, its);
+    auto const speed = machine.links[link].bytes_per_s;
+    slowest = slowest == 0 ? speed : std::min(slowest, speed);
   }
   return slowest;
 }

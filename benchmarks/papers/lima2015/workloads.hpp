@@ -11,13 +11,13 @@
 
 namespace lima2015 {
 
-/// The library that kernels of the workload are looked up under: the platform's own, or "derived".
+/// The library whose kernels the workload uses: the platform's own, or "derived".
 [[nodiscard]] std::string
-library_of(hetsched::Platform const& platform, Workload const& its, std::string const& name);
+library_of(hetsched::Platform const& platform, Workload const& workload, std::string const& name);
 
-/// The platform, read from `file`, as the configuration uses it: so many GPUs, one of each switch
-/// before two of any (sec. 5.1), and all other cores; with the kernels that the file has not,
-/// below; after SetArch, none on cores of those that GPUs have.
+/// The platform, read from `file`, as the configuration uses it. It has the configuration's number
+/// of GPUs, one of each switch before two of any (sec. 5.1), and all other cores. The kernels that
+/// the file lacks are derived as below. With SetArch, cores have no kernel that GPUs have.
 ///
 /// Derived: axpy, edges and sweep take the bytes of their operands over the memory's bandwidth. Of
 /// Cholesky in double: gemm and the right-sided solve as measured in LU, syrk half of gemm, potrf
@@ -26,7 +26,7 @@ library_of(hetsched::Platform const& platform, Workload const& its, std::string 
 [[nodiscard]] hetsched::Platform machine_of(hetsched::Platform const& whole,
                                             std::string const& file,
                                             Claims const& claims,
-                                            Configuration const& its);
+                                            Configuration const& configuration);
 
 /// Tiles in a row of the matrix, or blocks of the vector: the number nearest to the paper's size.
 [[nodiscard]] std::size_t
@@ -39,11 +39,11 @@ tiles_of(Claims const& claims, std::string const& workload, std::size_t n);
                                            std::string const& workload,
                                            std::size_t tiles);
 
-/// About how many tasks its graph has.
+/// About the number of tasks of its graph.
 [[nodiscard]] std::size_t
 tasks_of(Claims const& claims, std::string const& workload, std::size_t tiles);
 
-/// Of the whole factorisation.
+/// The number of operations of the whole factorisation.
 [[nodiscard]] double flops_of(Claims const& claims, std::string const& workload, std::size_t tiles);
 
 /// Bandwidth of the slowest link that every transfer from and to host memory crosses, in bytes per

@@ -49,27 +49,27 @@ public:
         path_(hs::run_critical_path(trace)), spreads_(hs::time_spreads(trace)) {}
 
   [[nodiscard]] ordered_json json(std::string const& name, std::string const& file) {
-    ordered_json its;
-    its["name"] = name;
-    its["file"] = file;
-    its["scheduler"] = trace_.scheduler;
-    its["simulated"] = trace_.simulated;
-    its["about"] = ordered_json::array();
+    ordered_json run;
+    run["name"] = name;
+    run["file"] = file;
+    run["scheduler"] = trace_.scheduler;
+    run["simulated"] = trace_.simulated;
+    run["about"] = ordered_json::array();
     for (auto const& [key, value] : trace_.about) {
-      its["about"].push_back({key, value});
+      run["about"].push_back({key, value});
     }
-    its["dropped"] = trace_.dropped;
-    its["makespan"] = length();
-    add_bounds(its);
-    add_machine(its);
-    add_counts(its);
-    add_idle(its);
-    add_tasks(its);
-    add_path(its);
-    add_transfers(its);
-    add_times(its);
-    add_series(its);
-    return its;
+    run["dropped"] = trace_.dropped;
+    run["makespan"] = length();
+    add_bounds(run);
+    add_machine(run);
+    add_counts(run);
+    add_idle(run);
+    add_tasks(run);
+    add_path(run);
+    add_transfers(run);
+    add_times(run);
+    add_series(run);
+    return run;
   }
 
 private:
@@ -77,38 +77,38 @@ private:
 
   [[nodiscard]] std::int64_t since_begin(hs::Instant at) const { return (at - span_.first).ns; }
 
-  void add_bounds(ordered_json& its) const {
-    its["bounds"] = ordered_json::array();
+  void add_bounds(ordered_json& run) const {
+    run["bounds"] = ordered_json::array();
     for (auto const& [name, time] : hs::bounds_of(trace_, spreads_)) {
-      its["bounds"].push_back({name, time.ns});
+      run["bounds"].push_back({name, time.ns});
     }
-    its["bounds_known"] = !trace_.bounds.empty(); // else they follow from this run's times
+    run["bounds_known"] = !trace_.bounds.empty(); // else they follow from this run's times
   }
 
-  void add_machine(ordered_json& its) const {
-    its["workers"] = ordered_json::array();
+  void add_machine(ordered_json& run) const {
+    run["workers"] = ordered_json::array();
     for (auto const& worker : trace_.workers) {
-      its["workers"].push_back({{"name", worker.name},
+      run["workers"].push_back({{"name", worker.name},
                                 {"class", worker.arch.index},
                                 {"node", worker.node.value},
                                 {"cores", worker.cores}});
     }
-    its["nodes"] = ordered_json::array();
+    run["nodes"] = ordered_json::array();
     for (auto const& node : trace_.nodes) {
-      its["nodes"].push_back({{"name", node.name}, {"bytes", node.bytes}});
+      run["nodes"].push_back({{"name", node.name}, {"bytes", node.bytes}});
     }
-    its["types"] = ordered_json::array();
+    run["types"] = ordered_json::array();
     for (auto const& type : trace_.types) {
-      its["types"].push_back(type.name);
+      run["types"].push_back(type.name);
     }
   }
 
-  void add_counts(ordered_json& its) const {
+  void add_counts(ordered_json& run) const {
     std::array<std::size_t, 4> outcomes{};
     for (auto const& task : trace_.tasks) {
       ++outcomes[static_cast<std::size_t>(task.outcome)];
     }
-    its["counts"] = {{"tasks", trace_.tasks.size()},
+    run["counts"] = {{"tasks", trace_.tasks.size()},
                      {"done", outcomes[0]},
                      {"failed", outcomes[1]},
                      {"cancelled", outcomes[2]},
@@ -120,7 +120,7 @@ private:
                      {"steals", trace_.steals.size()}};
   }
 
-  void add_idle(ordered_json& its) const {
+  void add_idle(ordered_json& run) const {
     std::vector<std::array<std::int64_t, 4>> pieces;
     bool const keep = trace_.tasks.size() <= share_.tasks;
     auto const times = hs::attribute_idle_time(
@@ -132,17 +132,17 @@ private:
                               static_cast<std::int64_t>(cause)});
           }
         });
-    its["causes"] = ordered_json::array();
+    run["causes"] = ordered_json::array();
     for (std::size_t c = 0; c < hs::idle_causes; ++c) {
-      its["causes"].push_back(hs::to_string(static_cast<hs::IdleCause>(c)));
+      run["causes"].push_back(hs::to_string(static_cast<hs::IdleCause>(c)));
     }
-    its["workers_time"] = ordered_json::array(); // busy, wasted, idle by cause
+    run["workers_time"] = ordered_json::array(); // busy, wasted, idle by cause
     for (auto const& worker : times) {
       ordered_json row{worker.busy.ns, worker.wasted.ns};
       for (auto const part : worker.idle) {
         row.push_back(part.ns);
       }
-      its["workers_time"].push_back(std::move(row));
+      run["workers_time"].push_back(std::move(row));
     }
     ordered_json columns{{"worker", ordered_json::array()},
                          {"begin", ordered_json::array()},
@@ -156,12 +156,12 @@ private:
         }
       }
     }
-    its["idle_pieces"] = std::move(columns);
+    run["idle_pieces"] = std::move(columns);
   }
 
-  void add_tasks(ordered_json& its) {
+  void add_tasks(ordered_json& run) {
     bool const all = trace_.tasks.size() <= share_.tasks;
-    its["whole"] = all;
+    run["whole"] = all;
     kept_ = choose_tasks(trace_, path_, all ? trace_.tasks.size() : share_.tasks / 2);
     LabelTable labels(trace_, kept_, share_.label_bytes);
     std::map<std::string, std::vector<std::int64_t>> columns;
@@ -186,7 +186,7 @@ private:
       columns["taken"].push_back(before(task.taken));
       columns["admitted"].push_back(before(task.admitted));
     }
-    its["tasks"] = ordered_json::object();
+    run["tasks"] = ordered_json::object();
     for (auto const* const name : {"number",
                                    "type",
                                    "label",
@@ -200,28 +200,28 @@ private:
                                    "asked",
                                    "taken",
                                    "admitted"}) {
-      its["tasks"][name] = columns[name];
+      run["tasks"][name] = columns[name];
     }
-    its["labels"] = labels.texts();
-    its["attempts"] = {{"task", ordered_json::array()},
+    run["labels"] = labels.texts();
+    run["attempts"] = {{"task", ordered_json::array()},
                        {"worker", ordered_json::array()},
                        {"begin", ordered_json::array()},
                        {"length", ordered_json::array()}};
     for (std::size_t k = 0; all && k < std::min(trace_.attempts.size(), share_.tasks); ++k) {
       auto const& attempt = trace_.attempts[k];
-      its["attempts"]["task"].push_back(attempt.task);
-      its["attempts"]["worker"].push_back(attempt.worker.value);
-      its["attempts"]["begin"].push_back(since_begin(attempt.begin));
-      its["attempts"]["length"].push_back((attempt.end - attempt.begin).ns);
+      run["attempts"]["task"].push_back(attempt.task);
+      run["attempts"]["worker"].push_back(attempt.worker.value);
+      run["attempts"]["begin"].push_back(since_begin(attempt.begin));
+      run["attempts"]["length"].push_back((attempt.end - attempt.begin).ns);
     }
     if (!all) {
-      add_busy_bins(its);
+      add_busy_bins(run);
     }
   }
 
   /// How long each worker ran each type in each bin: triples of bin, type, time; of fewer bins
   /// where these are too many.
-  void add_busy_bins(ordered_json& its) const {
+  void add_busy_bins(ordered_json& run) const {
     using Cells = std::map<std::pair<std::size_t, std::uint32_t>, std::int64_t>;
     std::vector<Cells> cells;
     std::size_t count = 2 * bins_for(trace_.workers.size());
@@ -241,13 +241,13 @@ private:
         }
       }
     } while (filled > 2 * share_.cells && count > 1);
-    its["busy_bins"] = {{"count", count}, {"workers", ordered_json::array()}};
+    run["busy_bins"] = {{"count", count}, {"workers", ordered_json::array()}};
     for (auto const& worker : cells) {
       std::vector<std::int64_t> triples;
       for (auto const& [place, time] : worker) {
         triples.insert(triples.end(), {static_cast<std::int64_t>(place.first), place.second, time});
       }
-      its["busy_bins"]["workers"].push_back(triples);
+      run["busy_bins"]["workers"].push_back(triples);
     }
   }
 
@@ -256,7 +256,7 @@ private:
   }
 
   /// Of the tasks that are kept: their places in "tasks".
-  void add_path(ordered_json& its) const {
+  void add_path(ordered_json& run) const {
     ordered_json path{{"task", ordered_json::array()},
                       {"waited", ordered_json::array()},
                       {"since", ordered_json::array()}};
@@ -287,12 +287,12 @@ private:
     path["length"] = path_.size();
     path["executing"] = sums[0];
     path["waiting"] = {{"taken", sums[1]}, {"memory", sums[2]}, {"data", sums[3]}};
-    its["path"] = std::move(path);
+    run["path"] = std::move(path);
   }
 
-  void add_transfers(ordered_json& its) const {
+  void add_transfers(ordered_json& run) const {
     bool const all = trace_.transfers.size() <= share_.transfers;
-    auto& columns = its["transfers"];
+    auto& columns = run["transfers"];
     for (auto const* const name : {"datum", "bytes", "from", "to", "begin", "length"}) {
       columns[name] = ordered_json::array();
     }
@@ -315,7 +315,7 @@ private:
       pieces[{transfer.to.value, true}].emplace_back(transfer.begin, transfer.end);
       pieces[{transfer.from.value, false}].emplace_back(transfer.begin, transfer.end);
     }
-    its["transfer_bins"] = {{"count", bins.count()}, {"rows", ordered_json::array()}};
+    run["transfer_bins"] = {{"count", bins.count()}, {"rows", ordered_json::array()}};
     for (auto& [row, times] : pieces) {
       if (std::get<0>(row) == 0) {
         continue;
@@ -327,15 +327,15 @@ private:
           busy[k] += (to - from).ns;
         });
       }
-      its["transfer_bins"]["rows"].push_back(
+      run["transfer_bins"]["rows"].push_back(
           {{"node", std::get<0>(row)}, {"in", std::get<1>(row)}, {"time", busy}});
     }
   }
 
-  void add_times(ordered_json& its) const {
-    its["times"] = ordered_json::array();
+  void add_times(ordered_json& run) const {
+    run["times"] = ordered_json::array();
     for (auto const& spread : spreads_) {
-      its["times"].push_back({{"type", spread.type},
+      run["times"].push_back({{"type", spread.type},
                               {"class", spread.arch.index},
                               {"count", spread.count},
                               {"min", spread.shortest.ns},
@@ -345,17 +345,17 @@ private:
                               {"max", spread.longest.ns},
                               {"mean", spread.mean.ns}});
     }
-    its["accelerations"] = ordered_json::array();
+    run["accelerations"] = ordered_json::array();
     for (auto const& of : hs::equivalent_accelerations(trace_, spreads_)) {
       auto const factor = of.factor();
-      its["accelerations"].push_back({{"class", of.arch.index},
+      run["accelerations"].push_back({{"class", of.arch.index},
                                       {"tasks", of.tasks},
                                       {"compared", of.compared},
                                       {"factor", factor ? ordered_json(*factor) : nullptr}});
     }
   }
 
-  void add_series(ordered_json& its) const {
+  void add_series(ordered_json& run) const {
     hs::TimeBins const bins(trace_, 400);
     auto const ready = hs::ready_series(trace_, bins);
     std::vector<std::int64_t> edges;
@@ -366,8 +366,8 @@ private:
     for (auto const time : ready.total) {
       total.push_back(time.ns);
     }
-    its["bins"] = edges;
-    its["ready"] = {{"total", total}, {"most", ready.most}};
+    run["bins"] = edges;
+    run["ready"] = {{"total", total}, {"most", ready.most}};
     // Beside many nodes nobody tells one from the other.
     bool const few = trace_.nodes.size() <= 5;
     auto const node = [&](hs::NodeId id) {
@@ -378,9 +378,9 @@ private:
     for (auto const& series : hs::byte_series(trace_, bins)) {
       add_to(bytes[node(series.from) + " \u2192 " + node(series.to)], series.bytes);
     }
-    its["bytes"] = ordered_json::array();
+    run["bytes"] = ordered_json::array();
     for (auto const& [name, sums] : bytes) {
-      its["bytes"].push_back({{"name", name}, {"bytes", sums}});
+      run["bytes"].push_back({{"name", name}, {"bytes", sums}});
     }
     std::map<std::string, std::array<std::vector<std::size_t>, 2>> uses;
     for (auto const& series : hs::hit_series(trace_, bins)) {
@@ -388,9 +388,9 @@ private:
       add_to(hits, series.hits);
       add_to(misses, series.misses);
     }
-    its["hits"] = ordered_json::array();
+    run["hits"] = ordered_json::array();
     for (auto const& [name, of] : uses) {
-      its["hits"].push_back({{"name", name}, {"hits", of[0]}, {"misses", of[1]}});
+      run["hits"].push_back({{"name", name}, {"hits", of[0]}, {"misses", of[1]}});
     }
   }
 

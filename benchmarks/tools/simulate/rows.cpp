@@ -15,13 +15,13 @@ namespace benchmarks {
 namespace {
 
 /// Of all workers of a class, from the first task's begin to the last one's end.
-double idle_seconds(Case const& its, Result const& result, std::size_t worker_class) {
+double idle_seconds(Case const& instance, Result const& result, std::size_t worker_class) {
   std::size_t first = 0;
   for (std::size_t c = 0; c < worker_class; ++c) {
-    first += static_cast<std::size_t>(its.platform.classes[c].workers);
+    first += static_cast<std::size_t>(instance.platform.classes[c].workers);
   }
   hs::Duration idle;
-  for (int k = 0; k < its.platform.classes[worker_class].workers; ++k) {
+  for (int k = 0; k < instance.platform.classes[worker_class].workers; ++k) {
     idle += result.stats.workers[first + static_cast<std::size_t>(k)].idle -
             (result.stats.elapsed - result.makespan);
   }
@@ -38,7 +38,7 @@ ordered_json acceleration(Result const& result, int on) {
 
 } // namespace
 
-ordered_json row_of(Case const& its,
+ordered_json row_of(Case const& instance,
                     Options const& options,
                     std::string_view scheduler,
                     std::uint64_t seed,
@@ -54,47 +54,48 @@ ordered_json row_of(Case const& its,
     uses += device.hits + device.misses;
   }
   ordered_json row;
-  row["platform"] = its.platform.name;
+  row["platform"] = instance.platform.name;
   row["dag"] = options.machine.dag;
-  row["tiles"] = its.tiles ? ordered_json(*its.tiles) : nullptr;
+  row["tiles"] = instance.tiles ? ordered_json(*instance.tiles) : nullptr;
   row["precision"] = options.machine.precision;
   row["tile"] = options.machine.tile;
-  row["library"] = its.library;
-  row["cpus"] = its.platform.classes[0].workers;
-  row["gpus"] = its.platform.classes[1].workers;
+  row["library"] = instance.library;
+  row["cpus"] = instance.platform.classes[0].workers;
+  row["gpus"] = instance.platform.classes[1].workers;
   row["cores_each"] = options.machine.group;
   row["serve"] = options.serve;
   row["comm"] = options.comm;
   row["window"] = options.comm == "free" ? 1 : options.window;
   row["cache"] = options.cache;
   row["noise"] = options.noise;
-  row["related"] = its.related ? ordered_json(*its.related) : nullptr;
-  row["tasks"] = its.graph.size();
+  row["related"] = instance.related ? ordered_json(*instance.related) : nullptr;
+  row["tasks"] = instance.graph.size();
   row["scheduler"] = scheduler;
   row["rank"] = options.rank;
   row["seed"] = seed;
   row["makespan_s"] = makespan.seconds();
   row["gflops"] =
-      its.tiles ? ordered_json(options.machine.flops(*its.tiles) / static_cast<double>(makespan.ns))
-                : nullptr;
-  its.bounds.add_to(row);
-  auto const best = its.bounds.best();
+      instance.tiles
+          ? ordered_json(options.machine.flops(*instance.tiles) / static_cast<double>(makespan.ns))
+          : nullptr;
+  instance.bounds.add_to(row);
+  auto const best = instance.bounds.best();
   row["ratio"] = best ? ordered_json(makespan.seconds() / best->seconds()) : nullptr;
   row["solver_bound_s"] =
-      its.plan_bound ? ordered_json(its.plan_bound->seconds()) : ordered_json(nullptr);
+      instance.plan_bound ? ordered_json(instance.plan_bound->seconds()) : ordered_json(nullptr);
   row["proved"] =
-      its.plan_bound && options.comm == "free" && options.noise == 0
-          ? ordered_json(makespan <= std::max(*its.plan_bound, best.value_or(hs::Duration{})))
+      instance.plan_bound && options.comm == "free" && options.noise == 0
+          ? ordered_json(makespan <= std::max(*instance.plan_bound, best.value_or(hs::Duration{})))
           : ordered_json(nullptr);
-  row["idle_cpu_s"] = idle_seconds(its, result, 0);
-  row["idle_gpu_s"] = idle_seconds(its, result, 1);
+  row["idle_cpu_s"] = idle_seconds(instance, result, 0);
+  row["idle_gpu_s"] = idle_seconds(instance, result, 1);
   // By what the class does in the area bound's solution (sec. 5.6.2).
-  auto const& use = its.bounds.area_use;
+  auto const& use = instance.bounds.area_use;
   auto const normalised = [&](std::size_t worker_class) {
     bool const used = !use.empty() && use[worker_class].ns != 0;
-    return used
-               ? ordered_json(idle_seconds(its, result, worker_class) / use[worker_class].seconds())
-               : ordered_json(nullptr);
+    return used ? ordered_json(idle_seconds(instance, result, worker_class) /
+                               use[worker_class].seconds())
+                : ordered_json(nullptr);
   };
   row["idle_cpu_norm"] = normalised(0);
   row["idle_gpu_norm"] = normalised(1);
@@ -107,7 +108,7 @@ ordered_json row_of(Case const& its,
   row["home_s"] = (stats.elapsed - makespan).seconds();
   row["aborts"] = stats.aborted;
   row["wasted_s"] = stats.wasted.seconds();
-  auto const tasks = static_cast<double>(its.graph.size());
+  auto const tasks = static_cast<double>(instance.graph.size());
   row["sched_ns_per_task"] = options.deterministic || options.speed
                                  ? ordered_json(nullptr)
                                  : ordered_json(static_cast<double>(stats.deciding.ns) / tasks);
@@ -135,22 +136,22 @@ void check_one_run(Options const& options, std::size_t runs) {
   }
 }
 
-void write_trace(Case const& its,
+void write_trace(Case const& instance,
                  Options const& options,
                  std::string_view scheduler,
                  Result& result) {
   auto& trace = result.trace;
   trace.scheduler = scheduler;
-  trace.about = {{"platform", its.platform.name},
+  trace.about = {{"platform", instance.platform.name},
                  {"graph", options.machine.dag},
                  {"precision", options.machine.precision},
                  {"tile", std::to_string(options.machine.tile)},
                  {"transfers", options.comm},
                  {"rank", options.rank}};
-  if (its.tiles) {
-    trace.about.emplace_back("tiles", std::to_string(*its.tiles));
+  if (instance.tiles) {
+    trace.about.emplace_back("tiles", std::to_string(*instance.tiles));
   }
-  auto const& bounds = its.bounds;
+  auto const& bounds = instance.bounds;
   for (auto const& [name, bound] : {std::pair("area", bounds.area),
                                     std::pair("mixed", bounds.mixed),
                                     std::pair("critical path", bounds.path),
@@ -160,32 +161,36 @@ void write_trace(Case const& its,
     }
   }
   for (auto& type : trace.types) {
-    auto const* const kernel = its.platform.find(type.name,
-                                                 options.machine.kernels_of(),
-                                                 options.machine.arithmetic(),
-                                                 options.machine.tile,
-                                                 its.library);
-    for (std::size_t c = 0; kernel != nullptr && c < its.platform.classes.size(); ++c) {
+    auto const* const kernel = instance.platform.find(type.name,
+                                                      options.machine.kernels_of(),
+                                                      options.machine.arithmetic(),
+                                                      options.machine.tile,
+                                                      instance.library);
+    for (std::size_t c = 0; kernel != nullptr && c < instance.platform.classes.size(); ++c) {
       if (auto const& time = kernel->on(c)) {
-        type.expected[its.platform.classes[c].arch.index] = time->mean;
+        type.expected[instance.platform.classes[c].arch.index] = time->mean;
       }
     }
   }
   hs::write_trace(trace, options.trace);
 }
 
-void draw(Case const& its, Options const& options, std::string_view scheduler, Result& result) {
+void draw(Case const& instance,
+          Options const& options,
+          std::string_view scheduler,
+          Result& result) {
   auto title = std::string(scheduler) + ", " + options.machine.dag;
-  if (its.tiles) {
-    title += " of " + std::to_string(*its.tiles) + " x " + std::to_string(*its.tiles) + " tiles";
+  if (instance.tiles) {
+    title += " of " + std::to_string(*instance.tiles) + " x " + std::to_string(*instance.tiles) +
+             " tiles";
   }
-  title += " on " + its.platform.name + ", virtual time";
+  title += " on " + instance.platform.name + ", virtual time";
   std::vector<std::pair<std::string, hs::Duration>> marks;
-  if (auto const best = its.bounds.best()) {
+  if (auto const best = instance.bounds.best()) {
     marks.emplace_back("lower bound", *best);
   }
   std::ofstream file(options.gantt);
-  file << result.gantt.svg(title, its.platform, result.makespan, marks);
+  file << result.gantt.svg(title, instance.platform, result.makespan, marks);
   file.close();
   if (file.fail()) {
     throw hs::Error(hs::ErrorCode::bad_input, options.gantt, "cannot be written");

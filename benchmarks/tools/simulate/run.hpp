@@ -88,13 +88,15 @@ void add_own_schedulers();
 [[nodiscard]] hs::Priorities priorities(std::string const& rank);
 
 /// One run under the scheduler of that name.
-[[nodiscard]] Result
-simulate(std::string const& scheduler, Case const& its, Options const& options, std::uint64_t seed);
+[[nodiscard]] Result simulate(std::string const& scheduler,
+                              Case const& instance,
+                              Options const& options,
+                              std::uint64_t seed);
 
 /// What some schedulers do with a graph when transfers are free and times as they are: where a
 /// search begins.
 [[nodiscard]] std::vector<hs::StaticPlan>
-heuristics(Case const& its, hs::Platform const& platform, Options const& options);
+heuristics(Case const& instance, hs::Platform const& platform, Options const& options);
 
 // ---- in candidates.cpp ----
 
@@ -112,7 +114,7 @@ void add_lookahead(std::uint64_t effort);
 
 // ---- in rows.cpp ----
 
-[[nodiscard]] ordered_json row_of(Case const& its,
+[[nodiscard]] ordered_json row_of(Case const& instance,
                                   Options const& options,
                                   std::string_view scheduler,
                                   std::uint64_t seed,
@@ -122,12 +124,12 @@ void add_lookahead(std::uint64_t effort);
 void check_one_run(Options const& options, std::size_t runs);
 
 /// With what the platform says of its kernels, and bounds.
-void write_trace(Case const& its,
+void write_trace(Case const& instance,
                  Options const& options,
                  std::string_view scheduler,
                  Result& result);
 
-void draw(Case const& its, Options const& options, std::string_view scheduler, Result& result);
+void draw(Case const& instance, Options const& options, std::string_view scheduler, Result& result);
 
 // ---- in table.cpp ----
 

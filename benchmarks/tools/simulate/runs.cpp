@@ -21,12 +21,12 @@ namespace {
 
 using namespace hs::policies;
 
-hs::Simulation simulation(Case const& its, Options const& options, std::uint64_t seed) {
-  return {.platform = its.platform,
+hs::Simulation simulation(Case const& instance, Options const& options, std::uint64_t seed) {
+  return {.platform = instance.platform,
           .algorithm = options.machine.kernels_of(),
           .precision = options.machine.arithmetic(),
           .tile = options.machine.tile,
-          .library = its.library,
+          .library = instance.library,
           .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu : hs::Simulation::Serve::gpu,
           .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
                        : options.comm == "shared" ? hs::Simulation::Transfers::shared
@@ -42,9 +42,11 @@ hs::Simulation simulation(Case const& its, Options const& options, std::uint64_t
           .time_decisions = !options.deterministic && !options.speed};
 }
 
-Result
-run(std::string const& scheduler, Case const& its, Options const& options, std::uint64_t seed) {
-  auto config = simulation(its, options, seed);
+Result run(std::string const& scheduler,
+           Case const& instance,
+           Options const& options,
+           std::uint64_t seed) {
+  auto config = simulation(instance, options, seed);
   config.record = !options.trace.empty();
   Result result;
   hs::PlanRecorder recorder;
@@ -60,7 +62,7 @@ run(std::string const& scheduler, Case const& its, Options const& options, std::
   hs::SimulatedRuntime<AnyScheduler, example::ChosenCache> rt(config,
                                                               AnyScheduler::Config{scheduler});
   auto const begin = std::chrono::steady_clock::now();
-  rt.run(its.graph, its.allowed);
+  rt.run(instance.graph, instance.allowed);
   result.real_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.stats = rt.stats();
@@ -68,18 +70,18 @@ run(std::string const& scheduler, Case const& its, Options const& options, std::
     result.trace = rt.trace();
   }
   if (options.record) {
-    result.plan = recorder.plan(its.graph, its.platform);
+    result.plan = recorder.plan(instance.graph, instance.platform);
   }
   if (options.comm == "free") {
     result.makespan = result.stats.elapsed;
   }
   for (auto const& type : result.stats.types) {
     auto const on = type.arch == hs::ArchHost ? 0 : 1;
-    auto const* const kernel = its.platform.find(type.name,
-                                                 options.machine.kernels_of(),
-                                                 options.machine.arithmetic(),
-                                                 options.machine.tile,
-                                                 its.library);
+    auto const* const kernel = instance.platform.find(type.name,
+                                                      options.machine.kernels_of(),
+                                                      options.machine.arithmetic(),
+                                                      options.machine.tile,
+                                                      instance.library);
     auto const count = static_cast<std::int64_t>(type.count);
     if (kernel->on(0) && kernel->on(1)) {
       result.equal_cpu[on] += {kernel->on(0)->mean.ns * count};
@@ -123,25 +125,25 @@ hs::Priorities priorities(std::string const& rank) {
 }
 
 Result simulate(std::string const& scheduler,
-                Case const& its,
+                Case const& instance,
                 Options const& options,
                 std::uint64_t seed) {
   if (scheduler.starts_with(example::static_prefix)) {
-    add_scheduler<StaticSchedule>({scheduler, "follows a schedule"}, its.plan);
+    add_scheduler<StaticSchedule>({scheduler, "follows a schedule"}, instance.plan);
   } else if (scheduler == "heteroprio:lookahead") {
     add_lookahead(options.effort);
   } else if (scheduler == "portfolio") {
-    auto const best = best_candidate(its.graph, simulation(its, options, seed));
+    auto const best = best_candidate(instance.graph, simulation(instance, options, seed));
     add_scheduler<AnyScheduler>({scheduler, ""}, AnyScheduler::Config{best.name});
-    auto result = run(scheduler, its, options, seed);
+    auto result = run(scheduler, instance, options, seed);
     result.ranking = best.ranking;
     return result;
   }
-  return run(scheduler, its, options, seed);
+  return run(scheduler, instance, options, seed);
 }
 
 std::vector<hs::StaticPlan>
-heuristics(Case const& its, hs::Platform const& platform, Options const& options) {
+heuristics(Case const& instance, hs::Platform const& platform, Options const& options) {
   auto alone = options;
   alone.rank = "min";
   alone.comm = "free";
@@ -151,7 +153,13 @@ heuristics(Case const& its, hs::Platform const& platform, Options const& options
   alone.trace.clear();
   alone.memory_trace.clear();
   alone.record = true;
-  Case const there{platform, its.graph, its.tiles, its.library, its.related, its.times, {}};
+  Case const there{platform,
+                   instance.graph,
+                   instance.tiles,
+                   instance.library,
+                   instance.related,
+                   instance.times,
+                   {}};
   std::vector<hs::StaticPlan> plans;
   for (auto const* const name : {"heteroprio", "heftp", "dmdas", "dualhp"}) {
     plans.push_back(simulate(name, there, alone, options.seed).plan);

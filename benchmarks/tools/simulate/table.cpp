@@ -58,29 +58,30 @@ void print(Options const& options) {
     if (options.rank == "fifo") {
       graph = graph.with_priorities(std::vector<std::int32_t>(graph.size()));
     }
-    Case its{platform, std::move(graph), tiles, library, related, std::move(times), {}};
-    its.bounds = options.bounds.of(its.graph, options.machine, platform, library, tiles, its.times);
-    its.allowed = options.plans.allowed(its.graph, platform, options.machine);
+    Case instance{platform, std::move(graph), tiles, library, related, std::move(times), {}};
+    instance.bounds = options.bounds.of(
+        instance.graph, options.machine, platform, library, tiles, instance.times);
+    instance.allowed = options.plans.allowed(instance.graph, platform, options.machine);
     if (plan) {
       auto const longer = options.plans.save.empty() ? slower : 0; // else they are already
-      auto const bound = longer == 0 ? its.bounds.best() : std::nullopt;
-      auto chosen_plan =
-          plan->config_for(its.graph,
-                           platform,
-                           options.machine,
-                           library,
-                           priorities(options.rank),
-                           longer,
-                           options.plans.limits(options.seed, bound.value_or(hs::Duration{})),
-                           [&](hs::Platform const& on) { return heuristics(its, on, options); });
-      its.plan = std::move(chosen_plan.config);
-      its.plan_bound = longer == 0 ? chosen_plan.bound : std::nullopt;
+      auto const bound = longer == 0 ? instance.bounds.best() : std::nullopt;
+      auto chosen_plan = plan->config_for(
+          instance.graph,
+          platform,
+          options.machine,
+          library,
+          priorities(options.rank),
+          longer,
+          options.plans.limits(options.seed, bound.value_or(hs::Duration{})),
+          [&](hs::Platform const& on) { return heuristics(instance, on, options); });
+      instance.plan = std::move(chosen_plan.config);
+      instance.plan_bound = longer == 0 ? chosen_plan.bound : std::nullopt;
     }
     for (auto const& scheduler : those) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
-        auto result = simulate(scheduler, its, options, seed);
-        auto row = row_of(its, options, scheduler, seed, result);
+        auto result = simulate(scheduler, instance, options, seed);
+        auto row = row_of(instance, options, scheduler, seed, result);
         if (!result.ranking.empty()) {
           row["ranking"] = result.ranking;
         }
@@ -88,10 +89,10 @@ void print(Options const& options) {
           hs::write_plan(result.plan, options.plans.save);
         }
         if (!options.gantt.empty()) {
-          draw(its, options, scheduler, result);
+          draw(instance, options, scheduler, result);
         }
         if (!options.trace.empty()) {
-          write_trace(its, options, scheduler, result);
+          write_trace(instance, options, scheduler, result);
         }
         progress.clear();
         if (options.json) {
@@ -114,7 +115,7 @@ void print(Options const& options) {
         }
         std::printf("%5s %7zu  %-13s %6llu %12.6f %10.1f %15.4f %13.3f %13.3f\n",
                     tiles ? std::to_string(*tiles).c_str() : "-",
-                    its.graph.size(),
+                    instance.graph.size(),
                     scheduler.c_str(),
                     static_cast<unsigned long long>(seed),
                     row["makespan_s"].get<double>(),

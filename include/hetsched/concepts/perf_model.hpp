@@ -29,8 +29,8 @@ struct Site {
   /// The hardware of all classes, joined by " + ".
   [[nodiscard]] std::string all_hardware() const {
     std::string all;
-    for (auto const& its : classes) {
-      all += (all.empty() ? "" : " + ") + its.hardware;
+    for (auto const& one_class : classes) {
+      all += (all.empty() ? "" : " + ") + one_class.hardware;
     }
     return all;
   }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace hetsched {
 
@@ -32,7 +33,8 @@ concept declares_rules = requires {
 struct SchedulerRules {
   Threading threading;
   PriorityScope priority_scope;
-  unsigned hooks; // bits of Hook
+  unsigned hooks;             // bits of Hook
+  std::string_view name = {}; // for traces; empty: that of the scheduler's type; never freed
 };
 
 /// A scheduler whose rules are known only at run time. `rules<Ctx>()` returns them. They do not

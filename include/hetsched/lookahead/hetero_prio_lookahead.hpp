@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Tasks to the class of worker for which a simulation of the whole graph ends first.
+// Gives each task to the class of worker with which a simulation of the whole graph ends first.
 
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/lookahead/expected_run.hpp>
@@ -28,19 +28,19 @@
 
 namespace hetsched {
 
-/// Where each task of a graph ran, and when it began there for the last time.
+/// For each task of a graph: the class that ran it, and when it began there for the last time.
 struct SimulatedSchedule {
   std::vector<std::uint8_t> side; // Arch::index
   std::vector<std::int64_t> begin;
 };
 
-/// Simulates policies on a graph whose tasks take what `expected` says, transfers free, by the
-/// engine of virtual time. The cache is of no account; another spares the compiler an engine, if
-/// the program has that one anyway.
+/// Simulates policies on a graph in the engine of virtual time. Tasks take the times that
+/// `expected` says, and transfers are free. Results do not depend on Cache. A program that has this
+/// engine with another cache can name that cache here: it then compiles no further engine.
 template <class Cache = policies::Lru>
 struct EngineSimulator {
-  /// Under Scheduler, with the graph's own priorities. Every task has a time on each class of
-  /// worker that can run it. Throws what SimulatedRuntime does.
+  /// Runs the graph under Scheduler, with the graph's own priorities. Every task must have a time
+  /// on each class of worker that can run it. Throws what SimulatedRuntime throws.
   template <class Scheduler>
   [[nodiscard]] static SimulatedSchedule run(TaskGraph const& graph,
                                              std::span<ExpectedTimes const> expected,
@@ -49,7 +49,7 @@ struct EngineSimulator {
                                std::vector<std::int64_t>(graph.size())};
     detail::ExpectedRun const run(graph, expected, workers);
     auto config = run.simulation();
-    std::vector<std::size_t> first; // worker of each class
+    std::vector<std::size_t> first; // the first worker of each class
     std::size_t count = 0;
     for (auto const& worker_class : config.platform.classes) {
       first.push_back(count);
@@ -70,24 +70,25 @@ struct EngineSimulator {
   }
 };
 
-/// Decides: before a graph runs, which class runs each task and in what order: the best schedule of
-///   the candidates, simulated on the whole graph, and of a local search from there. Workers take
-///   the highest of their class. One with nothing ready may take the highest of another class: if
-///   the rest, simulated from now on with and without that, ends earlier with it. As long as all
-///   ends when the plan says, it is left.
+/// Decides: before a graph runs, which class runs each task and in what order. The plan is the best
+///   of the candidates' schedules, simulated on the whole graph, improved by a local search.
+///   Workers take the highest task of their class. A worker with no ready task may take the highest
+///   task of another class. It does so if the rest of the graph then ends earlier in a simulation
+///   from now on. It stays idle as long as all tasks end when the plan says.
 /// Source: Kumar 2017, ch. 6, asks to look ahead whether a slow worker should take a task; sec. 3.5
 ///   for schedules of the whole graph. The search is ours
 ///   (detail/lookahead/ranked_plan_search.hpp).
-/// Cost: prepare: the candidates' runs, then Config::effort simulated tasks, some 0.1 us each; a
-///   worker that finds nothing after an end, two simulations of what is left; else O(log Q).
+/// Cost: prepare simulates the graph under each candidate, then Config::effort tasks, some 0.1 us
+///   each. A worker that finds no task after the end of another costs two simulations of the rest.
+///   All else is O(log Q).
 /// Needs: context: predicted times, of every task; a graph run as a whole; priorities of graphs.
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time, for Config::seed.
 /// Knobs: Simulator, EngineSimulator<> or one like it; Candidates, schedulers it simulates;
 ///   Config::effort, 30'000'000 tasks; Config::seed; Config::plan, shared by runtimes of one thread
 ///   that run one graph after another: kept for the next where times are the same.
-/// Limits: transfers are not simulated. Outside a graph, or where a time is unknown, a task goes to
-///   whoever is free. The plan is for all workers of a class alike.
+/// Limits: transfers are not simulated. A task outside a graph, or of a graph with an unknown time,
+///   goes to any free worker. The plan treats all workers of a class alike.
 template <class Simulator, class... Candidates>
 class HeteroPrioLookahead {
   static_assert(sizeof...(Candidates) > 0,
@@ -212,7 +213,7 @@ private:
 
   struct Taken {
     Node node;
-    std::int64_t end; // as expected when it was taken
+    std::int64_t end; // when it will end, as expected when it was taken
   };
 
   void search(TaskGraph const& graph,
@@ -250,7 +251,8 @@ private:
     return task;
   }
 
-  /// Whether all would end earlier with the task on this side than where it waits.
+  /// Whether the graph would end earlier with the task on this class than on the class that it
+  /// waits for.
   template <class Ctx>
   [[nodiscard]] bool pays(Ctx const& ctx, Node node, std::size_t side) {
     moment_.now = ctx.now().ns;
@@ -276,10 +278,10 @@ private:
   }
 
   Config config_;
-  detail::TimedGraph graph_; // that runs
+  detail::TimedGraph graph_; // the graph that runs
   std::shared_ptr<LookaheadPlan> plan_;
-  std::array<Queue, max_archs> ready_; // of the class that the plan has them on
-  std::deque<TaskId> others_;          // that no plan is known of
+  std::array<Queue, max_archs> ready_; // by the class that the plan gives them
+  std::deque<TaskId> others_;          // tasks without a plan
   std::vector<std::vector<Taken>> taken_;
   std::vector<std::uint64_t> asked_; // for each class, after how many ends it was left idle
   std::uint64_t ended_ = 0;
@@ -287,7 +289,7 @@ private:
   detail::RankedPlanSimulation simulation_;
   Instant begin_;      // of the graph
   bool known_ = false; // there is a plan for the graph that runs
-  bool late_ = false;  // something ended when the plan has it not
+  bool late_ = false;  // a task ended at another time than planned
 };
 
 } // namespace hetsched

@@ -23,16 +23,16 @@
 
 namespace hetsched {
 
-/// How a candidate did. As text: "heft 1.5 s".
+/// The result of one candidate. As text: "heft 1.5 s".
 struct PortfolioEntry {
   std::size_t candidate = 0; // its place among the candidates
   Duration makespan;         // until all data are home, if transfers cost time
-  std::string failure;       // empty, or why it could not run the graph; then there is no makespan
+  std::string failure; // why it could not run the graph: there is then no makespan; else empty
 };
 
-/// Candidates for a graph: schedulers, each with its defaults. Stateless. Simulations are those of
-/// SimulatedRuntime, and so are their limits; what they take in real time is what the graph's
-/// simulation takes under each candidate. Thread-safe: calls share nothing.
+/// Candidates for a graph: schedulers, each with its defaults. Stateless. The simulations are those
+/// of SimulatedRuntime, with the same limits. A call takes as long as one simulation of the graph
+/// under each candidate. Thread-safe: calls share nothing.
 template <class... Candidates>
 class Portfolio {
   static_assert(sizeof...(Candidates) > 0, "hetsched: Portfolio<Candidates...> needs a candidate");
@@ -42,10 +42,10 @@ public:
 
   using Ranking = std::vector<PortfolioEntry>;
 
-  /// Runs the graph under each, as `simulation` says, but without noise, explanations and traces:
-  /// what the best can be chosen by. The shortest makespan first, the first candidate among equals,
-  /// behind them those that failed. Throws Error(bad_config) for a simulation that is none, and
-  /// Error(bad_call), with the first one's reason, if all failed.
+  /// Runs the graph under each candidate, as `simulation` says, but without noise, explanations and
+  /// traces. The shortest makespan comes first, and of equals the first candidate. Candidates that
+  /// failed come last. Throws Error(bad_config) if `simulation` is invalid. Throws Error(bad_call),
+  /// with the first candidate's reason, if all failed.
   template <class Cache = policies::Lru>
   [[nodiscard]] static Ranking rank(TaskGraph const& graph, Simulation simulation) {
     simulation.noise = 0;
@@ -82,8 +82,8 @@ public:
     return rank<Cache>(run.graph(), run.simulation());
   }
 
-  /// Calls `use(std::type_identity<Candidate>{})` with the best and answers what that answers, the
-  /// same type for all.
+  /// Calls `use(std::type_identity<Candidate>{})` with the best candidate and returns what that
+  /// returns. The type returned is the same for all.
   template <class Use>
   static decltype(auto) with_best(Ranking const& ranking, Use&& use) {
     return with<Use, 0, Candidates...>(ranking.front().candidate, std::forward<Use>(use));
@@ -133,10 +133,10 @@ template <class Cache = policies::Lru, class PerfModel = policies::NoModel>
 struct OnThreads {};
 
 /// Runs a program's graph on threads under the candidate that is the best in virtual time, and
-/// answers the ranking. `program(rt)` registers data with any runtime and answers a function that
-/// spawns the tasks; both are called twice: once to know the graph, whose task types are the
-/// kernels of `simulation` by name, and once for the run. It is over when the tasks are, as after
-/// `sync()`. Throws what Portfolio::rank, capture and run throw.
+/// answers the ranking. `program(rt)` registers data with any runtime and returns a function that
+/// spawns the tasks. Both are called twice: once to capture the graph, and once for the run. The
+/// names of the task types are those of the kernels of `simulation`. The call returns when all
+/// tasks are complete, as `sync()` does. Throws what Portfolio::rank, capture and run throw.
 ///
 ///     hs::run_best<hs::policies::WorkStealing<>, hs::policies::Dmdas>(
 ///         {.platform = platform, .algorithm = "cholesky", .tile = 960},
@@ -157,7 +157,7 @@ typename Portfolio<Candidates...>::Ranking run_best(Simulation const& simulation
   using Those = Portfolio<Candidates...>;
   auto const ranking = [&] {
     Config one;
-    one.cpus = 1; // it runs nothing
+    one.cpus = 1; // this runtime runs no task
     one.devices = "none";
     Runtime<> scout(one);
     auto const graph = scout.capture(program(scout));

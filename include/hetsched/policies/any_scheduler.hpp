@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace hetsched::policies {
 
@@ -35,11 +36,13 @@ public:
   explicit AnyScheduler(std::span<WorkerInfo const> workers) : AnyScheduler(workers, Config{}) {}
 
   AnyScheduler(std::span<WorkerInfo const> workers, Config const& config)
-      : scheduler_(make(workers, config.name)) {}
+      : AnyScheduler(make(workers, config.name)) {}
 
   template <class Ctx>
   [[nodiscard]] SchedulerRules rules() const noexcept {
-    return scheduler_->rules();
+    auto rules = scheduler_->rules();
+    rules.name = name_;
+    return rules;
   }
 
   template <context Ctx>
@@ -110,8 +113,11 @@ public:
   }
 
 private:
-  [[nodiscard]] static std::unique_ptr<detail::ErasedScheduler>
-  make(std::span<WorkerInfo const> workers, std::string_view name) {
+  explicit AnyScheduler(detail::ChosenScheduler chosen) noexcept
+      : name_(chosen.name), scheduler_(std::move(chosen.scheduler)) {}
+
+  [[nodiscard]] static detail::ChosenScheduler make(std::span<WorkerInfo const> workers,
+                                                    std::string_view name) {
     if (!name.empty()) {
       return detail::scheduler_by_name(name, "Config::name", workers);
     }
@@ -120,6 +126,7 @@ private:
     return detail::scheduler_by_name(chosen ? variable : "ws", "HETSCHED_SCHEDULER", workers);
   }
 
+  std::string_view name_; // never freed
   std::unique_ptr<detail::ErasedScheduler> scheduler_;
 };
 

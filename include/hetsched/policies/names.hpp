@@ -107,17 +107,23 @@ void add_scheduler(SchedulerName const& name, Knobs const&... knobs) {
 
 namespace hetsched::detail {
 
+/// A scheduler and the name by which it was chosen. The name is never freed.
+struct ChosenScheduler {
+  std::string_view name;
+  std::unique_ptr<ErasedScheduler> scheduler;
+};
+
 /// Throws Error(bad_config), which blames `culprit` and lists all names, if there is none such.
-[[nodiscard]] inline std::unique_ptr<ErasedScheduler>
+[[nodiscard]] inline ChosenScheduler
 scheduler_by_name(std::string_view name, char const* culprit, std::span<WorkerInfo const> workers) {
   for (auto const& one : policies::shipped_schedulers()) {
     if (one.name == name) {
-      return one.make(workers);
+      return {one.name, one.make(workers)};
     }
   }
   for (auto const& own : added_schedulers()) {
     if (own.name == name) {
-      return own.make(workers);
+      return {own.name, own.make(workers)};
     }
   }
   std::string known;

@@ -22,6 +22,15 @@
 namespace hetsched {
 
 struct Explanation;
+struct Trace;
+
+namespace detail {
+
+/// Whether T is a complete type where Asker's functions are compiled: its header is included.
+template <class T, class Asker>
+concept complete = requires { sizeof(T); };
+
+} // namespace detail
 
 /// The members of Runtime that are the same whatever its policies; see there.
 template <class Engine>
@@ -212,12 +221,16 @@ public:
   /// Config::record asked for that; in the middle of a run, up to some moment. Throws
   /// Error(bad_call) if nothing is recorded.
   [[nodiscard]] auto trace() const { // a Trace
-    auto const* const recorder = core_->recorder();
-    if (recorder == nullptr) {
-      throw Error(ErrorCode::bad_call, "trace", "nothing is recorded: see Config::record");
+    constexpr bool included = detail::complete<Trace, Engine>;
+    static_assert(included, "hetsched: Runtime::trace needs `#include <hetsched/recording.hpp>`");
+    if constexpr (included) {
+      auto const* const recorder = core_->recorder();
+      if (recorder == nullptr) {
+        throw Error(ErrorCode::bad_call, "trace", "nothing is recorded: see Config::record");
+      }
+      Stats devices;
+      return recorder->trace(description(devices));
     }
-    Stats devices;
-    return recorder->trace(description(devices));
   }
 
   /// Whether there is one.
@@ -235,8 +248,13 @@ public:
   /// they were taken, then those that nobody has taken. `explanation.text()` is for people. For
   /// files that include explaining.hpp, as does one of the program at least for `explain`.
   [[nodiscard]] auto explanations() const { // std::vector<Explanation>
-    auto const* const port = core_->explainer().port();
-    return port != nullptr ? port->all() : decltype(port->all())();
+    constexpr bool included = detail::complete<Explanation, Engine>;
+    static_assert(included,
+                  "hetsched: Runtime::explanations needs `#include <hetsched/explaining.hpp>`");
+    if constexpr (included) {
+      auto const* const port = core_->explainer().port();
+      return port != nullptr ? port->all() : decltype(port->all())();
+    }
   }
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return core_->workers(); }
@@ -366,7 +384,9 @@ private:
     if (core_->devices() != nullptr) {
       core_->devices()->add_to(devices);
     }
-    return {Core::in_virtual_time, scheduler_, core_->nodes(), core_->workers(), devices.devices};
+    auto const chosen = core_->policies().rules().name;
+    auto const scheduler = chosen.empty() ? scheduler_ : chosen;
+    return {Core::in_virtual_time, scheduler, core_->nodes(), core_->workers(), devices.devices};
   }
 
   template <class D, class T>

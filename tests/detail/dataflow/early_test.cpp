@@ -4,6 +4,8 @@
 #include <hetsched/detail/spawn/register_data.hpp>
 #include <hetsched/detail/spawn/task_traits.hpp>
 
+#include "../engine/fake_engines.hpp" // checked by its assertions alone
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -55,10 +57,10 @@ public:
     auto& task = *pool_.allocate(SizeClass::of(sizeof(TaskRecord) + uses.size() * sizeof(Access)));
     task.start(user_type, ArchMask::only(arch), nullptr, {});
     std::int32_t missing = 0;
-    for (auto const& its : uses) {
-      auto& queue = data_[its.datum]->home;
+    for (auto const& use : uses) {
+      auto& queue = data_[use.datum]->home;
       auto& access = *new (task.accesses() + task.access_count)
-                         Access{&queue, nullptr, {}, its.mode, false, task.access_count};
+                         Access{&queue, nullptr, {}, use.mode, false, task.access_count};
       ++task.access_count;
       missing += queue.enqueue(access) ? 0 : 1;
     }

@@ -34,10 +34,10 @@ TEST_CASE("TaskTable: answers what was noted, as tasks come and go") {
           table.insert(TaskId{task}, step);
         }
       } else {
-        auto const its =
+        auto const drawn =
             std::next(expected.begin(), static_cast<std::ptrdiff_t>(random() % expected.size()));
-        REQUIRE(table.take(TaskId{its->first}) == its->second);
-        expected.erase(its);
+        REQUIRE(table.take(TaskId{drawn->first}) == drawn->second);
+        expected.erase(drawn);
       }
       REQUIRE(table.size() == expected.size());
     }

@@ -155,10 +155,10 @@ TEST_CASE("VirtualLinks: no rate can grow without a smaller or equal one shrinki
       platform.links.push_back({"link", 1e9 * static_cast<double>(1 + dice() % 9)});
     }
     for (int d = 1; d <= devices; ++d) {
-      auto& its = route(platform, 0, d);
-      its.bytes_per_s = 1e9 * static_cast<double>(1 + dice() % 12);
+      auto& way = route(platform, 0, d);
+      way.bytes_per_s = 1e9 * static_cast<double>(1 + dice() % 12);
       for (auto count = dice() % 4; count-- > 0;) {
-        its.links.push_back(dice() % link_count);
+        way.links.push_back(dice() % link_count);
       }
     }
     // The rate of device d while all are under way: its transfer is the only one that is short
@@ -193,10 +193,10 @@ TEST_CASE("VirtualLinks: no rate can grow without a smaller or equal one shrinki
       REQUIRE(load[l] < platform.links[l].bytes_per_s / 1e9 * (1 + 1e-4));
     }
     for (int d = 1; d <= devices; ++d) {
-      auto const& its = route(platform, 0, d);
+      auto const& way = route(platform, 0, d);
       auto const rate = rates[static_cast<std::size_t>(d) - 1];
-      bool limited = near(rate, its.bytes_per_s / 1e9);
-      for (auto const link : its.links) { // full, and nobody on it has more
+      bool limited = near(rate, way.bytes_per_s / 1e9);
+      for (auto const link : way.links) { // full, and nobody on it has more
         bool most = near(load[link], platform.links[link].bytes_per_s / 1e9);
         for (int e = 1; e <= devices; ++e) {
           auto const& theirs = route(platform, 0, e).links;

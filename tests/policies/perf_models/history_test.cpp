@@ -64,11 +64,11 @@ TEST_CASE("History: by type, sizes of data and class of worker") {
   CHECK(predicted(model, large.view, ArchCUDA) == -1);
   auto const known = model.known();
   REQUIRE(known.size() == 3);
-  for (auto const& its : known) {
-    CHECK(its.type == "gemm");
-    CHECK(its.count == 3);
-    CHECK(its.mean == its.median);
-    CHECK(its.spread == Duration{0});
+  for (auto const& entry : known) {
+    CHECK(entry.type == "gemm");
+    CHECK(entry.count == 3);
+    CHECK(entry.mean == entry.median);
+    CHECK(entry.spread == Duration{0});
   }
   CHECK(known.front().footprint <= known.back().footprint);
 }
@@ -136,8 +136,8 @@ TEST_CASE("History: many threads record and predict") {
     thread.join();
   }
   CHECK(predicted(model, trsm.view) == 200);
-  for (auto const& its : model.known()) {
-    CHECK(its.count == 2 * each);
+  for (auto const& entry : model.known()) {
+    CHECK(entry.count == 2 * each);
   }
 }
 

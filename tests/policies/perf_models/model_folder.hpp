@@ -40,11 +40,12 @@ private:
 
 /// One core and `gpus` devices.
 inline hetsched::Site site(Folder const& folder, int gpus = 1) {
-  hetsched::Site its{folder.path() / "models", "node7", {{hetsched::ArchHost, "cpu", "C 1"}}, gpus};
+  hetsched::Site machine{
+      folder.path() / "models", "node7", {{hetsched::ArchHost, "cpu", "C 1"}}, gpus};
   if (gpus != 0) {
-    its.classes.push_back({hetsched::ArchCUDA, "cuda", "G 2"});
+    machine.classes.push_back({hetsched::ArchCUDA, "cuda", "G 2"});
   }
-  return its;
+  return machine;
 }
 
 inline std::string contents(std::filesystem::path const& file) {

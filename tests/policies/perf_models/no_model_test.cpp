@@ -23,7 +23,9 @@ TEST_CASE("NoModel: asks for no clock and predicts nothing, whatever it is told"
 
 TEST_CASE("NoModel: only NoModel itself is never asked, not a model derived from it") {
   struct Derived : NoModel {};
+
   struct Independent {};
+
   static_assert(!hs::predicts_anything<NoModel>);
   static_assert(hs::predicts_anything<Derived>);
   static_assert(hs::predicts_anything<Independent>);

@@ -272,10 +272,10 @@ TEST_CASE("Stored: machines and hardware have files of their own") {
   std::vector<std::string> const names{"a b", "a_b", "a/b", "..", ".", "", std::string(300, 'x')};
   for (auto const& name : names) {
     Stored<> model;
-    auto its = site(folder, 0);
-    its.machine = name.empty() ? "none" : name;
-    its.classes[0].hardware = its.machine;
-    model.begin(its);
+    auto machine = site(folder, 0);
+    machine.machine = name.empty() ? "none" : name;
+    machine.classes[0].hardware = machine.machine;
+    model.begin(machine);
     record(model, Sized("t"), ArchHost, {1, 1, 1});
   }
   CHECK(count_files(folder, ".times.json") == names.size());
@@ -286,27 +286,27 @@ TEST_CASE("Stored: machines and hardware have files of their own") {
 
 TEST_CASE("Stored: without a folder it is the model; one that cannot be is named") {
   Folder const folder;
-  auto its = site(folder);
-  its.model_dir.clear();
+  auto machine = site(folder);
+  machine.model_dir.clear();
   Sized const task("t");
   {
     Stored<> model;
-    model.begin(its);
+    model.begin(machine);
     record(model, task, ArchHost, {1, 2, 3});
     CHECK(model.predict(task.view, ArchHost)->mean.ns == 2);
   }
   CHECK(fs::is_empty(folder.path()));
 
   support::write(folder.path() / "file", "");
-  its.model_dir = folder.path() / "file" / "models";
+  machine.model_dir = folder.path() / "file" / "models";
   Stored<> model;
   try {
-    model.begin(its);
+    model.begin(machine);
     FAIL("made a folder in a file");
   } catch (hs::Error const& error) {
     CHECK(error.code() == hs::ErrorCode::bad_config);
     CHECK(error.culprit() == "HETSCHED_MODEL_DIR");
-    CHECK(support::contains(error.what(), its.model_dir));
+    CHECK(support::contains(error.what(), machine.model_dir));
   }
 }
 

@@ -33,11 +33,11 @@ std::vector<Kind> random_tasks(std::mt19937_64& random, std::size_t number) {
   std::vector<Kind> tasks;
   auto const most = std::int64_t{1} << draw(1, 36);
   for (std::size_t j = 0; j < number; ++j) {
-    Kind its{{{draw(1, most)}, {draw(1, most)}}};
+    Kind task{{{draw(1, most)}, {draw(1, most)}}};
     auto const where = draw(0, 19);
-    its.times.cpu = where == 0 ? hs::TaskTimes::never : its.times.cpu;
-    its.times.gpu = where == 1 ? hs::TaskTimes::never : its.times.gpu;
-    tasks.push_back(its);
+    task.times.cpu = where == 0 ? hs::TaskTimes::never : task.times.cpu;
+    task.times.gpu = where == 1 ? hs::TaskTimes::never : task.times.gpu;
+    tasks.push_back(task);
   }
   return tasks;
 }
@@ -54,8 +54,8 @@ TEST_CASE("HeteroPrio: never farther from the best schedule than proven") {
                                  kind == 2 ? 2 : 1};
     auto const tasks = random_tasks(random, 1 + random() % 7);
     hs::ClassTimes times{{machine.cpus, machine.gpus}, {}};
-    for (auto const& its : tasks) {
-      times.times.insert(times.times.end(), {its.times.cpu, its.times.gpu});
+    for (auto const& task : tasks) {
+      times.times.insert(times.times.end(), {task.times.cpu, task.times.gpu});
     }
     auto const best = schedules::best_assignment(times);
     auto const found = worst_cases::run<HeteroPrio>(machine, tasks);

@@ -112,25 +112,25 @@ struct Outcome {
 
   friend bool operator==(Outcome const&, Outcome const&) = default;
 
-  friend std::ostream& operator<<(std::ostream& out, Outcome const& its) {
-    return out << its.makespan << ", t on " << its.where << " at " << its.begin;
+  friend std::ostream& operator<<(std::ostream& out, Outcome const& outcome) {
+    return out << outcome.makespan << ", t on " << outcome.where << " at " << outcome.begin;
   }
 };
 
 template <class Scheduler>
 Outcome outcome(hs::TaskGraph const& tasks, int cores = 1, int gpus = 1) {
-  Outcome its{};
+  Outcome result{};
   auto config = simulated::on(cores, gpus);
-  config.on_task = [&its](hs::SimulatedTask const& task) {
+  config.on_task = [&result](hs::SimulatedTask const& task) {
     if (task.label == "t") {
-      its.where = task.worker.value;
-      its.begin = task.begin.ns;
+      result.where = task.worker.value;
+      result.begin = task.begin.ns;
     }
   };
   hs::SimulatedRuntime<Scheduler> rt(config);
   rt.run(tasks);
-  its.makespan = rt.stats().elapsed.ns;
-  return its;
+  result.makespan = rt.stats().elapsed.ns;
+  return result;
 }
 
 } // namespace dynamic_heft_test
@@ -244,8 +244,8 @@ TEST_CASE("HeftForecast: what ends at the same time is seen to before anybody be
                                                              {"d", "", 2, {}, {{1, rw, nullptr}}}},
                             {4, 4});
   std::vector<HeftForecast::Times> times(4);
-  for (auto& its : times) {
-    its.fill(never);
+  for (auto& of_task : times) {
+    of_task.fill(never);
   }
   times[0][0] = 10;
   times[1][1] = 10;

@@ -36,13 +36,13 @@ namespace hetero_prio_types_test {
 
 /// A type that takes so long on each class, from class 0 on.
 AffinityType type(std::vector<std::int64_t> const& times, std::int64_t tasks = 1) {
-  AffinityType its;
-  its.tasks = tasks;
+  AffinityType result;
+  result.tasks = tasks;
   for (std::size_t c = 0; c < times.size(); ++c) {
-    its.archs = its.archs | hs::ArchMask::only(Arch{static_cast<std::uint8_t>(c)});
-    its.sums[c] = {times[c], 1};
+    result.archs = result.archs | hs::ArchMask::only(Arch{static_cast<std::uint8_t>(c)});
+    result.sums[c] = {times[c], 1};
   }
-  return its;
+  return result;
 }
 
 /// Queues as a class looks at them: types by number, `+` behind a group whose highest priority is
@@ -358,10 +358,10 @@ TEST_CASE("HeteroPrioTypes: a graph tells its times and numbers of tasks before 
   }
   hs::TaskGraph const graph(nodes, {});
   std::vector<hs::ExpectedTimes> expected(4);
-  for (auto& its : expected) {
-    its.archs = both;
-    its.on[0] = {&its == &expected.front() ? 100 : 90};
-    its.on[1] = {&its == &expected.front() ? 100 : 50};
+  for (auto& of_task : expected) {
+    of_task.archs = both;
+    of_task.on[0] = {&of_task == &expected.front() ? 100 : 90};
+    of_task.on[1] = {&of_task == &expected.front() ? 100 : 50};
   }
   ScriptedContext ctx{{ArchHost, ArchCUDA}};
   HeteroPrioTypes<hetero_prio::area> scheduler{ctx.workers()};

@@ -82,10 +82,10 @@ struct Machine {
   ScriptedContext ctx{two_and_two};
   StaticSchedule scheduler;
 
-  Machine(hs::TaskGraph its,
+  Machine(hs::TaskGraph tasks,
           std::vector<StaticPlan::Step> steps,
           StaticSchedule::Config config = {})
-      : graph(std::move(its)), scheduler(make(std::move(steps), std::move(config))) {
+      : graph(std::move(tasks)), scheduler(make(std::move(steps), std::move(config))) {
     std::vector<hs::ExpectedTimes> const expected(graph.size(), {both, {}});
     scheduler.prepare(ctx, graph, expected);
   }
@@ -138,9 +138,9 @@ TEST_CASE("StaticSchedule: a worker waits for the task whose turn it is") {
   CHECK(m.pop(core) == second);
   CHECK(m.pop(core) == last);
   CHECK(m.scheduler.peek(m.ctx, core, next) == 0);
-  auto const its = m.push(1, Wake::worker(gpu));
+  auto const planned = m.push(1, Wake::worker(gpu));
   CHECK(m.pop(core_too) == hs::no_task);
-  CHECK(m.pop(gpu) == its);
+  CHECK(m.pop(gpu) == planned);
 }
 
 TEST_CASE("StaticSchedule: tasks that the plan does not know go to whoever has no other") {

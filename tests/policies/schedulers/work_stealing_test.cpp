@@ -236,8 +236,8 @@ TEST_CASE("WorkStealing: from the most loaded of those that have something for t
         continue;
       }
       auto const has_something = [&](std::size_t victim) {
-        auto const& its = queues[victim];
-        return victim != w && !its.empty() && its.front().second.has(arch);
+        auto const& queue = queues[victim];
+        return victim != w && !queue.empty() && queue.front().second.has(arch);
       };
       std::size_t most = 0;
       for (std::size_t victim = 0; victim < 5; ++victim) {

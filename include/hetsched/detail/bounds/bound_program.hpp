@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The linear program of the area bound and the iterative bound, as Clp's C interface has it.
+// The linear program of the area bound and the iterative bound, for Clp's C interface.
 
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/core/error.hpp>
@@ -20,12 +20,12 @@
 
 namespace hetsched::detail {
 
-/// The linear program of Kumar 2017, sec. 3.4: least makespan l such that tasks, cut at will among
-/// the classes that can run them, fit into l times the workers of each class, and such that no path
-/// that was added is longer than l.
+/// The linear program of Kumar 2017, sec. 3.4: the least makespan l under two conditions. Tasks,
+/// divided freely among the classes that can run them, fit into l times the workers of each class.
+/// And no path that was added is longer than l.
 ///
-/// The first class that can run a task has what the others leave of it, so that there are columns
-/// only for these. Answers do not rest on the solver's tolerances: see `proven`.
+/// Only the other classes have columns for a task: the first class that can run it gets the rest.
+/// Answers do not depend on the solver's tolerances: see `proven`.
 class BoundProgram {
 public:
   /// Throws Error(bad_call) naming a task that no worker can run.
@@ -57,10 +57,10 @@ public:
     solution_ = Clp_primalColumnSolution(model_.get());
   }
 
-  /// In nanoseconds, as all that follows.
+  /// In nanoseconds, like all times below.
   [[nodiscard]] double makespan() const noexcept { return solution_[0] * scale_; }
 
-  /// How long each task takes as it is cut now.
+  /// The time of each task as it is divided now.
   [[nodiscard]] std::vector<double> durations() const {
     std::vector<double> result(times_.tasks());
     for (std::size_t v = 0; v < result.size(); ++v) {
@@ -132,11 +132,11 @@ public:
     }
   }
 
-  /// A makespan that none is below, whatever the solver's errors: with weights for the classes and
-  /// the paths added, its dual solution, every schedule's makespan times the sum of the weights is
-  /// at least what the tasks weigh, each where it weighs least. The weights only have to be
-  /// positive for that; how good they are says how close this comes to the program's optimum.
-  /// Rounded up: makespans are whole.
+  /// A lower bound on every makespan, whatever the solver's errors. It uses weights for the classes
+  /// and the added paths, from the dual solution. Every schedule's makespan times the sum of the
+  /// weights is at least the weight of all tasks, each on the class where it weighs least. This
+  /// holds for any positive weights. Good weights bring the bound close to the program's optimum.
+  /// It is rounded up, because makespans are whole.
   [[nodiscard]] Duration proven() const {
     auto const* const dual = Clp_dualRowSolution(model_.get());
     auto const weight = [&](std::size_t row) {
@@ -177,7 +177,7 @@ private:
     void operator()(Clp_Simplex* model) const noexcept { Clp_deleteModel(model); }
   };
 
-  /// About as much as the makespan, so that the program's numbers are about 1.
+  /// About the makespan. The program's numbers divided by it are about 1.
   [[nodiscard]] static double scale_of(ClassTimes const& times) {
     double work = 1;
     for (auto const time : shortest_times(times)) {
@@ -190,7 +190,7 @@ private:
     return times_.workers[its_class] > 0 && times_.on(task, its_class) != ClassTimes::never;
   }
 
-  /// What a task takes more on a column's class than on its base.
+  /// How much longer a task takes on a column's class than on its base.
   [[nodiscard]] double gain(std::size_t task, std::size_t column) const noexcept {
     return static_cast<double>(
         (times_.on(task, class_of_column_[column]) - times_.on(task, base_[task])).ns);

@@ -131,7 +131,7 @@ public:
     first_[size_++] = value;
   }
 
-  /// Room for `size` elements; doubles what there is if that is more.
+  /// Makes room for `size` elements, and at least doubles the room that there is.
   void reserve(std::size_t size) {
     if (size <= capacity_) {
       return;

@@ -46,7 +46,7 @@ public:
     }
   }
 
-  /// One of some words; the field's value is the place of the word.
+  /// One of some words. The field gets the place of the word in the list.
   template <class Value>
   static void fill(std::optional<Value>& field,
                    char const* variable,

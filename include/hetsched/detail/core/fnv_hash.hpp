@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The hash of names and sizes in keys that files keep.
+// The hash of names and sizes, for keys that are kept in files.
 
 #include <cstdint>
 #include <string_view>
 
 namespace hetsched::detail {
 
-/// FNV-1a (Fowler, Noll and Vo) with 64 bits. It is the same on every machine, because files have
-/// it in them.
+/// FNV-1a (Fowler, Noll and Vo) with 64 bits. It is the same on every machine, because files
+/// contain it.
 class FnvHash {
 public:
   /// A byte, or a number as a whole.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Noticing that this process is a forked copy.
+// Finds out whether this process is a forked copy.
 
 #include <pthread.h>
 

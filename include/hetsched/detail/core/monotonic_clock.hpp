@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The clock that all measured times are of.
+// The clock of all measured times.
 
 #include <cstdint>
 #include <ctime>

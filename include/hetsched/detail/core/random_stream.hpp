@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where engines and schedulers draw from.
+// The random numbers of engines and schedulers.
 
 #include <cstdint>
 

@@ -18,44 +18,46 @@ namespace hetsched::detail {
 class ThreadCore;
 struct ThreadWorker;
 
-/// How the engine of threads executes abortable tasks. Their tables name it, so that a program
-/// without such tasks does not compile it.
+/// The functions with which the engine of threads executes abortable tasks. The tables of such
+/// tasks point to them, so a program without such tasks does not compile them.
 struct AttemptFunctions {
-  /// An attempt at a task that this worker was given; null if none could be made: the task failed.
+  /// Makes an attempt at a task that this worker got. Returns null if that fails: the task has then
+  /// failed.
   TaskRecord* (*begin)(ThreadCore& core, ThreadWorker& worker, TaskRecord& task);
-  /// An attempt on a host core, from its beginning to its end.
+  /// Executes an attempt on a host core, from its beginning to its end.
   void (*run)(ThreadCore& core, ThreadWorker& worker, TaskRecord& attempt);
 };
 
-/// What the attempts at one task share. Guarded by the engine's lock of attempts but for what is
-/// atomic; it goes with the last of them.
+/// What the attempts at one task share. The engine's lock of attempts guards all but the atomic
+/// fields. The last attempt deletes it.
 struct Attempts {
   TaskRecord* task = nullptr;
   Array<TaskRecord*> under_way;
-  int users = 0;         // attempts that are being made, and those under way
-  std::size_t begun = 1; // in all
-  /// How many threads look at the task or its data on behalf of an attempt: whoever has the result
-  /// waits for them before either may go. seq_cst here and in `winner`: one that enters and one
-  /// that has just won cannot miss each other.
+  int users = 0;         // attempts that are being made or under way
+  std::size_t begun = 1; // attempts so far
+  /// How many threads look at the task or its data for an attempt. The winner waits for them before
+  /// the task or its data may go. Both this and `winner` are seq_cst, so a thread that enters and
+  /// an attempt that has just won cannot miss each other.
   std::atomic<int> visitors{0};
-  /// The attempt whose result counts, chosen by one compare-and-swap.
+  /// The attempt whose result counts. One compare-and-swap chooses it.
   std::atomic<TaskRecord*> winner{nullptr};
 };
 
-/// Behind the by-value arguments of an abortable task, and of each attempt at it, which is a copy
-/// of the task's record that no scheduler and no datum's queue knows.
+/// Stands behind the by-value arguments of an abortable task, and of each attempt at it. An attempt
+/// is a copy of the task's record that no scheduler and no datum's queue knows.
 struct AttemptLink {
   Attempts* all = nullptr; // null: this is the task itself
-  /// The task itself: it is on a device behind another task, without attempts.
+  /// Of the task itself: it runs on a device behind another task, without attempts.
   std::atomic<bool> in_place{false};
-  std::atomic<bool> stop{false};    // another attempt began, or has the result
-  std::atomic<bool> stopped{false}; // the body was told so; relaxed: by its own thread and team
-  bool holds = true; // the task, which does not complete before this ends. Guarded as Attempts
-  /// One for each access, or null: what a body's view is made from instead of the task's own data,
-  /// which may be gone before the attempt is. `buffer` is the memory on the host, if any.
+  std::atomic<bool> stop{false}; // another attempt began, or has won
+  /// The body has seen that. relaxed: only its own thread and team use it.
+  std::atomic<bool> stopped{false};
+  bool holds = true; // the task does not complete before this ends. Guarded as Attempts
+  /// One for each access, or null. The body's views are made from these instead of the task's own
+  /// data, which may be gone before the attempt ends. `buffer` is the memory on the host, if any.
   DataRecord* stand_ins = nullptr;
   std::int64_t begin_ns = 0;
-  TaskId of_task; // which may be gone before the attempt is
+  TaskId of_task; // the task may be gone before the attempt ends
 
   AttemptLink() = default;
   AttemptLink(AttemptLink const&) = delete;
@@ -71,7 +73,7 @@ struct AttemptLink {
   }
 };
 
-/// By-value arguments and, behind them, the link: what a spawn of an abortable task constructs.
+/// By-value arguments and, behind them, the link. The spawn of an abortable task constructs both.
 template <class Values, bool stored>
 struct AbortableValues {
   static constexpr std::size_t align = stored && alignof(Values) > alignof(AttemptLink)
@@ -82,7 +84,7 @@ struct AbortableValues {
       alignof(AttemptLink);
   static constexpr std::size_t bytes = link_at + sizeof(AttemptLink);
 
-  /// Behind values that exist.
+  /// Constructs the link behind values that exist.
   static void add_link(void* values) noexcept {
     new (static_cast<std::byte*>(values) + link_at) AttemptLink;
   }
@@ -95,12 +97,12 @@ struct AbortableValues {
   }
 };
 
-/// Whether a record is an attempt: not a task itself, abortable or not.
+/// Whether a record is an attempt, not a task itself.
 [[nodiscard]] inline bool is_attempt(TaskRecord& task) noexcept {
   return task.type_of().attempt_at != 0 && AttemptLink::of(task).all != nullptr;
 }
 
-/// Whether the attempt's result is the one that counts, from now on if there was none.
+/// Makes this attempt the winner if there is none. Returns whether it is the winner.
 [[nodiscard]] inline bool claim(TaskRecord& attempt) noexcept {
   TaskRecord* none = nullptr;
   return AttemptLink::of(attempt).all->winner.compare_exchange_strong(
@@ -111,19 +113,19 @@ struct AbortableValues {
   return AttemptLink::of(attempt).all->winner.load(std::memory_order_seq_cst) == &attempt;
 }
 
-/// Whether another attempt has the result.
+/// Whether another attempt has won.
 [[nodiscard]] inline bool is_overtaken(TaskRecord& attempt) noexcept {
   auto const* const winner = AttemptLink::of(attempt).all->winner.load(std::memory_order_seq_cst);
   return winner != nullptr && winner != &attempt;
 }
 
-/// Whether anybody looks at the task on behalf of an attempt: one that comes too late, if there is
-/// a winner.
+/// Whether a thread looks at the task for an attempt. If there is a winner, that is a losing
+/// attempt.
 [[nodiscard]] inline bool has_visitors(TaskRecord& attempt) noexcept {
   return AttemptLink::of(attempt).all->visitors.load(std::memory_order_seq_cst) != 0;
 }
 
-/// For as long as this lives the task and its data stay, if it says so.
+/// As long as this lives, the task and its data stay, if it is true.
 class Visit {
 public:
   explicit Visit(Attempts& all) noexcept : all_(all) {
@@ -143,7 +145,7 @@ private:
   bool stays_;
 };
 
-/// Copies a datum's elements between where a task has it and dense memory.
+/// Copies a datum's elements between the task's memory and dense memory.
 inline void copy_elements(
     void* to, std::size_t to_ld, void const* from, std::size_t from_ld, DataRecord const& data) {
   auto const column = data.shape.rows * data.element_bytes;
@@ -154,10 +156,10 @@ inline void copy_elements(
   }
 }
 
-/// Makes an attempt look at stand_ins instead of its task's data: all of them, or, `on_host`, those
-/// that it writes, in memory of its own that holds what it is to read. Returns the bytes copied.
-/// May throw, but not where the stand_ins are there and not `on_host`; `drop_stand_ins` is due in
-/// any case.
+/// Has an attempt use stand_ins instead of its task's data: of all data, or, `on_host`, of the data
+/// that it writes. On the host these have memory of their own, with the values that the attempt
+/// reads. Returns the bytes copied. May throw, but not if the stand_ins exist and `on_host` is
+/// false. `drop_stand_ins` must be called in any case.
 inline std::size_t make_stand_ins(TaskRecord& attempt, TaskRecord& task, bool on_host) {
   std::size_t copied = 0;
   auto*& stand_ins = AttemptLink::of(attempt).stand_ins;
@@ -191,12 +193,12 @@ inline std::size_t make_stand_ins(TaskRecord& attempt, TaskRecord& task, bool on
   return copied;
 }
 
-/// Undoes it.
+/// Undoes make_stand_ins.
 inline void drop_stand_ins(TaskRecord& attempt) noexcept {
   delete[] std::exchange(AttemptLink::of(attempt).stand_ins, nullptr);
 }
 
-/// Copies what an attempt on the host wrote to where its task has it.
+/// Copies the data that an attempt on the host wrote to the task's memory.
 inline void publish_stand_ins(TaskRecord& attempt, TaskRecord& task) {
   auto* const stand_ins = AttemptLink::of(attempt).stand_ins;
   for (std::size_t k = 0; k < task.access_count; ++k) {
@@ -208,16 +210,16 @@ inline void publish_stand_ins(TaskRecord& attempt, TaskRecord& task) {
   }
 }
 
-/// That of the calling thread, in the body of an attempt on the host.
+/// The attempt of the calling thread, while the body of an attempt runs on the host.
 inline constinit thread_local AttemptLink* this_attempt = nullptr;
 
 } // namespace hetsched::detail
 
 namespace hetsched {
 
-/// Inside the body of a task spawned as `abortable`, on a host core: whether the result is not
-/// wanted any more, as the task was begun elsewhere or has ended there. A body that was told so is
-/// to return soon; whatever it wrote is dropped. False anywhere else. Costs one load.
+/// For the body of a task spawned as `abortable`, on a host core: whether its result is no longer
+/// wanted, because the task began elsewhere or has ended there. The body should then return soon.
+/// The data that it wrote are dropped. Returns false anywhere else. Costs one load.
 [[nodiscard]] inline bool stop_requested() noexcept {
   auto* const attempt = detail::this_attempt;
   if (attempt == nullptr || !attempt->stop.load(std::memory_order_relaxed)) {

@@ -29,8 +29,8 @@ struct Failure {
   FailureReport report;
 };
 
-/// Holds at most one failure: the first. Thread-safe. Orders: release publishes the Failure's
-/// contents to whoever takes it with acquire.
+/// Holds at most one failure: the first. Thread-safe. A release store publishes the Failure to the
+/// thread that takes it with acquire.
 class FailureSlot {
 public:
   FailureSlot() = default;
@@ -73,7 +73,7 @@ private:
 /// Tasks that are ordered against each other: all those spawned outside any task, or all children
 /// of one task. Reference-counted: by its owner and by every region registered in it.
 struct Domain {
-  TaskRecord* owner = nullptr; // whose children these are; null: tasks spawned outside any task
+  TaskRecord* owner = nullptr; // the parent of the tasks; null: tasks spawned outside any task
   std::atomic<std::int32_t> references{1};
   std::atomic<std::uint32_t> epoch{1}; // a datum is poisoned if its mark equals this
   SpinLock lock;                       // guards the two lists
@@ -128,13 +128,13 @@ struct PrivateCopy {
 struct alignas(64) AccessQueue {
   // one cache line, which moves from core to core
   SpinLock lock;
-  AccessMode active_mode = AccessMode::value; // of the group that holds the datum
-  AccessMode last_mode = AccessMode::value;   // of the last access in program order; value: none
-  bool group_failed = false;                  // a task of the active group failed
-  bool token_taken = false;                   // a commuting task is at work
-  bool partitioned = false;                   // in parts: use those
-  bool closed = false;                        // a part that was joined
-  std::atomic<bool> listed{false};            // in Domain::unmerged; written under its lock
+  AccessMode active_mode = AccessMode::value; // mode of the group that holds the datum
+  AccessMode last_mode = AccessMode::value; // mode of the last access in program order; value: none
+  bool group_failed = false;                // a task of the active group failed
+  bool token_taken = false;                 // a commuting task has the token
+  bool partitioned = false;                 // divided into parts
+  bool closed = false;                      // it is a part that was joined
+  std::atomic<bool> listed{false};          // in Domain::unmerged; written under its lock
   std::uint32_t active = 0;
   /// Epoch in which a task that was to write the datum failed. Written when a group ends, read by
   /// tasks of later groups: ordered by `lock` and TaskRecord::pending.
@@ -193,7 +193,7 @@ struct alignas(64) AccessQueue {
     return false;
   }
 
-  /// Ends one access of the active group. Returns the chain of accesses granted by that.
+  /// Ends one access of the active group. Returns the chain of accesses that this grants.
   [[nodiscard, gnu::always_inline]] Access* dequeue(bool failed) noexcept {
     group_failed = group_failed || failed;
     if (--active != 0) {
@@ -206,12 +206,12 @@ struct alignas(64) AccessQueue {
   }
 
   /// Calls `visit` for each access that the end of `writer`, which writes the datum, will grant.
-  /// `writer` holds the datum, or waits for it with a task that was activated early: before it then
-  /// wait only others of those, as many as a device's window takes.
+  /// `writer` holds the datum, or waits for it as a task that was activated early. Then only other
+  /// such tasks wait before it, at most as many as a device's window takes.
   template <class Visit>
   void after_writer(Access& writer, Visit&& visit) const {
     auto* first = head;
-    // Not bound, it holds all its data: it was, if at all, until they were granted.
+    // A task that is not bound holds all its data. It may have been bound until they were granted.
     if (task_of(writer).binding.load(std::memory_order_acquire) != Binding::none) {
       for (auto const* access = head; access != nullptr; access = access->next) {
         if (access == &writer) {
@@ -237,7 +237,7 @@ struct alignas(64) AccessQueue {
   }
 
 private:
-  /// The active group is over, and it failed or found the datum poisoned.
+  /// The active group has ended, and it failed or found the datum poisoned.
   [[gnu::noinline]] void mark_group() noexcept {
     if (group_failed) {
       if (writes(active_mode)) {
@@ -271,7 +271,7 @@ private:
   }
 };
 
-/// Host memory of the library's own; by default none.
+/// Host memory that the library allocates; by default none.
 class HostBuffer {
 public:
   HostBuffer() = default;
@@ -303,12 +303,12 @@ struct DataRecord {
   bool read_only = false; // constant
   std::int32_t reuse = 0; // index for caches
   std::atomic<std::int32_t> handles{1};
-  std::atomic<std::int32_t> references{1}; // all handles together, parts, the partition of a part
+  std::atomic<std::int32_t> references{1}; // all handles count one; parts; the partition of a part
   DataRegistry* registry = nullptr;        // one reference is held
-  ReplicaSlot replicas{nullptr};           // of the whole of it
-  DataRecord* whole = nullptr;    // what this is a part of; a handle and a reference are held
+  ReplicaSlot replicas{nullptr};           // copies of the whole region
+  DataRecord* whole = nullptr;    // this is a part of it; a handle and a reference are held
   std::string name;               // empty: none given
-  HostBuffer buffer;              // its host memory, if the program has none for it
+  HostBuffer buffer;              // host memory of a datum for which the program has none
   DataRecord* previous = nullptr; // the registry's list of all records
   DataRecord* next = nullptr;
 
@@ -320,8 +320,8 @@ struct DataRecord {
   [[nodiscard]] std::string describe() const;
 };
 
-/// Where the copies of what the accesses in a queue address are listed: the datum's, or, below a
-/// task that contributes, its private copy's.
+/// The list of copies for the accesses of a queue: the datum's or, below a task that contributes,
+/// that of the task's private copy.
 [[nodiscard]] inline ReplicaSlot& replicas_of(AccessQueue const& queue) noexcept {
   return queue.base == queue.data->home.base ? queue.data->replicas
                                              : PrivateCopy::of(queue.base)->replicas;

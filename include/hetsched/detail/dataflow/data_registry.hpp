@@ -14,11 +14,11 @@ namespace hetsched::detail {
 
 void release_domain(Domain* domain) noexcept;
 
-/// Thread-safe; a lock around everything, taken when regions come and go, never by a task.
+/// Thread-safe: one lock guards everything. It is taken when regions come and go, never by a task.
 /// Reference-counted: by its runtime and by every record.
 class DataRegistry {
 public:
-  /// Blocks until no task uses the record and notes the mistake; set by the runtime while it lives.
+  /// Blocks until no task uses the record, and notes the error. The runtime sets it while it lives.
   using AwaitUnused = void (*)(void* runtime, DataRecord& record);
 
   DataRegistry(void* runtime, AwaitUnused await) : runtime_(runtime), await_(await) {}
@@ -37,7 +37,7 @@ public:
   /// Adds a region of its own. Throws Error(bad_data) if it shares an element with another one.
   void add_region(DataRecord& record);
 
-  /// Adds a part of a region: never checked, being disjoint from its siblings by construction.
+  /// Adds a part of a region. No check is needed, because parts of a region are disjoint.
   void add_part(DataRecord& record);
 
   void remove(DataRecord& record) noexcept;
@@ -48,7 +48,7 @@ public:
   /// Whether this process is a forked copy of the one that made the registry.
   [[nodiscard]] bool forked() const noexcept { return forked_.happened(); }
 
-  /// The runtime is going away, and its reference: no record can be in use any more.
+  /// The runtime ends and gives up its reference. No record can be in use any more.
   void detach() noexcept;
 
   void await_unused(DataRecord& record);
@@ -89,8 +89,8 @@ private:
 /// Drops one reference to a record; the last one deletes it.
 void release_record(DataRecord* record);
 
-/// Counts a handle that a body is given. There may be no other: the handles of a part can all go
-/// while it waits to be joined.
+/// Counts a handle that a body gets. It may be the only one: all handles of a part can go while the
+/// part waits to be joined.
 inline void acquire_handle(DataRecord* record) noexcept {
   if (record->handles.fetch_add(1, std::memory_order_acq_rel) == 0) {
     record->references.fetch_add(1, std::memory_order_relaxed);
@@ -100,8 +100,8 @@ inline void acquire_handle(DataRecord* record) noexcept {
   }
 }
 
-/// Drops one handle. The last one stays while it waits until the region is unused (bodies may make
-/// and drop handles of their own meanwhile), then forgets the region.
+/// Drops one handle. The last one first waits until no task uses the region, then forgets the
+/// region. Bodies may make and drop handles of their own meanwhile.
 void release_handle(DataRecord* record);
 
 } // namespace hetsched::detail

@@ -2,12 +2,13 @@
 #pragma once
 // Early activation (Lima et al. 2015, sec. 4.3.1), for every engine.
 //
-// While a task runs on a device, its successors wait for their data as ever. But one that waits for
-// nothing else than what tasks launched on one device write may be given to that device behind
-// them: the device keeps the order, and the task's other data come meanwhile. It goes to the
-// device's worker only if the scheduler has nothing for that worker, through the scheduler as any
-// activated task, and is bound to the worker until it holds its data. If a predecessor does not end
-// well, it is as if none of this had been; what it overwrote meanwhile is lost.
+// While a task runs on a device, its successors wait for their data as usual. But a task may wait
+// only for data that tasks launched on one device write. It may then be given to that device behind
+// these tasks: the device keeps the order, and the task's other data arrive meanwhile. The task
+// goes through the scheduler like any activated task, and only if the scheduler has no other task
+// for the device's worker. It is bound to this worker until it holds its data. If a predecessor
+// fails, the task waits again as if it had not been activated. Data that it overwrote meanwhile are
+// lost.
 
 #include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
@@ -20,10 +21,10 @@
 
 namespace hetsched::detail {
 
-/// What waits for the tasks that are launched on one device. Used by its worker alone.
+/// The tasks that wait for the tasks launched on one device. Used by its worker alone.
 class LaunchedSuccessors {
 public:
-  /// A task was launched there: remembers what it keeps waiting and the device could run.
+  /// A task was launched there. Remembers the tasks that wait for it and that the device can run.
   void note(TaskRecord& writer, Arch arch) {
     constexpr std::size_t most = 64;
     for (auto& access : std::span(writer.accesses(), writer.access_count)) {
@@ -52,20 +53,21 @@ public:
     }
   }
 
-  /// Whether all that the task waits for are ends of tasks launched on the device. Only its worker
-  /// ends those, so the answer stays true for as long as it does not.
+  /// Whether the task waits only for the ends of tasks launched on the device. Only the device's
+  /// worker ends these tasks. So a true answer stays true until it ends one.
   [[nodiscard]] bool all_before(TaskRecord const& task) const noexcept {
-    auto const launched = std::count_if(
-        all_.begin(), all_.end(), [&](Successor const& its) { return its.task == &task; });
+    auto const launched = std::count_if(all_.begin(), all_.end(), [&](Successor const& successor) {
+      return successor.task == &task;
+    });
     return launched == task.pending.load(std::memory_order_acquire);
   }
 
-  /// A task that may be launched behind them and was not bound yet; null if there is none.
+  /// Returns a task that may be launched behind them and was not bound yet; null if there is none.
   [[nodiscard]] TaskRecord* next() const noexcept {
-    for (auto const& its : all_) {
-      if (its.task->binding.load(std::memory_order_relaxed) == Binding::none &&
-          all_before(*its.task)) {
-        return its.task;
+    for (auto const& successor : all_) {
+      if (successor.task->binding.load(std::memory_order_relaxed) == Binding::none &&
+          all_before(*successor.task)) {
+        return successor.task;
       }
     }
     return nullptr;
@@ -73,15 +75,15 @@ public:
 
   /// Whether a task that waits for `writer` is bound.
   [[nodiscard]] bool binds(TaskRecord const& writer) const noexcept {
-    return std::any_of(all_.begin(), all_.end(), [&](Successor const& its) {
-      return its.writer == &writer &&
-             its.task->binding.load(std::memory_order_relaxed) == Binding::bound;
+    return std::any_of(all_.begin(), all_.end(), [&](Successor const& successor) {
+      return successor.writer == &writer &&
+             successor.task->binding.load(std::memory_order_relaxed) == Binding::bound;
     });
   }
 
 private:
-  /// A task that waits for a datum until `writer` has ended. One entry for each of its accesses
-  /// that do.
+  /// A task that waits for a datum until `writer` has ended. There is an entry for each such
+  /// access.
   struct Successor {
     TaskRecord* task;
     TaskRecord const* writer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// From an exception in a body to the report and the sync that rethrows it.
+// Failures: an exception in a body becomes a report, and a sync rethrows it.
 
 #include <hetsched/core/stats.hpp>
 #include <hetsched/detail/core/array.hpp>
@@ -45,7 +45,7 @@ public:
     }
   }
 
-  /// Notes the failure of a task. The result is for whoever syncs.
+  /// Notes the failure of a task. Returns it for the sync that rethrows it.
   Owned<Failure> add(std::exception_ptr error, std::string task, std::string label);
 
   /// In the order in which they were added.

@@ -9,7 +9,7 @@
 
 namespace hetsched::detail {
 
-/// Whether a child may access so what its parent accesses so.
+/// Whether a child may access a datum in this mode if its parent accesses it in that mode.
 [[nodiscard]] inline bool
 allowed_below(Access& parent, AccessMode mode, ReductionOps const* op) noexcept {
   switch (parent.mode) {

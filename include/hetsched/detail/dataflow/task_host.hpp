@@ -14,8 +14,8 @@ namespace hetsched::detail {
 struct PartitionState;
 
 /// Acts for an engine while one thread registers or releases the accesses of tasks. It lives on
-/// that thread's stack, and need not outlive one spawn or one completion: what it was told may
-/// reach the scheduler as late as its destructor.
+/// that thread's stack, for one spawn or one completion. It may keep ready tasks back from the
+/// scheduler until its destructor runs.
 ///
 ///   ready(task)          a task of the program's, or a merge, holds its data: it may be executed
 ///   wait_granted(task)   one of `wait_type` does: whoever waits for it may look at the datum
@@ -33,7 +33,7 @@ concept task_host =
       host.recycle(task);
     };
 
-/// A host that makes tasks, too.
+/// A host that also makes tasks.
 ///
 ///   spawner()            the running task that spawns; null outside bodies
 ///   allocate(class), start_record(task, type, parent, attributes)   memory, and a record in it

@@ -23,7 +23,8 @@ struct GroupState;
 struct PartitionState;
 struct TaskRecord;
 
-/// How the contributions of one CW parameter begin and combine, element-wise on dense copies.
+/// The neutral element and the operator of one CW parameter, applied element by element to dense
+/// copies.
 struct ReductionOps {
   void (*fill_neutral)(void* into, std::size_t count);
   void (*combine)(void* into, Shape const& shape, void const* dense);
@@ -41,11 +42,11 @@ enum class TaskKind : std::uint8_t {
   partition, // opens the parts of a region when it is granted the region
   join,      // gives the region back when it is granted all parts
   prefetch,  // brings a datum to a device; goes to the device's worker, past the scheduler
-  pin,       // the same, and keeps it there
+  pin,       // brings a datum to a device and keeps it there
   follow     // waits on a device for a stream of the program's own
 };
 
-/// Compile-time table of a task type: what a class with virtual functions would be elsewhere.
+/// Compile-time table of a task type. It takes the place of a class with virtual functions.
 struct TaskType {
   std::string_view name;
   TaskKind kind;
@@ -58,22 +59,22 @@ struct TaskType {
   std::size_t value_bytes = 0;                              // by-value arguments
   std::size_t value_align = 1;
   std::size_t values_at = 0;    // where they begin in a task's block
-  std::size_t record_bytes = 0; // of a block without a label
+  std::size_t record_bytes = 0; // size of a block without a label
   std::uint8_t size_class = 0;  // of that
   bool commutes = false;        // some parameter is Commute
   bool reduces = false;         // some parameter is CW
   bool takes_runtime = false;   // the body on a host core may spawn
   bool leaves_none = false;     // no data to release, no values to destroy
   bool special = false;         // it reduces, or is abortable
-  std::uint8_t counted = 1;     // in Stats::executed, by who executes it
+  std::uint8_t counted = 1;     // the task's weight in Stats::executed
   std::uint32_t attempt_at = 0; // where an abortable task has its AttemptLink; 0: not abortable
   AttemptFunctions const* attempts = nullptr; // of an abortable task on threads
 };
 
-/// A task that was given no reuse index.
+/// The task has no reuse index.
 inline constexpr std::int32_t no_reuse = INT32_MIN;
 
-/// What the attributes of a spawn add up to.
+/// All attributes of a spawn together.
 struct Attributes {
   ArchMask archs{0xff};
   std::int32_t priority = 0;
@@ -98,18 +99,18 @@ struct Attributes {
   void apply(AbortableAttribute) noexcept {} // chooses the type's table
 };
 
-/// What a hint is about: a node, and for `follow` one of the program's streams there.
+/// The target of a hint: a node, and for `follow` one of the program's streams there.
 struct HintTarget {
   NodeId node;
   std::uint32_t stream = 0;
 };
 
-/// What the access of a task carries. The task's kind says which of these it is.
+/// What an access carries. The task's kind says which member is valid.
 union Carried {
   void* copy = nullptr;      // user, of a CW parameter: the elements of the private copy, while the
                              // task runs
   ReductionOps const* merge; // merge: how to combine the copies
-  PartitionState* partition; // partition: what the task holds together
+  PartitionState* partition; // partition: the state of the partition
   TaskRecord* holder;        // join: the partition's task
   HintTarget hint;           // prefetch, pin, follow
 };
@@ -120,23 +121,24 @@ struct Access {
   Access* next; // in the queue's waiting list, or in the chain of just granted ones
   Carried carried;
   AccessMode mode; // effective: the strongest of all parameters that name this datum
-  bool duplicate;  // a later parameter naming a datum that an earlier one stands for
+  bool duplicate;  // another parameter of the task names the same datum, and comes first
   std::uint32_t index;
 };
 
 enum class TaskState : std::uint8_t { free, created, pending, ready, running, waiting };
 
-/// Of a task to the worker of a device that was given it before its predecessors had ended.
+/// How a task is bound to a device's worker that got it before its predecessors had ended.
 enum class Binding : std::uint8_t {
   none,
-  bound,  // to TaskRecord::worker: nobody else may take it
-  undone, // a predecessor did not end well: the task waits for the others as if nothing had been
+  bound,  // bound to TaskRecord::worker: no other worker may take it
+  undone, // a predecessor failed: the task waits for the others as if it had not been bound
 };
 
-/// Header of a task's block. Blocks are recycled, never unmapped while the runtime lives, so a
-/// policy's stale TaskId may still be asked `can_run`: the fields that this reads are atomic, their
-/// values then meaningless. Everything else is owned by one thread at a time: the spawning one,
-/// then (ordered by the datum locks, `pending` and the scheduler's publication) the executing one.
+/// Header of a task's block. Blocks are recycled, and never unmapped while the runtime lives. So a
+/// policy may still ask `can_run` of a stale TaskId: the fields that this reads are atomic, and
+/// their values are then meaningless. Everything else is owned by one thread at a time: the
+/// spawning one, then (ordered by the datum locks, `pending` and the scheduler's publication) the
+/// executing one.
 struct TaskRecord {
   static constexpr std::int32_t body_bias = 1 << 30;
 
@@ -147,17 +149,18 @@ struct TaskRecord {
   std::atomic<TaskState> state{TaskState::free};
   std::atomic<TaskType const*> type{nullptr};
   TaskRecord* next = nullptr; // free lists and chains of ready tasks
-  /// Of its children; null: they named no data, and none failed. See `children_domain`.
+  /// The domain of its children. Null: they named no data, and none failed. See `children_domain`.
   std::atomic<Domain*> domain{nullptr};
   std::atomic<std::int32_t> pending{0}; // accesses not yet granted
-  std::atomic<std::int32_t> worker{-1}; // that executes it, or that it is bound to
+  std::atomic<std::int32_t> worker{-1}; // the worker that executes it or to which it is bound
   /// `body_bias` until the body has returned, plus children published, minus completions published.
-  /// The executing thread keeps its own spawns, and the completions that it sees to itself while
-  /// the body runs, in `unpublished_children`: the sum of both, less the bias, is how many are
-  /// left. A free record has no children: so a task that spawns none never writes either.
+  /// While the body runs, the executing thread counts its own spawns and its own completions of
+  /// children in `unpublished_children`. The sum of both numbers, less the bias, is the number of
+  /// children left. A free record has no children, so a task that spawns none never writes either
+  /// number.
   std::atomic<std::int32_t> children{body_bias};
   std::int32_t unpublished_children = 0;
-  // What follows up to `label` is set by each spawn, side by side so that wide stores do it.
+  // Each spawn sets the fields from here to `label`. They are side by side, so wide stores do it.
   GroupState* group = nullptr;
   std::uint32_t access_count = 0;
   std::uint32_t label_bytes = 0;
@@ -165,9 +168,10 @@ struct TaskRecord {
   std::int32_t graph_node = -1;
   bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
   bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
-  std::uint8_t size_class = 0; // for good
-  /// Set by the worker it is bound to, before the task's scheduler can know of it; taken away by
-  /// whoever grants its last access. seq_cst where that must be ordered with looks at sleepers.
+  std::uint8_t size_class = 0; // never changes
+  /// The worker to which the task is bound sets it before the scheduler knows the task. The thread
+  /// that grants its last access takes it away. seq_cst where this must be ordered with looks at
+  /// sleepers.
   std::atomic<Binding> binding{Binding::none};
   std::int32_t reuse = no_reuse; // index for caches
   char const* label = nullptr;   // inside this block; label_bytes long
@@ -195,7 +199,7 @@ struct TaskRecord {
     cancelled = false;
   }
 
-  /// The task is over: its ids are stale from now on.
+  /// The task has ended. Its ids are stale from now on.
   [[gnu::always_inline]] void retire() noexcept {
     state.store(TaskState::free, std::memory_order_relaxed);
     auto const next_generation = generation.load(std::memory_order_relaxed) + 1;
@@ -217,18 +221,18 @@ struct TaskRecord {
     return *type.load(std::memory_order_relaxed);
   }
 
-  /// Whether no child was ever spawned, or all are complete and by the executing thread itself.
+  /// Whether no child was ever spawned, or the executing thread itself completed all of them.
   [[nodiscard]] bool never_shared_children() const noexcept {
     return children.load(std::memory_order_acquire) == body_bias && unpublished_children == 0;
   }
 
-  /// How many children are not complete. Asked by the thread that executes the body, while it does.
+  /// How many children are not complete. Only for the thread that executes the body.
   [[nodiscard]] std::int32_t children_left() const noexcept {
     return children.load(std::memory_order_acquire) - body_bias + unpublished_children;
   }
 
-  /// From here on, until the next spawn or completion by the executing thread, whoever completes
-  /// the last child finds `body_bias` left in `children`.
+  /// From here on, until the next spawn or completion by the executing thread, the thread that
+  /// completes the last child finds `body_bias` in `children`.
   void publish_children() noexcept {
     if (auto const change = unpublished_children; change != 0) {
       unpublished_children = 0;
@@ -251,7 +255,7 @@ struct TaskRecord {
   }
 };
 
-/// The access that stands for access number k: the first of those that name its datum.
+/// The first access that names the datum of access number k. It stands for the others.
 [[nodiscard]] inline Access& first_access(TaskRecord& task, std::size_t k) noexcept {
   auto* access = task.accesses() + k;
   auto const* const queue = access->queue;
@@ -265,8 +269,8 @@ struct TaskRecord {
 
 static_assert(sizeof(TaskRecord) % alignof(Access) == 0);
 
-/// Size classes of blocks: steps of 64 bytes to 512, then powers of two. A class is never re-used
-/// for another size, which is what keeps a stale TaskId pointing at the head of a record.
+/// Size classes of blocks: steps of 64 bytes to 512, then powers of two. A block never changes its
+/// class, so a stale TaskId always points at the head of a record.
 struct SizeClass {
   static constexpr std::size_t count = 8 + 20; // up to 512 MiB
 
@@ -289,8 +293,8 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
   return (sizeof(TaskRecord) + data * sizeof(Access) + align - 1) / align * align;
 }
 
-/// Completes the table of a task type: where things are in its tasks' blocks. `destroys`: whether
-/// it has a `destroy_values`; a comparison is no constant in g++ 12 with -fsanitize=undefined.
+/// Completes the table of a task type with the places in its tasks' blocks. `destroys`: whether it
+/// has a `destroy_values`. A comparison would be no constant in g++ 12 with -fsanitize=undefined.
 [[nodiscard]] constexpr TaskType
 laid_out(TaskType type, bool destroys, bool takes_runtime = false) noexcept {
   type.takes_runtime = takes_runtime;
@@ -307,13 +311,14 @@ laid_out(TaskType type, bool destroys, bool takes_runtime = false) noexcept {
   return type;
 }
 
-/// Of what a thread waits with for a datum.
+/// The type of the record with which a thread waits for a datum.
 inline constexpr TaskType wait_type{
     "hetsched sync", TaskKind::wait, {}, {}, nullptr, nullptr, nullptr};
 
-/// Whether a task was spawned, directly or through others, from the body of `ancestor`. Safe on
-/// stale records (the walk is bounded), the answer then meaningless. acquire pairs with the release
-/// in start_record: a stale record may name a parent in memory that is new to this thread.
+/// Whether a task was spawned, directly or through others, from the body of `ancestor`. It is safe
+/// for stale records, because the walk is bounded. The answer is then meaningless. acquire pairs
+/// with the release in start_record: a stale record may name a parent in memory that is new to this
+/// thread.
 [[nodiscard]] inline bool descends(TaskRecord const& task, TaskRecord const* ancestor) noexcept {
   auto const* up = task.parent.load(std::memory_order_acquire);
   for (auto level = task.depth.load(std::memory_order_relaxed); up != nullptr && level > 0;

@@ -65,7 +65,7 @@ public:
   [[nodiscard]] virtual bool lost() const noexcept = 0;
 
   /// A task that this worker may run enters the window, or an attempt at an abortable task. Every
-  /// attempt ends with `finished`, whether its result is taken or comes too late.
+  /// attempt ends with `finished`, also a losing attempt.
   virtual void commit(TaskRecord& task) = 0;
 
   /// Starts what can start and reports what has ended. True if anything has happened.

@@ -20,7 +20,7 @@
 
 namespace hetsched::detail {
 
-/// Answers what EngineContext asks.
+/// An engine's answers to the questions of EngineContext.
 template <class C>
 concept answers_contexts = requires(C const& core, TaskRecord const& task, WorkerId worker) {
   { core.clock() } -> std::same_as<Instant>;
@@ -38,8 +38,9 @@ concept answers_contexts = requires(C const& core, TaskRecord const& task, Worke
   { core.explainer() } -> std::same_as<Explainer&>;
 };
 
-/// Makes tasks: what spawn.hpp, hints.hpp and ranked_graph.hpp ask. `Spawner(core).host()` acts for
-/// the calling thread while it spawns; `devices()` is null if every node has everything.
+/// An engine for which tasks can be made, by spawn.hpp, hints.hpp and ranked_graph.hpp.
+/// `Spawner(core).host()` acts for the calling thread while it spawns; `devices()` is null if every
+/// node has everything.
 template <class C>
 concept takes_spawns =
     spawn_host<typename C::Host> &&
@@ -55,7 +56,7 @@ concept takes_spawns =
       core.devices() == nullptr;
     };
 
-/// What Runtime calls.
+/// An engine as Runtime calls it.
 ///
 ///   drain()            waits until all tasks are complete and all contributions are merged
 ///   await_children(task), await_group(group)   waits for the tasks of a task, or of a group

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What engines know of explanations: one look at a flag while nobody asks for any. What collects
-// them is in explanations.hpp, for programs that do.
+// Explanations as engines see them. While nobody asks for any, they cost one look at a flag. The
+// code that collects them is in explanations.hpp, for programs that ask.
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/time.hpp>
@@ -25,18 +25,18 @@ class ExplanationsPort {
 public:
   virtual ~ExplanationsPort() = default;
 
-  /// Explains tasks from now on whose label or type is `what`, or, if that is #N, those at place N
-  /// of a captured graph.
+  /// From now on explains tasks whose label or type is `what`. If `what` is #N, it explains the
+  /// tasks at place N of captured graphs.
   virtual void ask(std::string what) = 0;
 
-  /// The task is about to be pushed. `context` is the engine's, whose idea of the task holds until
-  /// the scheduler has told its own.
+  /// The task is about to be pushed. `context` is the engine's. Its answers on the task count until
+  /// the scheduler calls `chose`.
   virtual void ready(void const* context, TaskId task) = 0;
 
   [[nodiscard]] virtual bool explains(TaskId task) const = 0;
 
-  /// By a scheduler that compares workers, when it has chosen; `waits`: by worker number, how long
-  /// each would have to be waited for.
+  /// Called by a scheduler that compares workers, when it has chosen. `waits`: for each worker, the
+  /// time until it is free.
   virtual void
   chose(TaskId task, WorkerId chosen, std::span<Duration const> waits, char const* why) = 0;
 
@@ -45,15 +45,15 @@ public:
   [[nodiscard]] virtual std::vector<Explanation> all() const = 0;
 };
 
-/// Makes a collector for one kind of context; `prints`: each explanation on stderr, too.
+/// Makes a collector for one kind of context. `prints`: it also prints each explanation on stderr.
 using ExplanationsFactory = ExplanationsPort* (*)(bool prints);
 
-/// An engine's, without or with a collector. Thread-safe. `watches` is all that it costs while
-/// nothing is asked for.
+/// The explainer of an engine, with or without a collector. Thread-safe. While nobody asks for
+/// explanations it costs one call of `watches`.
 class Explainer {
 public:
-  /// `what`: as for `ask`, if not empty; then each explanation is printed on stderr. Throws
-  /// Error(bad_config) if that cannot be: the program did not bring a factory.
+  /// If `what` is not empty, it is as for `ask`, and each explanation is printed on stderr. Throws
+  /// Error(bad_config) if the program has no factory.
   [[gnu::cold]] Explainer(std::string const& what, ExplanationsFactory factory) {
     if (what.empty()) {
       return;
@@ -68,7 +68,7 @@ public:
 
   ~Explainer() { delete port(); }
 
-  /// See ExplanationsPort::ask. Whoever sees it late explains from then on.
+  /// See ExplanationsPort::ask. A thread that sees the request late explains from then on.
   [[gnu::cold]] void ask(std::string what, ExplanationsFactory factory) {
     if (port() == nullptr) {
       check(factory, "explain");
@@ -82,21 +82,22 @@ public:
     watch();
   }
 
-  /// Whether there is anything to explain.
+  /// Whether somebody asked for explanations.
   [[nodiscard]] bool on() const noexcept { return port() != nullptr; }
 
-  /// Whether an engine is to look at what becomes ready and is taken: to explain it, or since it
-  /// said `watch`, to record it.
+  /// Whether the engine must report the tasks that become ready and are taken: to explain them or,
+  /// after `watch`, to record them.
   [[nodiscard]] bool watches() const noexcept { return watches_.load(std::memory_order_relaxed); }
 
   void watch() noexcept { watches_.store(true, std::memory_order_relaxed); }
 
-  /// Null if nothing was asked for. acquire pairs with the release of whoever made it.
+  /// Null if nobody asked for explanations. acquire pairs with the release of the thread that made
+  /// it.
   [[nodiscard]] ExplanationsPort* port() const noexcept {
     return port_.load(std::memory_order_acquire);
   }
 
-  // As ExplanationsPort's, if `on()`.
+  // As in ExplanationsPort. Only if `on()`.
 
   template <class Ctx>
   void ready(Ctx const& ctx, TaskId task) {

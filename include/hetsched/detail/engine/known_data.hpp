@@ -14,12 +14,12 @@
 
 namespace hetsched::detail {
 
-/// The memory nodes and who keeps them. Guarded as the nodes are.
+/// The memory nodes and their keeper. The lock of the nodes guards it.
 struct KeptNodes {
   ReplicaKeeper& keeper;
   MemoryNodes& nodes;
 
-  /// The datum of an access, listed if it is not.
+  /// The datum of an access. Lists it if it is not listed.
   [[nodiscard]] Replicas& datum_of(Access const& access) const {
     auto& slot = replicas_of(access);
     if (auto* const known = slot.load(std::memory_order_acquire)) {
@@ -57,7 +57,7 @@ struct KeptNodes {
     return {&datum, reads(access.mode), writes(access.mode), reuse};
   }
 
-  /// For caches that want next uses: a task was spawned, the `number`th of all.
+  /// For caches that want next uses: a task was spawned. It is the task of that number.
   void expect_uses(TaskRecord const& task, std::uint64_t number) const {
     for (auto const& access : std::span(task.accesses(), task.access_count)) {
       if (!access.duplicate && access.mode != AccessMode::reduce) { // private copies come later

@@ -14,7 +14,7 @@
 
 namespace hetsched::detail {
 
-/// A function to call while the guard of a hook is still held, with what the hook answered.
+/// A function that is called with the hook's answer while the guard of the hook is still held.
 template <class Answer>
 class AfterHook {
 public:
@@ -55,17 +55,17 @@ public:
   /// Whether `prepare` wants the times that tasks are expected to take.
   [[nodiscard]] bool expects_times() const noexcept { return expects_times_; }
 
-  /// Whether the model is told what bodies took.
+  /// Whether the model gets the measured times of bodies.
   [[nodiscard]] bool measures() const noexcept { return measures_; }
 
-  /// Whether the model may know anything: else nobody needs to ask it.
+  /// Whether the model may know any time. If not, nobody needs to ask it.
   [[nodiscard]] bool predicts() const noexcept { return predicts_; }
 
   // ---- the scheduler; see concepts/scheduler.hpp ----
 
   virtual Wake push(TaskId task, WorkerId from) = 0;
 
-  /// Answers for each task, whichever form of the hook the scheduler has, or none.
+  /// Answers for each task, also if the scheduler has another form of the hook, or none.
   virtual void
   push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) = 0;
 
@@ -215,7 +215,8 @@ public:
     }
   }
 
-  /// Once, before any task: whose times the model is to keep, if it keeps any.
+  /// Called once, before any task. `site` names the machine whose times the model keeps, if it
+  /// keeps any.
   void begin(Site const& site)
     requires has_begin<PerfModel>
   {

@@ -22,8 +22,8 @@
 
 namespace hetsched::detail {
 
-/// One value of a file, that knows its file and where in it it is (a JSON pointer, RFC 6901). What
-/// is asked of it and is not so throws Error(bad_input) that says where.
+/// One value of a file, with its file and its place there (a JSON pointer, RFC 6901). A function
+/// whose condition does not hold throws an Error(bad_input) that names both.
 class JsonValue {
 public:
   using Json = nlohmann::json;
@@ -48,7 +48,7 @@ public:
     return {*found, *file_, where_ + "/" + key};
   }
 
-  /// The same; nothing if it is not there, or null.
+  /// The same. Returns nothing if the key is missing or the value is null.
   [[nodiscard]] std::optional<JsonValue> find(char const* key) const {
     auto const found = object().find(key);
     if (found == value_->end() || found->is_null()) {
@@ -97,7 +97,7 @@ public:
 
   static constexpr std::size_t longest_text = 4096;
 
-  /// Not empty, of at most longest_text bytes.
+  /// A text that is not empty and has at most longest_text bytes.
   [[nodiscard]] std::string text() const {
     if (!value_->is_string()) {
       refuse("is no string");
@@ -109,7 +109,7 @@ public:
     return string;
   }
 
-  /// Of any length.
+  /// A text of any length.
   [[nodiscard]] std::string any_text() const {
     if (!value_->is_string()) {
       refuse("is no string");
@@ -167,7 +167,7 @@ public:
     return {static_cast<std::int64_t>(std::llround(number(low, year) * 1e9))};
   }
 
-  /// As a message of one line can show it.
+  /// The key as a one-line message shows it.
   [[nodiscard]] static std::string printable(std::string const& key, std::size_t most = 60) {
     std::string shown;
     for (auto const c : key.substr(0, most)) {
@@ -195,7 +195,7 @@ private:
   std::string where_;
 };
 
-/// Refuses keys that come twice, of which nlohmann-json keeps the last.
+/// Refuses an object with the same key twice. nlohmann-json would keep the last one.
 class UniqueKeys {
 public:
   using Json = nlohmann::json;

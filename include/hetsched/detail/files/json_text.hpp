@@ -10,7 +10,7 @@
 namespace hetsched::detail {
 
 /// How many bytes the character at the beginning of `text` has, by table 3-7 of the Unicode
-/// standard; 0 if it is none.
+/// standard; 0 if it is not valid.
 [[nodiscard]] inline std::size_t utf8_length(std::string_view text) noexcept {
   auto const byte = [&](std::size_t k) {
     return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
@@ -38,7 +38,8 @@ namespace hetsched::detail {
   return 0;
 }
 
-/// In quotes, escaped as RFC 8259, section 7, asks. What is not UTF-8 becomes U+FFFD, byte by byte.
+/// Writes the text in quotes, escaped by RFC 8259, section 7. Each byte that is not UTF-8 becomes
+/// U+FFFD.
 inline void write_json_string(TextWriter& out, std::string_view text) {
   out << '"';
   while (!text.empty()) {

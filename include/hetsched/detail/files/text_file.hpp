@@ -43,10 +43,10 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
   return text;
 }
 
-/// Writes text to a file, in large pieces, or keeps it.
+/// Writes text to a file, in large pieces, or keeps it in memory.
 class TextWriter {
 public:
-  /// Keeps all: take() has it.
+  /// Keeps the text for take().
   TextWriter() = default;
 
   /// Throws Error(bad_input) if the file cannot be opened.
@@ -80,7 +80,7 @@ public:
 
   [[nodiscard]] std::string take() { return std::move(text_); }
 
-  /// The file has all of it then. Throws Error(bad_input) if it does not.
+  /// Writes the rest. Throws Error(bad_input) if the file does not get all of the text.
   void close() {
     flush();
     bool const failed = std::ferror(file_.get()) != 0;

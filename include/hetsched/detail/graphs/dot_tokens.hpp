@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The words of Graphviz's language.
+// The tokens of Graphviz's language.
 
 #include <hetsched/core/error.hpp>
 
@@ -24,7 +24,7 @@ public:
     return kind_ == Kind::mark && token_ == mark;
   }
 
-  /// A word of the language, in any case, not quoted.
+  /// Whether it is this keyword, in upper or lower case, without quotes.
   [[nodiscard]] bool is_word(std::string_view word) const {
     auto const same = [](char a, char b) {
       return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b);

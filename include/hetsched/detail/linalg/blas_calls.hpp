@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// BLAS and LAPACKE by element type; nothing unless HETSCHED_HAVE_LAPACKE says that there are any.
+// BLAS and LAPACKE by element type. Without HETSCHED_HAVE_LAPACKE there is nothing here.
 
 #include <hetsched/core/views.hpp>
 #include <hetsched/detail/core/assert.hpp>
@@ -94,7 +94,7 @@ void blas_trsm(
                 blas_int(b.ld()));
 }
 
-/// What LAPACK is told for an argument: a tile is a pointer and a leading dimension.
+/// An argument as LAPACK takes it: a tile becomes a pointer and a leading dimension.
 template <class T>
 [[nodiscard]] auto lapack_arguments(TileView<T> tile) {
   return std::tuple(tile.data(), blas_int(tile.ld()));

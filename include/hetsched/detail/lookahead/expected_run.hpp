@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A graph and a machine for virtual time, from what tasks are expected to take.
+// A graph and a machine for virtual time, made from the expected times of tasks.
 
 #include <hetsched/concepts/context.hpp>
 #include <hetsched/concepts/scheduler.hpp>
@@ -33,8 +33,8 @@ namespace hetsched::detail {
   });
 }
 
-/// The same graph with a kernel for all tasks that take the same, and these workers; transfers are
-/// free. The graph is valid as long as this is.
+/// The same graph, with one kernel for all tasks with the same times, and a machine with these
+/// workers. Transfers are free. The graph lives as long as this object.
 class ExpectedRun {
 public:
   ExpectedRun(TaskGraph const& graph,

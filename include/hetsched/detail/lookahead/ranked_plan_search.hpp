@@ -18,10 +18,11 @@
 
 namespace hetsched::detail {
 
-/// Local search. A step moves one to three tasks to another class and keeps that if the makespan is
-/// no longer. Ranks are the longest way to the end with the times of the classes chosen; or, in the
-/// second half, the order of the best schedule so far, which now and then goes backward and forward
-/// in time for a shorter one (the forward-backward improvement of project scheduling).
+/// Local search. A step moves one to three tasks to another class and keeps the change if the
+/// makespan does not grow. In the first half of the steps, a task's rank is its longest way to the
+/// end, with the times of the classes chosen. In the second half, ranks are the order of the best
+/// schedule so far. Now and then this schedule is repeated backward and forward in time, which may
+/// shorten it (the forward-backward improvement of project scheduling).
 class RankedPlanSearch {
 public:
   using Node = TimedGraph::Node;
@@ -48,7 +49,7 @@ public:
     keep(simulation_.run(graph_, plan), plan);
   }
 
-  /// A step takes as much as it simulates: `effort` tasks in all, at least one step.
+  /// Makes steps that simulate `effort` tasks in all, and at least one step.
   void improve(std::uint64_t effort) {
     auto const steps = 1 + effort / std::max<std::size_t>(1, graph_.size());
     if (movable_.empty()) {
@@ -118,7 +119,7 @@ private:
     }
   };
 
-  /// So many steps, each of which leaves the makespan no longer than it was.
+  /// Accepts a number of steps in which the makespan does not grow.
   struct NoLonger {
     std::uint64_t steps;
 
@@ -138,7 +139,7 @@ private:
     }
   }
 
-  /// Draws the tasks of a step, and for each another class of those that may run it.
+  /// Draws the tasks of a step, and for each task another class that can run it.
   void move() {
     moved_.clear();
     auto const count = 1 + random_.next() % 3;
@@ -149,7 +150,7 @@ private:
     }
   }
 
-  /// Does the step; then moved_ has what undoes it, the last first.
+  /// Does the step. moved_ then has the moves that undo it, the last one first.
   void flip(RankedPlan& plan) {
     for (auto& moved : moved_) {
       auto const before = plan.side[moved.node];
@@ -177,7 +178,7 @@ private:
     constexpr int most_passes = 8;
     auto least = simulation_.run(graph_, plan);
     for (int k = 0; k < most_passes; ++k) {
-      RankedPlan turned{plan.side, simulation_.ends}; // what ended last comes first
+      RankedPlan turned{plan.side, simulation_.ends}; // the task that ended last comes first
       simulation_.run(graph_, turned, true);
       turned.rank = simulation_.ends;
       auto const makespan = simulation_.run(graph_, turned);

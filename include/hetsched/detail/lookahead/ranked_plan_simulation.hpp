@@ -17,8 +17,8 @@
 
 namespace hetsched::detail {
 
-/// A graph, what its tasks take on each class in ns, and how many workers each class has. The graph
-/// outlives it.
+/// A graph, the times of its tasks on each class in ns, and the number of workers of each class.
+/// The graph outlives it.
 class TimedGraph {
 public:
   using Node = std::uint32_t;
@@ -50,7 +50,7 @@ public:
     return edges;
   }
 
-  /// In the direction of time, or against it.
+  /// Successors or, `backward`, predecessors.
   [[nodiscard]] std::span<Node const> next(Node node, bool backward) const noexcept {
     return backward ? predecessors_[node] : graph_->successors(node);
   }
@@ -72,7 +72,7 @@ struct PlanMoment {
 
   std::int64_t now = 0;
   OpenDependencies open;
-  std::vector<TimedGraph::Node> ready; // and not taken
+  std::vector<TimedGraph::Node> ready; // ready and not taken
   std::vector<Running> running;
 };
 
@@ -81,10 +81,10 @@ class RankedPlanSimulation {
 public:
   using Node = TimedGraph::Node;
 
-  /// When each task ends; 0 of those that ended before. Reused from run to run.
+  /// When each task ends; 0 for tasks that ended before the moment. Reused by the next run.
   std::vector<std::int64_t> ends;
 
-  /// From the beginning, or the whole graph backward in time. Answers the makespan.
+  /// Runs the graph from its beginning, or backward in time. Returns the makespan.
   std::int64_t run(TimedGraph const& graph, RankedPlan const& plan, bool backward = false) {
     begin(graph, plan);
     open_.reset(graph.size(), [&](Node v) { return graph.next(v, !backward).size(); });
@@ -92,7 +92,7 @@ public:
     return go_on(0, backward);
   }
 
-  /// From a moment on.
+  /// Runs the rest from a moment on.
   std::int64_t run(TimedGraph const& graph, RankedPlan const& plan, PlanMoment const& from) {
     begin(graph, plan);
     open_ = from.open;

@@ -9,13 +9,13 @@
 
 namespace hetsched::detail {
 
-/// Hands out ranges of [0, capacity), each beginning at a multiple of `alignment`. Best fit, and
-/// neighbours that are free become one: a range that was given back is used again as it is when the
-/// size fits (Lima et al. 2015, sec. 3.4.4). O(log F) for F free ranges, O(F) to find the best fit.
-/// Not thread-safe; touches no memory.
+/// Hands out ranges of [0, capacity), each beginning at a multiple of `alignment`. It takes the
+/// best fit, and free neighbours become one range. A range that was given back is used again
+/// unchanged for the same size (Lima et al. 2015, sec. 3.4.4). O(log F) for F free ranges, O(F) to
+/// find the best fit. Not thread-safe; touches no memory.
 class Arena {
 public:
-  static constexpr std::size_t alignment = 256; // what cudaMalloc promises, and cuBLAS likes
+  static constexpr std::size_t alignment = 256; // cudaMalloc's alignment, with which cuBLAS is fast
 
   explicit Arena(std::size_t capacity) : capacity_(capacity / alignment * alignment) {
     if (capacity_ != 0) {

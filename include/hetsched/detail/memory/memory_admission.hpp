@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Room for the data of a task in a device's memory, and what leaves for them.
+// Admission: makes room for a task's data in a device's memory by eviction.
 
 #include <hetsched/detail/memory/memory_transfers.hpp>
 
@@ -11,14 +11,14 @@
 
 namespace hetsched::detail {
 
-/// The part of MemoryNodes that lets tasks into a node: a task's whole footprint is reserved, or
-/// nothing. The cache policy says what leaves.
+/// The part of MemoryNodes that admits tasks to a node. It reserves a task's whole footprint, or
+/// nothing. The cache policy chooses what leaves.
 class MemoryAdmission : public MemoryTransfers {
 public:
   enum class Admission : std::uint8_t {
     admitted,
     later, // when a transfer or a task that is under way has ended
-    never, // with everything out that may leave, it does not fit: see `missing_bytes`
+    never, // it does not fit, even if all that may leave has left: see `missing_bytes`
   };
 
   using MemoryTransfers::MemoryTransfers;
@@ -54,10 +54,10 @@ public:
     return Admission::admitted;
   }
 
-  /// After admit answered never: what the task lacked.
+  /// The bytes that the task lacked, if admit answered never.
   [[nodiscard]] std::size_t missing_bytes() const noexcept { return missing_; }
 
-  /// Data whose places the last admit made: fresh memory.
+  /// The data for which the last admit made new places.
   [[nodiscard]] std::span<Replicas* const> fresh() const noexcept { return fresh_; }
 
 private:
@@ -74,8 +74,8 @@ private:
     return source.node->victim(DirtyBlocks(dirty, &source));
   }
 
-  /// Finds a free range of `bytes` and sets offset_; evicts if there is none. False: not now.
-  /// `missing`: how many bytes the task still lacks in all.
+  /// Finds a free range of `bytes` and sets offset_. Evicts if there is none. Returns false if
+  /// there is no room now. `missing`: the bytes that the task still lacks in all.
   [[nodiscard]] bool make_room(NodeId at, std::size_t bytes, std::size_t missing) {
     auto& node = this->node(at);
     for (;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What goes in and out of the state machine behind memory nodes: uses, transfers, counters, and
-// what an observer is told.
+// The inputs and outputs of the state machine of memory nodes: uses, transfers, counters, and
+// events for an observer.
 
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/types.hpp>
@@ -18,11 +18,11 @@ struct Copy {
   NodeId from;
   NodeId to;
   bool evicts;            // the source leaves its node when it is done
-  std::uint32_t version;  // of the datum when it began
-  void* engine = nullptr; // what the engine knows it by
+  std::uint32_t version;  // the datum's version when it began
+  void* engine = nullptr; // for the engine's use
 };
 
-/// One datum of a task, each datum once.
+/// What a task needs of one datum. There is one for each datum.
 struct Need {
   Replicas* datum = nullptr;
   bool reads = false;
@@ -30,26 +30,26 @@ struct Need {
   std::int64_t reuse = 0;
 };
 
-/// Predicts transfers: what a performance model's `transfer` answers. Thread-safe.
+/// Predicts transfers, by a performance model's `transfer`. Thread-safe.
 struct TransferCosts {
   void const* model = nullptr;
   Duration (*predict)(void const* model, std::size_t bytes, NodeId from, NodeId to) = nullptr;
 };
 
-/// Counted in one node since it began.
+/// The counters of one node, since the beginning.
 struct NodeCounters {
-  std::uint64_t hits = 0;   // data that a task found in the node when it was let in
-  std::uint64_t misses = 0; // and that it did not
+  std::uint64_t hits = 0;   // data that a task found in the node at its admission
+  std::uint64_t misses = 0; // data that it did not find
   std::uint64_t evictions_clean = 0;
   std::uint64_t evictions_dirty = 0; // with a transfer to host memory
   std::uint64_t bytes_from_host = 0;
   std::uint64_t bytes_to_host = 0;
   std::uint64_t bytes_from_peers = 0;
-  std::uint64_t kept_bytes = 0; // copied to the host since an attempt overwrites the only copy
+  std::uint64_t kept_bytes = 0; // copied to the host because an attempt overwrites the only copy
 };
 
-/// Is told of every event that decides which bytes move, in the order of the events. Data are named
-/// by their `Replicas::number`.
+/// Gets every event that decides which bytes move, in the order of the events. Data are named by
+/// their `Replicas::number`.
 class MemoryObserver {
 public:
   /// A task that will use the datum is admitted to a node, or the host wants the datum. Transfers
@@ -68,7 +68,7 @@ public:
   /// valid copy. The datum stays if a task that uses it is admitted meanwhile.
   virtual void write_back(Replicas const& datum, NodeId at) = 0;
 
-  /// The datum leaves the node to make room, or because the user said so.
+  /// The datum leaves the node, to make room or by the user's `evict`.
   virtual void evict(Replicas const& datum, NodeId at) = 0;
 
   /// A transfer begins that no task has asked for yet.

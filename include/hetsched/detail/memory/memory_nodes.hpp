@@ -19,20 +19,20 @@ namespace hetsched::detail {
 /// 2015, sec. 3.4.4). Until then older copies stay valid, so that a failed task loses nothing but
 /// what it overwrote in place. Admission: a task's whole footprint is reserved, or nothing.
 ///
-/// Its parts, each of which knows only those before it: MemoryPlaces (places, which of them are
-/// valid), MemoryTransfers (what is copied from where), MemoryAdmission (room and eviction), and
-/// here what tasks, attempts, hints and the program do.
+/// It has four parts, each of which knows only those before it: MemoryPlaces (places, and which of
+/// them are valid), MemoryTransfers (copies), MemoryAdmission (room and eviction), and this class
+/// (tasks, attempts, hints, and the program's own uses).
 class MemoryNodes : public MemoryAdmission {
 public:
-  /// `capacities`: of the devices' memories, nodes 1 and following. Without costs all transfers are
-  /// taken to cost the same.
+  /// `capacities`: of the devices' memories, nodes 1 and following. Without costs all transfers
+  /// count as equally long.
   MemoryNodes(CacheKind const& kind,
               std::span<std::size_t const> capacities,
               TransferCosts costs = {})
       : MemoryAdmission(kind, capacities, costs) {}
 
-  /// The program's own memory in a device, at `offset` from the device's, holds the datum's value
-  /// and is its place there for good.
+  /// The program's own memory in a device holds the datum's value, and is the datum's place there
+  /// from now on. `offset`: from the device's memory.
   void adopt(Replicas& datum, NodeId at, std::size_t offset) {
     auto& node = this->node(at);
     auto const block = node.new_block(offset, datum, true);
@@ -42,14 +42,15 @@ public:
     program_takes(datum, at);
   }
 
-  /// Its copies and their places are given up, whatever they hold. None is moving.
+  /// Gives up the datum's copies and their places, whatever they hold. No transfer of it is under
+  /// way.
   void remove(Replicas& datum) noexcept {
     if (observer() != nullptr) {
       observer()->forget(datum);
     }
     for (auto n = host_node; next(n);) {
       if (auto const block = datum.at(n).block; block != no_block) {
-        while (node(n).block(block).pins > datum.at(n).attempts) { // the user's
+        while (node(n).block(block).pins > datum.at(n).attempts) { // pins of the user
           (void)node(n).release(block);
         }
         if (datum.at(n).attempts == 0) {
@@ -57,15 +58,16 @@ public:
         }
       }
     }
-    datum.valid.store(0, std::memory_order_release); // an attempt's place goes with the attempt
+    // An attempt's place stays until the attempt ends.
+    datum.valid.store(0, std::memory_order_release);
     unlist(datum);
   }
 
   // ---- tasks on a device ----
 
-  /// Whether an admitted task may begin: what it reads is here, or will have been written here by
-  /// tasks that have begun and that the device runs first; and nobody still copies what it is to
-  /// overwrite. Asks for transfers of what is not here.
+  /// Whether an admitted task may begin. The data that it reads must be here, or tasks that have
+  /// begun and that the device runs first must write them here. And no transfer may read data that
+  /// it will overwrite. Asks for transfers of the data that are missing.
   [[nodiscard]] Arrival ready(NodeId at, std::span<Need const> needs) {
     auto all = Arrival::here;
     for (auto const& need : needs) {
@@ -83,9 +85,9 @@ public:
     return all;
   }
 
-  /// The same for an admitted attempt at an abortable task, which overwrites its copies: what it is
-  /// to read and write must be valid elsewhere, too. Asks for a transfer to host memory if it is
-  /// not.
+  /// The same for an admitted attempt at an abortable task. The attempt overwrites its copies, so
+  /// the data that it reads and writes must be valid elsewhere, too. Asks for a transfer to host
+  /// memory if they are not.
   [[nodiscard]] Arrival ready_to_attempt(NodeId at, std::span<Need const> needs) {
     auto all = ready(at, needs);
     for (auto const& need : needs) {
@@ -110,14 +112,15 @@ public:
     }
   }
 
-  /// An attempt at an abortable task was admitted. Its places stay when the data go.
+  /// An attempt at an abortable task was admitted. Its places stay even if the data are given up.
   void hold(NodeId at, std::span<Need const> needs) noexcept {
     for (auto const& need : needs) {
       ++need.datum->at(at).attempts;
     }
   }
 
-  /// It was launched: its node's copies of what it writes are lost, if there are others.
+  /// The attempt was launched. If other copies of the data that it writes are valid, the copies
+  /// here are not valid any more.
   void begin_attempt(NodeId at, std::span<Need const> needs) noexcept {
     for (auto const& need : needs) {
       auto& datum = *need.datum;
@@ -131,8 +134,8 @@ public:
     }
   }
 
-  /// It is over. `launched`: it had begun. `published`: what it wrote is the value now; else its
-  /// data may have gone on without it, or be gone.
+  /// The attempt has ended. `launched`: it had begun. `published`: the data that it wrote are the
+  /// values now. Otherwise the data may have changed without it, or be gone.
   void end_attempt(NodeId at, std::span<Need const> needs, bool launched, bool published) {
     for (auto const& need : needs) {
       auto& datum = *need.datum;
@@ -152,8 +155,8 @@ public:
     leave(at, needs);
   }
 
-  /// A task that had begun is over. Not `done`: what it was to write there is not to be used; if it
-  /// overwrote the only copy, the datum is lost.
+  /// A task that had begun has ended. If it is not `done`, the data that it should have written
+  /// there are not valid. If it overwrote the only copy, the datum is lost.
   void end(NodeId at, std::span<Need const> needs, bool done) {
     for (auto const& need : needs) {
       auto& datum = *need.datum;
@@ -184,7 +187,7 @@ public:
     leave(at, needs);
   }
 
-  /// An admitted task gives its places back; of one that had begun, `end` or `cancel` does.
+  /// An admitted task gives its places back. If it had begun, `end` or `cancel` does this instead.
   void leave(NodeId at, std::span<Need const> needs) {
     for (auto const& need : needs) {
       unpin(*need.datum, at);
@@ -205,12 +208,12 @@ public:
       datum.at(at).block = block;
       node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
       request_early(datum, at);
-      unpin(datum, at); // if nothing is on its way, the place goes
+      unpin(datum, at); // without a transfer the place is given back
     }
   }
 
-  /// Keeps the datum's place, which it has, from being evicted, until as many unpins. The two may
-  /// come in any order: both only read the datum.
+  /// Keeps the datum's place from being evicted, until there were as many unpins. The datum has a
+  /// place. Pins and unpins may come in any order, because both only read the datum.
   void pin_user(Replicas& datum, NodeId at) {
     if (++datum.at(at).user_pins > 0) {
       node(at).pin(datum.at(at).block);
@@ -225,7 +228,7 @@ public:
 
   // ---- memory of the program's: the host's, or what it has on a device ----
 
-  /// The program is about to read the datum at a node, for which it is requested.
+  /// The program is about to read the datum at a node, where it was requested.
   void program_reads(Replicas const& datum, NodeId at) noexcept {
     if (observer() != nullptr) {
       observer()->admit(datum, at, true, false);
@@ -253,7 +256,7 @@ public:
     }
   }
 
-  /// The node is gone, with everything in it.
+  /// The node is lost, with all its copies.
   void lose_copies(NodeId at) {
     for (auto* datum = first(); datum != nullptr; datum = datum->next) {
       if (datum->valid_at(at)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where data have their places in the memory nodes, and which of these hold their values.
+// The places of data in the memory nodes, and which of them hold the values.
 
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/workers.hpp>
@@ -42,7 +42,7 @@ public:
     all_ = &datum;
   }
 
-  /// The first of all data known here; Replicas::next leads on.
+  /// The first of all data known here. Replicas::next leads to the others.
   [[nodiscard]] Replicas* first() const noexcept { return all_; }
 
   /// Where the datum is in the node's memory; it has a place there.
@@ -58,7 +58,7 @@ public:
 
   [[nodiscard]] bool wants_next_use() const noexcept { return nodes_.front()->wants_next_use(); }
 
-  /// A task that will use the datum was spawned, the `number`th of all.
+  /// A task that will use the datum was spawned. It is the task of that number.
   void will_use(Replicas& datum, void const* task, std::uint64_t number) {
     datum.coming.push_back({task, number});
     if (datum.coming.size() == 1) {
@@ -66,7 +66,7 @@ public:
     }
   }
 
-  /// The task uses the datum now, at a node; or it will not use it.
+  /// The task uses the datum now, at a node. Or it will never use it.
   void begin_use(Replicas& datum, void const* task, NodeId at) {
     for (std::size_t k = 0; k < datum.coming.size(); ++k) {
       if (datum.coming[k].task == task) {
@@ -157,8 +157,8 @@ protected:
   }
 
 private:
-  /// Tells the caches of the datum's next use, except that of node `user`: it is told by the use
-  /// itself.
+  /// Tells the caches of the datum's next use, except the cache of node `user`, which learns it
+  /// from the use itself.
   void foresee(Replicas const& datum, NodeId user) {
     for (auto n = host_node; next(n);) {
       auto const block = datum.at(n).block;

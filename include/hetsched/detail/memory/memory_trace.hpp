@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Writes what decides which bytes move to a file, for people and for
+// Writes the events that decide which bytes move to a file, for people and for
 // tests/programs/replay_memory.py.
 
 #include <hetsched/core/error.hpp>

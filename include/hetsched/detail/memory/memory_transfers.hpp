@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which transfers bring a datum to a memory node, and what has changed when they are over.
+// Transfers of data between memory nodes: their choice, and what their ends change.
 
 #include <hetsched/detail/memory/memory_places.hpp>
 
@@ -12,12 +12,12 @@
 
 namespace hetsched::detail {
 
-/// The part of MemoryNodes that asks for transfers, and hears when the engine has performed them.
+/// The part of MemoryNodes that asks for transfers, and learns when they have ended.
 class MemoryTransfers : public MemoryPlaces {
 public:
   enum class Arrival : std::uint8_t { here, coming, failed };
 
-  /// Without costs all transfers are taken to cost the same.
+  /// Without costs all transfers count as equally long.
   MemoryTransfers(CacheKind const& kind,
                   std::span<std::size_t const> capacities,
                   TransferCosts costs)
@@ -34,7 +34,7 @@ public:
       return Arrival::here;
     }
     if (datum.at(to).arriving != nullptr || (to != host_node && datum.writers != 0) ||
-        datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // for an attempt, too late
+        datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // a losing attempt uses it
       return Arrival::coming;
     }
     if (datum.failed_copies > most_failed_copies || datum.lost) {
@@ -124,9 +124,9 @@ private:
            static_cast<std::size_t>(to.value - 1);
   }
 
-  /// The node from which the datum comes in the shortest predicted time, among equals from which
-  /// fewest transfers are under way, then the first; `to` itself if none of those that hold it
-  /// reaches `to`.
+  /// The node from which the datum comes in the shortest predicted time. Of equals, it is the one
+  /// with the fewest transfers under way from it, then the first. Returns `to` itself if no node
+  /// that holds the datum reaches `to`.
   [[nodiscard]] NodeId best_source(Replicas const& datum, NodeId to) const {
     auto best = to;
     Duration best_time;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// One device memory: its blocks, who holds them, and the policy that says which leave.
+// One device memory: its blocks, their pins, and the policy that chooses which leave.
 
 #include <hetsched/detail/memory/arena.hpp>
 #include <hetsched/detail/memory/cache_kind.hpp>
@@ -13,7 +13,7 @@
 
 namespace hetsched::detail {
 
-/// A part of MemoryNodes, which holds data in it; guarded as that is.
+/// A part of MemoryNodes, guarded by the same lock.
 class NodeMemory {
 public:
   struct Block {
@@ -77,13 +77,13 @@ public:
     return cache_kind_.victim(cache_, dirty);
   }
 
-  /// An unpinned block that the policy knows goes.
+  /// Removes an unpinned block that the policy knows.
   void erase(BlockId id) {
     cache_kind_.erase(cache_, id);
     free(id);
   }
 
-  /// A block goes that the policy was not told of.
+  /// Removes a block that the policy does not know.
   void free(BlockId id) {
     auto& block = blocks_[id.value];
     if (!block.outside) {
@@ -96,7 +96,7 @@ public:
   Arena arena;
   std::size_t leaving = 0; // bytes of blocks that are being written back to leave
   int moving = 0;          // transfers from and to here
-  std::uint64_t tasks = 0; // let in so far
+  std::uint64_t tasks = 0; // tasks admitted so far
   NodeCounters counters;
 
 private:

@@ -17,16 +17,16 @@ class MemoryNodes;
 struct Copy;
 struct Replicas;
 
-/// Where a datum is to be brought.
+/// The place to which a datum is brought.
 enum class Destination : std::uint8_t {
   host,
   home,  // where the program has it: on a device, if it was registered there
   parts, // to the host, where its parts hold the value from now on
-  whole  // there, where they are one again
+  whole  // to the host, where the parts become one region again
 };
 
-/// The part of an engine that moves data, for code below the engines that needs a datum in host
-/// memory or releases it.
+/// The part of an engine that moves data. Code below the engines uses it when it needs a datum in
+/// host memory or gives it up.
 class ReplicaKeeper {
 public:
   /// Waits until the data are where `destination` says. `taken`: the caller may write them there,
@@ -44,23 +44,24 @@ protected:
 /// A place for a datum in one device memory. Guarded by the lock of its MemoryNodes.
 struct Replica {
   BlockId block;            // no_block: none
-  Copy* arriving = nullptr; // that will make it valid
+  Copy* arriving = nullptr; // the transfer that will make it valid
   int user_pins = 0;        // less than 0: unpins that came before their pins
-  int attempts = 0;         // at abortable tasks, with a place here
-  int unsettled = 0;        // those whose kernels may still touch it
+  int attempts = 0;         // attempts at abortable tasks with a place here
+  int unsettled = 0;        // attempts whose kernels may still use it
   int sending = 0;          // transfers from it
 };
 
-/// One datum, as the memory nodes know it. Made when a device first needs it; until then, and while
-/// there are no devices, host memory has the only copy.
+/// One datum, as the memory nodes know it. It is made when a device first needs the datum. Until
+/// then, host memory has the only copy.
 struct Replicas {
   Replicas(ReplicaKeeper& mover, std::size_t nodes)
       : keeper(&mover), replicas(nodes, [](std::size_t) { return Replica(); }) {}
 
   ReplicaKeeper* const keeper;
   FixedArray<Replica> replicas; // one for each node; the host's has no block
-  /// Bit n: node n holds the value. Written under the lock; read without it by policies, and by the
-  /// host before a body: ordered by the accesses' queues as the value itself is.
+  /// Bit n: node n holds the value. Written under the lock. Policies read it without the lock, and
+  /// so does the host before a body: the queues of accesses order this as they order the value
+  /// itself.
   std::atomic<std::uint64_t> valid{1};
   // Constant: the region in host memory, `columns` runs of `width` bytes, and its name.
   std::byte* host = nullptr;
@@ -74,19 +75,19 @@ struct Replicas {
   std::int64_t reuse = 0;
   std::uint32_t version = 0; // changes when a write is complete
   int copies_moving = 0;     // transfers from or to any of its places
-  /// Tasks, all on one device, that have begun and will write it; attempts at abortable ones do not
-  /// count.
+  /// The number of tasks that have begun and will write it. They are all on one device. Attempts at
+  /// abortable tasks do not count.
   int writers = 0;
-  int failed_copies = 0;  // since one was done
+  int failed_copies = 0;  // failed transfers since the last good one
   bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
   bool in_parts = false;  // its parts hold the value
   bool lost = false;      // the device with the only copy failed
   int holders = 0; // threads that wait for it with the lock released, and attempts in windows
-  bool forgotten = false;                 // the last of them deletes it
-  std::atomic<Replicas*>* slot = nullptr; // what points here; emptied when this goes
+  bool forgotten = false;                 // the last holder deletes it
+  std::atomic<Replicas*>* slot = nullptr; // the pointer to this; emptied by the destructor
 
-  /// Spawned tasks that have not begun to use it, in program order, and which one of all tasks each
-  /// is. Kept for policies that want next uses.
+  /// Spawned tasks that have not begun to use it, in program order, each with its number among all
+  /// tasks. Kept for policies that want next uses.
   struct ComingUse {
     void const* task;
     std::uint64_t number;

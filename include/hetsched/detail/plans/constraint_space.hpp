@@ -16,14 +16,14 @@
 
 namespace hetsched::detail {
 
-/// Times as whole numbers of ticks, for Gecode, whose integers have 32 bits. A tick is the greatest
-/// common divisor of all times if the horizon is then small enough, and else longer; times are
+/// Times as whole numbers of ticks, because Gecode's integers have 32 bits. A tick is the greatest
+/// common divisor of all times. If the horizon is then too large, a tick is longer, and times are
 /// rounded down.
 ///
-/// Why what is proved in ticks holds: from any schedule, rounding all begins down as well makes one
-/// in ticks, because floor(b) + floor(d) <= floor(b + d). So if none in ticks is as short as T
-/// ticks, each schedule takes T + 1 ticks or more. With the divisor nothing is rounded, and a
-/// schedule in ticks is one in nanoseconds. Else it is timed again, and may be longer.
+/// A proof in ticks holds in nanoseconds: rounding all begins of a schedule down makes a schedule
+/// in ticks, because floor(b) + floor(d) <= floor(b + d). So if no schedule in ticks is as short as
+/// T ticks, each schedule takes T + 1 ticks or more. With the common divisor nothing is rounded,
+/// and a schedule in ticks is one in nanoseconds. Otherwise it is timed again, and may be longer.
 class SolverTicks {
 public:
   /// For schedules that are shorter than `makespan` > 0.
@@ -50,7 +50,7 @@ public:
     return times_[task * classes_ + its_class];
   }
 
-  /// The longest in ticks that is shorter.
+  /// The largest number of ticks that is shorter.
   [[nodiscard]] int below(Duration makespan) const noexcept {
     return static_cast<int>((makespan.ns - 1) / tick_);
   }
@@ -65,22 +65,22 @@ private:
   std::vector<int> times_;
 };
 
-/// What all parts of one solver have in common.
+/// The data that all parts of one solver share.
 struct SolverState {
   TaskGraph const& graph;
   std::vector<int> workers; // of each class
   SolverTicks ticks;
-  int most = 0;             // schedules in ticks that are longer are not looked for
+  int most = 0;             // longer schedules, in ticks, are not searched for
   std::vector<int> classes; // of the best plan: tried first
   Predecessors predecessors;
-  std::vector<std::int64_t> levels; // the longer way to the end goes first
+  std::vector<std::int64_t> levels; // the task with the longer way to the end goes first
 };
 
-/// The constraint program: for each task a begin and a class of worker, which says how long it
-/// takes. What a task depends on has ended; each class runs as many tasks at once as it has workers
-/// (cumulative, tasks are optional by their class), and no more work than they can do (area).
-/// Workers of a class are alike: who of them runs a task is found afterwards, in the order of
-/// the begins.
+/// The constraint program: each task has a begin and a class of worker, which gives its time. A
+/// task begins when its predecessors have ended. Each class runs at most as many tasks at once as
+/// it has workers (cumulative; the class makes tasks optional), and no more work than they can do
+/// (area). Workers of a class are equal. Which of them runs a task is decided afterwards, in the
+/// order of the begins.
 class ConstraintSpace : public Gecode::Space {
   static constexpr int no_time = -1;
 
@@ -149,13 +149,13 @@ public:
     return begins[task].assigned() && classes[task].assigned();
   }
 
-  /// A task whose turn it is not: it does not begin as early as it can, as that is now.
+  /// Whether the task was put off: it will not begin at its present earliest time.
   [[nodiscard]] bool is_postponed(int task) const {
     return postponed[static_cast<std::size_t>(task)] == begins[task].min();
   }
 
-  /// Whether a task of a known class may find all workers busy while it would run if it began as
-  /// early as it can.
+  /// Whether a task of a known class, begun as early as possible, may find all workers busy at some
+  /// time while it runs.
   [[nodiscard]] bool may_be_blocked(int task) const {
     for (auto const u : state_->predecessors[static_cast<std::size_t>(task)]) {
       if (!is_set(static_cast<int>(u))) {
@@ -175,8 +175,8 @@ public:
     return others >= state_->workers[static_cast<std::size_t>(c)];
   }
 
-  /// The first time from its earliest begin on at which a task of a known class finds a worker
-  /// beside the tasks that are set. Gecode leaves begins before that.
+  /// The first time, from its earliest begin on, at which a task of a known class finds a worker
+  /// beside the tasks that are placed. Gecode allows earlier begins.
   [[nodiscard]] int earliest_fit(int task) const {
     auto const length = ticks(task, classes[task].val());
     auto from = begins[task].min();
@@ -244,14 +244,14 @@ private:
 };
 
 /// Decides on one task after another: its class, that of the best plan first, then whether it
-/// begins as early as it can or later ("set times": Le Pape et al. 1994). Of those that have
-/// all that they depend on the one that can begin first goes first.
+/// begins as early as possible or later ("set times": Le Pape et al. 1994). Of the tasks whose
+/// predecessors are placed, the one that can begin first goes first.
 ///
-/// A task that was put off has another turn when it cannot begin that early any more. Nothing is
-/// lost: of the schedules that are short enough, look at one whose begins have the least sum. A
-/// task in it that begins later than it could as all those before it are placed is held up by
-/// nothing, so that moving it there has a smaller sum. For the same reason a space has no such
-/// schedule if a task that was put off finds no class so full that it has to wait.
+/// A task that was put off has another turn when it cannot begin that early any more. No optimum is
+/// lost. Take a schedule that is short enough and whose begins have the least sum. Suppose that a
+/// task in it begins later than the tasks placed before it force it to. Nothing holds this task up,
+/// so an earlier begin would make the sum smaller: a contradiction. For the same reason a space has
+/// no such schedule if a task was put off but no class is so full that it has to wait.
 class SetTimes : public Gecode::Brancher {
 public:
   explicit SetTimes(Gecode::Home home) : Brancher(home) {}

@@ -22,10 +22,10 @@
 
 namespace hetsched::detail {
 
-/// When a worker has nothing to do.
+/// The times at which a worker is idle.
 class IdleTimes {
 public:
-  /// The earliest time from `ready` on at which it has nothing to do for so long.
+  /// The earliest time from `ready` on at which it is idle for this length.
   [[nodiscard]] std::int64_t earliest(std::int64_t ready, std::int64_t length) const {
     auto const late = [](Gap const& gap, std::int64_t at) { return gap.end <= at; };
     auto gap = std::lower_bound(gaps_.begin(), gaps_.end(), ready, late);
@@ -35,7 +35,7 @@ public:
     return std::max(gap->begin, ready);
   }
 
-  /// It has from then on, for so long: inside a gap.
+  /// It is busy from then on for this length. Both times are in one gap.
   void fill(std::int64_t begin, std::int64_t length) {
     if (length == 0) {
       return;
@@ -82,12 +82,12 @@ private:
   return ranking;
 }
 
-/// Lists of tasks made into schedules.
+/// Makes schedules of lists of tasks.
 class ListScheduler {
 public:
   using Ranks = std::span<std::int64_t const>;
 
-  /// Both stay the caller's. Throws Error(bad_call) if the times are not the graph's.
+  /// The caller owns both. Throws Error(bad_call) if the times are not the graph's.
   ListScheduler(TaskGraph const& graph, ClassTimes const& times) : graph_(graph), times_(times) {
     if (times.tasks() != graph.size() && graph.size() != 0) {
       throw Error(ErrorCode::bad_call,
@@ -97,8 +97,8 @@ public:
     }
   }
 
-  /// Schedules all tasks. Of those behind whose predecessors no task is missing, the highest rank
-  /// goes first, then the lowest number, to the worker `choose(task, ready)` says.
+  /// Schedules all tasks. Of the tasks whose predecessors all have places, the highest rank goes
+  /// first, then the lowest number. `choose(task, ready)` says the worker.
   template <class Choose>
   void run(Ranks ranks, Choose&& choose) {
     std::size_t workers = 0;
@@ -126,7 +126,8 @@ public:
     std::int64_t end = std::numeric_limits<std::int64_t>::max();
   };
 
-  /// Where it ends first, in the earliest gap that is long enough; the lowest number among equals.
+  /// The place where the task ends first, in the earliest gap that is long enough. Of equal workers
+  /// it is the lowest number.
   [[nodiscard]] Place earliest(std::size_t task, std::int64_t ready) const {
     Place best;
     std::size_t worker = 0;
@@ -147,7 +148,7 @@ public:
 
   [[nodiscard]] Duration makespan() const noexcept { return {end_}; }
 
-  /// By their begins. Of what begins at one time, edges go from lower to higher numbers.
+  /// The steps by their begins. Steps with one begin are in an order that the edges allow.
   [[nodiscard]] std::vector<StaticPlan::Step> steps() const { return steps_by_begin(begins_); }
 
 private:
@@ -163,9 +164,9 @@ private:
   TaskGraph const& graph_;
   ClassTimes const& times_;
   std::vector<IdleTimes> idle_;     // of each worker
-  std::vector<std::int64_t> ready_; // when all that a task depends on has ended
+  std::vector<std::int64_t> ready_; // when all predecessors of a task have ended
   OpenDependencies open_;
-  ReadyTasks<> next_; // of those whose predecessors all have a place
+  ReadyTasks<> next_; // tasks whose predecessors all have a place
   std::vector<TimedStep> begins_;
   std::int64_t end_ = 0;
 };

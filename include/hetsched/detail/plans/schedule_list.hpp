@@ -60,9 +60,9 @@ inline void check_search(TaskGraph const& graph,
   }
 }
 
-/// A list of tasks, each behind what it depends on, and a class of worker for each. It stands for
-/// the schedule in which each task in turn goes to the worker of its class that can begin it first;
-/// of those that are free by then the one that became so last.
+/// A list of tasks, each behind its predecessors, and a class of worker for each task. In its
+/// schedule, each task in turn goes to the worker of its class that can begin it first. Of the
+/// workers that are free by then, it is the one that became free last.
 class ScheduleList {
 public:
   static constexpr auto nobody = std::numeric_limits<std::uint32_t>::max();
@@ -87,7 +87,7 @@ public:
     }
   }
 
-  /// The makespan, or too_long as soon as that is sure to be above `most`.
+  /// Returns the makespan, or too_long as soon as the makespan is known to be above `most`.
   std::int64_t evaluate(std::int64_t most) {
     free_.assign(first_.back(), 0);
     last_.assign(first_.back(), nobody);
@@ -132,8 +132,8 @@ public:
     return makespan > most ? too_long : makespan;
   }
 
-  /// Of what was evaluated last, to the end: the tasks without which it would end earlier, from its
-  /// end back, each held up by the next.
+  /// For the list that was evaluated last, to its end: a chain of tasks that determines the
+  /// makespan, from the end back. Each task waits for the next one in the chain.
   void critical_path(std::vector<std::uint32_t>& path) const {
     path.clear();
     for (auto v = latest_; v != nobody; v = holders_[v]) {
@@ -141,7 +141,8 @@ public:
     }
   }
 
-  /// The places that the task may have, others being where they are: behind what it depends on.
+  /// The places that the task may have while the others keep theirs: behind its predecessors,
+  /// before its successors.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> range(std::uint32_t task) const {
     std::uint32_t from = 0;
     auto to = static_cast<std::uint32_t>(list_.size()) - 1;
@@ -175,7 +176,7 @@ public:
     return times_.workers[its_class] > 0 && times_.on(task, its_class) != ClassTimes::never;
   }
 
-  /// Of what was evaluated last, to the end.
+  /// The steps of the list that was evaluated last, to its end.
   [[nodiscard]] std::vector<StaticPlan::Step> steps() const {
     std::vector<TimedStep> steps;
     for (auto const v : list_) {
@@ -201,7 +202,7 @@ private:
   std::vector<std::int64_t> begins_;
   std::vector<std::int64_t> ends_;
   std::vector<std::uint32_t> workers_;
-  std::vector<std::uint32_t> holders_; // whose end each task begins at
+  std::vector<std::uint32_t> holders_; // the task at whose end each task begins
   std::vector<std::int64_t> free_;     // of each worker
   std::vector<std::uint32_t> last_;
   std::uint32_t latest_ = nobody;

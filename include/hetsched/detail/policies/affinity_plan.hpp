@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Types of tasks, what they take on each class of worker, and in which order a class takes them.
+// Types of tasks, their times on each class of worker, and the order in which a class takes them.
 
 #include <hetsched/bounds/area_shares.hpp>
 #include <hetsched/core/types.hpp>
@@ -17,10 +17,10 @@
 
 namespace hetsched::policies {
 
-/// What tells which types suit a class of worker.
+/// The score that says which types suit a class of worker.
 enum class AffinityScore : std::uint8_t {
   acceleration,  // time on a core over the least elsewhere (Kumar 2017, sec. 3.7)
-  area,          // the part of the type that the class does in the area bound's solution (4.3.2)
+  area,          // the part of the type that the class runs in the area bound's solution (4.3.2)
   heterogeneity, // longest x shortest time over the square of that on the class (4.3.2)
 };
 
@@ -35,20 +35,20 @@ enum class QueueView : std::uint8_t {
 
 namespace hetsched::detail {
 
-/// What is known of one type of task.
+/// The knowledge of one type of task.
 struct AffinityType {
   struct Sum {
     std::int64_t total = 0; // ns
     std::int64_t samples = 0;
   };
 
-  std::string name;  // empty: what has no type, and factors of one magnitude
-  int magnitude = 0; // of these
-  ArchMask archs;    // that can run some of them
+  std::string name;  // empty: tasks without a type whose factors have one magnitude
+  int magnitude = 0; // of these factors
+  ArchMask archs;    // classes that can run some of its tasks
   std::int64_t tasks = 0;
   std::array<Sum, max_archs> sums{};
-  std::array<double, max_archs> planned{}; // means when a plan was made of it
-  bool of_graph = false;                   // its tasks were told of before they were ready
+  std::array<double, max_archs> planned{}; // means when the last plan was made
+  bool of_graph = false;                   // its tasks were known before they were ready
 
   /// Mean time on a class in nanoseconds, at least 1; 0: not known.
   [[nodiscard]] double mean(std::size_t its_class) const {
@@ -59,10 +59,10 @@ struct AffinityType {
   }
 };
 
-using AffinityWorkers = std::array<int, max_archs>; // how many there are of each class
+using AffinityWorkers = std::array<int, max_archs>; // the number of workers of each class
 
-/// Time on a core over the least on another class: infinite if no core can run it, 0 if nothing
-/// else can, 1 if a time is not known.
+/// Time on a core divided by the least time on another class. Infinite if no core can run it, 0 if
+/// no other class can, 1 if a time is not known.
 [[nodiscard]] inline double acceleration_of(AffinityType const& type,
                                             AffinityWorkers const& workers) {
   constexpr auto never = std::numeric_limits<double>::infinity();
@@ -76,18 +76,18 @@ using AffinityWorkers = std::array<int, max_archs>; // how many there are of eac
     if (mean == 0) {
       return 1;
     }
-    auto& its = c == 0 ? on_core : elsewhere;
-    its = std::min(its, mean);
+    auto& least = c == 0 ? on_core : elsewhere;
+    least = std::min(least, mean);
   }
   return on_core == never ? never : elsewhere == never ? 0 : on_core / elsewhere;
 }
 
-/// In which order each class of worker looks into the queues of the types, and more that follows
-/// from their times.
+/// The order in which each class of worker looks into the queues of the types, and other
+/// conclusions from their times.
 class AffinityPlan {
 public:
-  /// Queues that are looked into as if they were one, the best score first. `highest`: the highest
-  /// priority is taken first, then the oldest; else what that would get last.
+  /// Queues that workers treat as one, the best score first. `highest`: the highest priority goes
+  /// first, then the oldest task. Otherwise the order is the reverse.
   struct Group {
     std::vector<std::size_t> types;
     bool highest = true;
@@ -125,16 +125,18 @@ public:
     return groups_[arch.index];
   }
 
-  /// Gets high priorities, and takes over what slow classes run.
+  /// Whether the class gets high priorities, and takes over tasks that slow classes run.
   [[nodiscard]] bool fast(Arch arch) const noexcept { return fast_[arch.index]; }
 
-  /// By its acceleration factor (a number beyond all is none) a type that had better run on cores,
-  /// as potrf: below the widest gap between two factors, if one is at least twice the other.
+  /// Whether the type should run on cores by its acceleration factor, like potrf: the factor is
+  /// below the widest gap between two factors, and one of these is at least twice the other. A
+  /// number beyond all types answers false.
   [[nodiscard]] bool suits_cores(std::size_t type) const noexcept {
     return type < suits_cores_.size() && suits_cores_[type];
   }
 
-  /// Of the other types one with less than half the highest finite factor, as trsm.
+  /// Whether it is one of the other types, and has less than half the highest finite factor, like
+  /// trsm.
   [[nodiscard]] bool suits_less(std::size_t type) const noexcept {
     return type < suits_less_.size() && suits_less_[type];
   }
@@ -169,7 +171,7 @@ private:
     return workers_[its_class] > 0 && type.archs.has(Arch{static_cast<std::uint8_t>(its_class)});
   }
 
-  /// Its tasks can run somewhere, and all times are known where they can.
+  /// Whether its tasks can run somewhere, and all times there are known.
   [[nodiscard]] bool known(AffinityType const& type) const {
     bool any = false;
     for (std::size_t c = 0; c < max_archs; ++c) {
@@ -232,7 +234,7 @@ private:
     }
   }
 
-  /// No other class is as quick at it.
+  /// Whether no other class is as quick at the type.
   [[nodiscard]] bool quickest(AffinityType const& type, std::size_t its_class) const {
     for (std::size_t c = 0; c < max_archs; ++c) {
       if (c != its_class && has(type, c) && !(type.mean(c) > type.mean(its_class))) {
@@ -242,8 +244,9 @@ private:
     return type.mean(its_class) > 0;
   }
 
-  /// By geometric means of the times of the types that all classes run, below or above their mean
-  /// (sec. 4.3.2). If none is below, all are fast.
+  /// Finds the fast classes (sec. 4.3.2). A class is fast if the geometric mean of its times for
+  /// the types that all classes run is below the mean over the classes. If none is below, all are
+  /// fast.
   void find_fast(Types types) {
     std::array<double, max_archs> logs{};
     int common = 0;
@@ -276,7 +279,7 @@ private:
     }
   }
 
-  /// 0 where a time is not known: such types come last.
+  /// The scores; 0 where a time is not known, so such types come last.
   [[nodiscard]] Scores indices(Types types) const {
     Scores scores;
     for (auto const& type : types) {

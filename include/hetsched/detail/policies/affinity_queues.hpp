@@ -36,7 +36,7 @@ public:
     queues_[type].insert({priority, ++pushed_, task});
   }
 
-  /// The first accepted task of a group's queues, which are looked into as if they were one.
+  /// The first accepted task of a group's queues, treated as one queue.
   template <class Accept>
   TaskId take(AffinityPlan::Group const& group, Accept const& accept) {
     std::optional<Place> best;
@@ -67,7 +67,7 @@ public:
     return highest;
   }
 
-  /// Nothing if the task is not in that queue.
+  /// The task's entry. Returns nothing if the task is not in that queue.
   [[nodiscard]] std::optional<Entry> entry_of(std::size_t type, TaskId task) const {
     if (type >= queues_.size()) {
       return std::nullopt;
@@ -78,7 +78,7 @@ public:
     return found == queue.end() ? std::nullopt : std::optional(*found);
   }
 
-  /// Whether it was there.
+  /// Erases the entry. Returns whether it was there.
   bool erase(std::size_t type, Entry const& entry) { return queues_[type].erase(entry) != 0; }
 
 private:
@@ -89,7 +89,7 @@ private:
     Queue::const_iterator entry;
   };
 
-  /// The first of a queue that is accepted, from one end or the other.
+  /// The first accepted entry of a queue, from one end or the other.
   template <class Accept>
   [[nodiscard]] std::optional<Place>
   find_in(std::size_t type, bool highest, Accept const& accept) const {

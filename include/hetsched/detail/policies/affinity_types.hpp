@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a scheduler learns of types of tasks from the tasks that it gets.
+// The types of tasks, learnt from the tasks that a scheduler gets.
 
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/policies/affinity_plan.hpp>
@@ -18,9 +18,10 @@
 
 namespace hetsched::detail {
 
-/// The types of tasks in the order in which they came. What has none (lambdas, too) is told apart
-/// by the magnitude of its acceleration factor, three for each doubling. Of a graph that is run the
-/// times are those expected before, of other tasks those predicted for each when it is ready.
+/// The types of tasks in the order in which they came. Tasks without a type, lambdas among them,
+/// are grouped by the magnitude of their acceleration factor, three magnitudes for each doubling.
+/// For a graph the times are those expected before it runs. For other tasks they are those
+/// predicted when each is ready.
 class AffinityTypes {
 public:
   explicit AffinityTypes(std::span<WorkerInfo const> workers) {
@@ -42,19 +43,19 @@ public:
   void learn(TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
     types_.clear();
     for (std::size_t v = 0; v < graph.size(); ++v) {
-      auto const& its = expected[v];
+      auto const& times = expected[v];
       auto const name = graph.nodes()[v].type;
       AffinityType one;
-      add(one, its.archs, [&](std::size_t c) { return its.on[c]; });
+      add(one, times.archs, [&](std::size_t c) { return times.on[c]; });
       auto const magnitude = typed(name) ? 0 : magnitude_of(acceleration_of(one, workers_));
       auto& type = types_[found(name, magnitude)];
-      add(type, its.archs, [&](std::size_t c) { return its.on[c]; });
+      add(type, times.archs, [&](std::size_t c) { return times.on[c]; });
       type.of_graph = true;
     }
     changed_ = true;
   }
 
-  /// The type of a task that became ready, which counts.
+  /// Counts a task that became ready. Returns its type.
   template <context Ctx>
   std::size_t note(Ctx const& ctx, TaskId task, TaskView const& view) {
     auto const before = types_.size();
@@ -71,22 +72,22 @@ public:
     });
     type.tasks -= of_graph ? 1 : 0;
     changed_ = changed_ || types_.size() != before || type.archs != archs || differs(type);
-    if (++noted_ >= planned_at_) { // how many there are of each has changed
+    if (++noted_ >= planned_at_) { // the numbers of tasks of each type have changed
       planned_at_ = 2 * noted_;
       changed_ = true;
     }
     return number;
   }
 
-  /// The type of a task that was noted before; size() if it has none now, because predictions have
-  /// changed.
+  /// The type of a task that was counted before; size() if it has none now, because predictions
+  /// have changed.
   template <context Ctx>
   [[nodiscard]] std::size_t type_of(Ctx const& ctx, TaskId task, TaskView const& view) const {
     return find(view.type, magnitude_of(ctx, task, view));
   }
 
-  /// Whether plans that were made of it before are out of date; means that differ by less than a
-  /// part in a hundred make none so. Until the next change, if not.
+  /// Whether earlier plans are out of date. A change of means by less than one part in a hundred
+  /// does not count. The next call then answers false until the next change.
   [[nodiscard]] bool take_change() {
     if (!changed_) {
       return false;
@@ -137,7 +138,7 @@ private:
     return number;
   }
 
-  /// One task more.
+  /// Adds one task to the type.
   template <class Time>
   void add(AffinityType& type, ArchMask archs, Time const& time) {
     ++type.tasks;

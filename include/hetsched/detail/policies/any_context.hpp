@@ -13,7 +13,7 @@
 
 namespace hetsched::detail {
 
-/// Hooks that are compiled for this one serve every engine: see concepts/context.hpp for what the
+/// Hooks that are compiled for this context serve every engine. concepts/context.hpp says what the
 /// members answer.
 class AnyContext {
 public:
@@ -31,13 +31,14 @@ public:
   [[nodiscard]] virtual TaskId running(WorkerId worker) const = 0;
   [[nodiscard]] virtual Instant busy_until(WorkerId worker) const = 0;
 
-  /// Never where the context has no explanations.
+  /// Always false if the context has no explanations.
   [[nodiscard]] virtual bool explains(TaskId task) const = 0;
 
   virtual void
   explain(TaskId task, WorkerId chosen, std::span<Duration const> waits, char const* why) const = 0;
 
-  /// Without memories there are no nodes, no bytes, and no bounds.
+  /// If the context is no memory_context, there are no nodes and no valid bytes, and free bytes
+  /// have no limit.
   [[nodiscard]] virtual std::span<NodeInfo const> nodes() const = 0;
   [[nodiscard]] virtual std::size_t valid_bytes(TaskId task, NodeId node) const = 0;
   [[nodiscard]] virtual std::size_t free_bytes(NodeId node) const = 0;

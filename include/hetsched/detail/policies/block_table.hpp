@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the cache policies keep of the blocks of a memory node.
+// The blocks of a memory node, as cache policies keep them.
 
 #include <hetsched/concepts/cache.hpp>
 #include <hetsched/detail/core/array.hpp>
@@ -79,8 +79,8 @@ private:
   Array<Entry> entries_; // that of no_block is not used
 };
 
-/// A replacement policy by which the block leaves first that is in the list for longest; what an
-/// access does to that is for those that derive from it.
+/// A replacement policy in which the block that has been in the list for the longest time leaves
+/// first. Derived policies decide what an access does.
 class OldestFirst {
 public:
   void insert(BlockId block, BlockUse const& use) { table_.append(oldest_first_, block, use.task); }

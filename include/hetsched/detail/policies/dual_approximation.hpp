@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Independent tasks shared out between cores and GPUs by guesses at the makespan.
+// Divides independent tasks between cores and GPUs by guesses of the makespan.
 
 #include <algorithm>
 #include <array>
@@ -24,12 +24,13 @@ public:
   static constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
   std::array<std::int64_t, 2> workers{}; // of each side
-  std::array<std::int64_t, 2> busy{};    // what they have yet to do of what they run
+  std::array<std::int64_t, 2> busy{};    // the rest of the tasks that they run
 
-  /// Whether the guess succeeds. Tells the side of each task, in their order, which is that of
-  /// filling: what takes longer than the guess on one side goes to the other, and of the rest the
-  /// GPUs get one after the other while they have less to do than workers x guess, the cores what
-  /// is left. Neither side may have more than that forced upon it, nor the cores at all. O(tasks).
+  /// Whether the guess succeeds. Reports the side of each task, in the order of the tasks. A task
+  /// that takes longer than the guess on one side goes to the other. Of the rest the GPUs get one
+  /// after the other while their work is less than workers x guess, and the cores get what is left.
+  /// The guess fails if a side is forced to take more than that, or if the cores get more in all.
+  /// O(tasks).
   template <class Tell>
   bool fill(std::span<Times const> tasks, std::int64_t guess, Tell const& tell) const {
     auto load = busy;
@@ -53,8 +54,9 @@ public:
     return load[cores] <= most[cores];
   }
 
-  /// A guess that succeeds where one less fails. From the longest of the tasks' shorter times,
-  /// below which none can succeed, by doubling, then by bisection. O(tasks x log(answer)).
+  /// A guess that succeeds although the guess one smaller fails. It begins with the longest of the
+  /// tasks' shorter times, because no smaller guess can succeed, and goes on by doubling, then by
+  /// bisection. O(tasks x log(answer)).
   [[nodiscard]] std::int64_t least_guess(std::span<Times const> tasks) const {
     std::int64_t fails = 0;
     for (auto const& time : tasks) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What schedulers have in common that give each ready task to the worker expected to end it first.
+// The common part of schedulers that give each ready task to the worker expected to end it first.
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
@@ -41,7 +41,7 @@ public:
     return together([&] { return assign(ctx, task); });
   }
 
-  /// `choices` assigns several tasks; nobody else does meanwhile.
+  /// `choices` assigns several tasks. No other thread assigns any meanwhile.
   template <class Choices>
   auto together(Choices&& choices) {
     std::lock_guard const guard(choosing_);
@@ -78,7 +78,7 @@ public:
       if (!times[arch]) {
         return leave_open(ctx, task);
       }
-      if (info.node != node) { // neighbours share one
+      if (info.node != node) { // neighbours are on one node
         node = info.node;
         transfer = ctx.transfer(task, info.id);
       }
@@ -89,14 +89,15 @@ public:
         best = info.id;
         best_end = end;
         best_can = can;
-        // It keeps the worker waiting as far as that is free before the data can be there.
+        // It keeps the worker waiting if the worker is free before the data can be there.
         best_cost = std::max(ctx.now() + transfer, free) - free + *times[arch];
       }
     }
     return give(ctx, task, best, best_cost, "is expected to end it first");
   }
 
-  /// The same for who has chosen by other means: to this worker, for which it will take that long.
+  /// The same for a scheduler that has chosen in another way. The task goes to this worker, where
+  /// it will take this time.
   template <context Ctx>
   Wake give(Ctx const& ctx, TaskId task, WorkerId worker, Duration cost, char const* why) {
     auto const priority = ctx.task(task).priority;
@@ -112,7 +113,7 @@ public:
     return Wake::worker(worker);
   }
 
-  /// The same: to whoever is free.
+  /// The same: the task goes to the first free worker.
   template <context Ctx>
   Wake leave_open(Ctx const& ctx, TaskId task) {
     auto const priority = ctx.task(task).priority;
@@ -121,7 +122,7 @@ public:
     return Wake::any();
   }
 
-  /// The same: it was given to that worker, which has not taken it. As if it had not been.
+  /// Takes the task back from this worker, which has not taken it yet.
   void take_back(TaskId task, WorkerId worker) {
     (void)take_from(
         slots_[worker.index()],
@@ -174,8 +175,8 @@ public:
 
 private:
   /// The sum of what tasks cost; with priorities, of those that are not lower. Written under the
-  /// slot's lock, and so read if there are priorities. relaxed: one of several figures that a
-  /// choice is made of, none of which must be the latest.
+  /// slot's lock, and so read if there are priorities. relaxed: a choice uses several such figures,
+  /// and none must be the latest.
   class Load {
   public:
     void add(std::int32_t priority, Duration cost) {
@@ -252,8 +253,9 @@ private:
     Queue queue;
     TaskTable<Assigned> assigned; // what is in the queue
     // the worker's own
-    alignas(64) std::atomic<std::int64_t> until_ns{0}; // expected end of what it has taken
-    std::vector<Taken> taken;                          // and not ended
+    alignas(64) std::atomic<std::int64_t> until_ns{
+        0};                   // expected end of the tasks that it has taken
+    std::vector<Taken> taken; // and not ended
 
     /// relaxed: see Load.
     [[nodiscard]] Instant until() const { return {until_ns.load(std::memory_order_relaxed)}; }
@@ -270,16 +272,16 @@ private:
     }
     auto const [cost, priority] = slot.assigned.take(task);
     slot.queued.store(slot.assigned.size(),
-                      std::memory_order_relaxed); // fewer: nobody waits for it
+                      std::memory_order_relaxed); // the number falls: no thread waits for that
     slot.load.remove(priority, cost);
     return {task, cost};
   }
 
-  /// The worker takes the task on.
+  /// The worker takes the task.
   template <context Ctx>
   static void note_taken(Ctx const& ctx, Slot& slot, TaskId task, Duration cost, WorkerId worker) {
-    // What was cancelled has no epilogue. A core has ended all else when it looks for work; a
-    // device may wait for data of what it has taken.
+    // A cancelled task has no epilogue. A core that looks for work has ended all its tasks. A
+    // device may still wait for data of its tasks.
     bool const on_core = ctx.workers()[worker.index()].arch == ArchHost;
     if (!ctx.running(worker) && (on_core || slot.until() <= ctx.now())) {
       slot.taken.clear();

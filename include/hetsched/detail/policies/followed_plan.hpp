@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A plan that is being followed: whose turn each task is, what is ready, what was taken.
+// A plan while it is followed: the turns of tasks, the ready tasks, and the taken ones.
 
 #include <hetsched/concepts/context.hpp>
 #include <hetsched/core/time.hpp>
@@ -20,7 +20,7 @@
 
 namespace hetsched::detail {
 
-/// The tasks of a plan, and of each worker those that it is given, in the plan's order.
+/// The tasks of a plan, and for each worker its tasks in the plan's order.
 class FollowedPlan {
 public:
   static constexpr auto nothing = std::numeric_limits<std::uint32_t>::max();
@@ -37,13 +37,13 @@ public:
   /// The tasks of one worker.
   struct List {
     std::vector<std::uint32_t> order;
-    std::size_t next = 0;                                    // those before it are taken
+    std::size_t next = 0;                                    // all tasks before it are taken
     std::set<std::pair<std::uint32_t, std::uint32_t>> ready; // turn, task; not taken
   };
 
   explicit FollowedPlan(std::size_t workers) : lists_(workers) {}
 
-  /// A graph begins; `wanted` are types of tasks. The plan fits the graph.
+  /// A graph begins. `wanted` are types of tasks. The plan fits the graph.
   void begin(StaticPlan const& plan, TaskGraph const& graph, std::span<std::string const> wanted) {
     nodes_.assign(graph.size(), {});
     for (auto& list : lists_) {
@@ -85,7 +85,7 @@ public:
     return node != nothing && nodes_[node].task && ctx.can_run(nodes_[node].task, worker);
   }
 
-  /// Whose turn is next, ready or not.
+  /// The worker's next task in the plan, ready or not.
   [[nodiscard]] std::uint32_t next_of(WorkerId worker) {
     auto& list = lists_[worker.index()];
     while (list.next < list.order.size() && nodes_[list.order[list.next]].taken) {
@@ -101,7 +101,7 @@ public:
     return entry.task;
   }
 
-  /// Whether a worker of this class would begin it at once if it looked for work.
+  /// Whether a worker of this class would begin the task at once if it looked for work.
   template <context Ctx>
   [[nodiscard]] bool begins_at_once(Ctx const& ctx, std::uint32_t node, Arch arch) {
     auto const owner = nodes_[node].worker;
@@ -109,7 +109,7 @@ public:
            ctx.can_run(nodes_[node].task, owner);
   }
 
-  /// What the worker has next, as far as it is ready; `known`: if it is sure to have that.
+  /// The worker's next ready tasks. `known`: only those that it is sure to get.
   std::size_t peek(WorkerId worker, std::span<TaskId> next, bool known) const {
     auto const& list = lists_[worker.index()];
     std::size_t count = 0;
@@ -127,8 +127,8 @@ public:
 
   // ---- if GPUs share one list ----
 
-  /// Of the tasks of all GPUs that are ready, in the plan's order: the first that this one is
-  /// expected to end before any other would, if those before it are where they end first.
+  /// Of the ready tasks of all GPUs, in the plan's order: the first task that this GPU is expected
+  /// to end before any other GPU. Earlier tasks are assumed to be on the GPUs that end them first.
   template <context Ctx>
   [[nodiscard]] std::uint32_t first_of_merged(Ctx const& ctx, WorkerId gpu) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> merged;
@@ -173,8 +173,8 @@ private:
     return free;
   }
 
-  /// The GPU that is expected to end the task first, if they are free by then, and when; among
-  /// equals the one that is preferred, then the lowest number.
+  /// The GPU that is expected to end the task first, and when, if the GPUs are free at these times.
+  /// Of equals it is the preferred GPU, then the lowest number.
   template <context Ctx>
   [[nodiscard]] static std::pair<WorkerId, Instant>
   ends_first(Ctx const& ctx, TaskId task, std::span<Instant const> free, WorkerId preferred) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What heftp would do from now on: the simulation that its look-ahead variants ask.
+// Simulates what heftp would do from now on, for its variants with look-ahead.
 
 #include <hetsched/core/types.hpp>
 #include <hetsched/core/workers.hpp>
@@ -16,9 +16,9 @@
 
 namespace hetsched::detail {
 
-/// A captured graph half way through its run under heftp: what runs, what waits in which worker's
-/// queue, what has not become ready; and how it would go on (Kumar 2017, sec. 3.6.1), transfers
-/// free. Times are in ns.
+/// A captured graph half way through its run under heftp: its running tasks, the tasks in each
+/// worker's queue, and the tasks that are not ready. It simulates how the run would go on (Kumar
+/// 2017, sec. 3.6.1). Transfers are free. Times are in ns.
 class HeftForecast {
 public:
   using Node = std::uint32_t;
@@ -87,7 +87,7 @@ public:
     std::int64_t end = never;
   };
 
-  /// Who ends the node first, of these classes; the lowest number among equals. O(W).
+  /// The worker of these classes that ends the node first. Of equals it is the lowest number. O(W).
   [[nodiscard]] Choice choose(std::int64_t now, Node node, ArchMask among) const {
     return choose(here_, now, node, among);
   }
@@ -106,7 +106,7 @@ public:
     there.now = now;
     enqueue(there, there.workers[worker.index()], node);
     for (auto const other : ready) {
-      if (other < times_.size()) { // others are not of the graph
+      if (other < times_.size()) { // other tasks are not part of the graph
         assign(there, other);
       }
     }
@@ -127,12 +127,12 @@ public:
       there.now = at;
       return begin_tasks(there, running, watch);
     };
-    // What ends now, or is late, ends before anybody begins anything.
+    // Tasks that end now, or are late, end before any worker begins a task.
     return running.step(now, ended, begin) ? running.go_on(now, ended, begin) : now;
   }
 
 private:
-  /// The highest priority goes first, then who was given first.
+  /// The highest priority goes first, then the task that was given first.
   struct Given {
     std::uint64_t number;
     Node node;
@@ -156,7 +156,7 @@ private:
   /// Of the run, real or not.
   struct Moment {
     std::int64_t now = 0;
-    std::uint64_t number = 0; // tasks given so far
+    std::uint64_t number = 0; // number of tasks given so far
     OpenDependencies open;
     std::vector<Worker> workers;
   };
@@ -197,7 +197,7 @@ private:
     }
   }
 
-  /// Idle workers begin what is in their queues.
+  /// Idle workers begin the tasks in their queues.
   template <class Watch>
   bool begin_tasks(Moment& moment, RunningTasks& running, Watch& watch) const {
     for (std::uint32_t w = 0; w < moment.workers.size(); ++w) {
@@ -221,7 +221,7 @@ private:
     return true;
   }
 
-  /// What the worker runs is over, and what that makes ready finds its workers.
+  /// The worker's task has ended. The tasks that this makes ready get their workers.
   template <class Watch>
   bool end_first(Moment& moment, std::uint32_t number, RunningTasks& running, Watch& watch) const {
     auto& worker = moment.workers[number];
@@ -249,7 +249,7 @@ private:
 
   TaskGraph const* graph_ = nullptr;
   std::vector<Times> times_;
-  std::vector<Node> roots_; // that were not given to anybody yet
+  std::vector<Node> roots_; // roots that no worker has got yet
   Moment here_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which class of worker a task had better go to, by a simulation of what heftp would do then.
+// Chooses a task's class of worker by a simulation of what heftp would do then.
 
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/policies/heft_forecast.hpp>
@@ -10,8 +10,9 @@
 
 namespace hetsched::policies {
 
-/// How DynamicHeftp finds tasks that had better run on a core than where it would end them first
-/// (Kumar 2017, sec. 3.6.1): by a simulation of what it would do with the rest of the graph.
+/// DynamicHeftp gives a task to the worker that ends it first. Some tasks should run on a core
+/// instead (Kumar 2017, sec. 3.6.1). A simulation of the rest of the graph finds them, in one of
+/// these ways:
 enum class LookAhead : std::uint8_t {
   none,
   local_time,   // heftp+LET: a core is expected to end it no later than the simulation does
@@ -23,7 +24,8 @@ enum class LookAhead : std::uint8_t {
 
 namespace hetsched::detail {
 
-/// When a simulation stops: at a task's end, or before, when a GPU is idle, or when all is done.
+/// When a simulation stops: at the end of a task, earlier when a GPU is idle, or when all tasks
+/// have ended.
 struct ForecastWatch {
   using Node = HeftForecast::Node;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Files that keep performance models from run to run. Needs nlohmann-json.
+// Files with performance models, kept from run to run. Needs nlohmann-json.
 
 #include <hetsched/concepts/perf_model.hpp>
 #include <hetsched/detail/core/fnv_hash.hpp>
@@ -31,14 +31,14 @@ namespace hetsched::detail {
 
 using KeptTimes = std::vector<policies::History::Samples>;
 
-/// What one file says: times of one class of workers on one machine.
+/// The contents of one file: times of one class of workers on one machine.
 struct TimesFile {
   std::string machine;
   Site::Class workers;
   KeptTimes kinds;
 };
 
-/// Of 16 digits: JSON's numbers are exact up to 2^53 only.
+/// The number as 16 hexadecimal digits, because JSON's numbers are exact up to 2^53 only.
 [[nodiscard]] inline std::string in_hex(std::uint64_t number) {
   char text[17];
   std::snprintf(text, sizeof text, "%016" PRIx64, number);
@@ -55,7 +55,7 @@ struct TimesFile {
   return number;
 }
 
-/// Of the contents of a file. Throws Error(bad_input) naming file and place.
+/// Reads the contents of a file. Throws an Error(bad_input) that names file and place.
 [[nodiscard]] inline TimesFile parse_times(std::string const& text, std::string const& path) {
   auto const json = parse_json(text, path);
   JsonValue const root(json, path, "");
@@ -123,7 +123,7 @@ struct TimesFile {
 /// The folder of one machine under Config::model_dir. Any number of processes may use it at once.
 class ModelFolder {
 public:
-  /// Makes it if it is not there. Throws Error(bad_config).
+  /// Makes the folder if it does not exist. Throws Error(bad_config).
   explicit ModelFolder(Site const& site)
       : machine_(site.machine), folder_(site.model_dir + "/" + file_name(site.machine)) {
     make_folders();
@@ -139,7 +139,7 @@ public:
 
   ~ModelFolder() { close(lock_); }
 
-  /// A file with what is known of some hardware.
+  /// The file for some hardware.
   [[nodiscard]] std::string path(std::string const& hardware, char const* ending) const {
     return folder_ + "/" + file_name(hardware) + ending;
   }
@@ -147,12 +147,12 @@ public:
   /// The times of a class of workers. A file that cannot be used is named on stderr and set aside.
   [[nodiscard]] KeptTimes load(Site::Class const& workers) {
     auto const file = path(workers.hardware, times_ending);
-    Locked const locked(lock_); // so that nobody's new file is taken for a bad one
+    Locked const locked(lock_); // so a new file of another process is not mistaken for a bad one
     return load_locked(file, workers);
   }
 
-  /// Adds times to what the file has now. Throws Error(bad_input) if it cannot be written; it is
-  /// then as before.
+  /// Adds times to those in the file. Throws Error(bad_input) if the file cannot be written. It is
+  /// then unchanged.
   void add(Site::Class const& workers, KeptTimes const& fresh) {
     auto const file = path(workers.hardware, times_ending);
     Locked const locked(lock_);
@@ -160,7 +160,7 @@ public:
     auto const merge = [&](KeptTimes const& times) {
       for (auto const& samples : times) {
         if (samples.type.empty() || samples.type.size() > JsonValue::longest_text) {
-          continue; // a name that no file takes
+          continue; // a name that cannot be in a file
         }
         auto const [known, first] = kinds.try_emplace({samples.type, samples.footprint}, samples);
         if (!first) {
@@ -222,7 +222,7 @@ private:
     int file_;
   };
 
-  /// What a file may be called everywhere. Different names stay different.
+  /// A file name that is valid on every system. Different names stay different.
   [[nodiscard]] static std::string file_name(std::string_view name) {
     std::string safe;
     FnvHash hash;
@@ -272,7 +272,7 @@ private:
     return times;
   }
 
-  /// The file is there with the new text or with the old one, whatever happens.
+  /// Afterwards the file has the new text or the old one, whatever happens.
   static void replace(std::string const& file, std::string const& text) {
     auto const draft = file + ".part"; // one at a time: the folder is locked
     auto* const out = std::fopen(draft.c_str(), "wb");

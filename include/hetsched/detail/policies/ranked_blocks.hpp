@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What cache policies keep whose order is not that of time.
+// Blocks of a memory node, for cache policies whose order is not that of time.
 
 #include <hetsched/detail/policies/block_table.hpp>
 
@@ -39,7 +39,8 @@ public:
 
   void release(BlockId block) noexcept { table_.release(block); }
 
-  /// Of the lowest rank that has an unpinned block: the first clean one, else the first.
+  /// The first clean unpinned block of the lowest rank that has an unpinned block. If all of them
+  /// are dirty, it is the first one.
   [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const {
     for (auto const& [rank, list] : lists_) {
       if (auto const block = table_.victim(list, dirty); block != no_block) {

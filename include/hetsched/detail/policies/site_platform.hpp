@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What performance models know of the machine that they run on. Needs nlohmann-json.
+// The machine, as performance models know it. Needs nlohmann-json.
 
 #include <hetsched/concepts/perf_model.hpp>
 #include <hetsched/core/error.hpp>
@@ -27,9 +27,9 @@ inline void check_devices(Platform const& platform, int devices) {
   }
 }
 
-/// What hetsched-calibrate measured of this machine with these devices; nothing without a file. One
-/// that cannot be used is named on stderr and set aside; one of fewer devices is named only.
-/// Throws Error(bad_config).
+/// The platform that hetsched-calibrate measured on this machine with these devices. Returns
+/// nothing if there is no file. An unusable file is named on stderr and set aside. A file with
+/// fewer devices is only named. Throws Error(bad_config).
 [[nodiscard]] inline std::optional<Platform> calibrated_platform(Site const& site) {
   std::optional<Platform> platform;
   if (!site.model_dir.empty()) {
@@ -49,7 +49,7 @@ inline void check_devices(Platform const& platform, int devices) {
   return platform;
 }
 
-/// A platform that was given, or else the one that was measured of the machine.
+/// The platform that the program gave, or else the one that was measured on the machine.
 class SitePlatform {
 public:
   SitePlatform() = default;

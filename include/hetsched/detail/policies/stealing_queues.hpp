@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What schedulers that steal have in common: a queue and an inbox for each worker.
+// The common part of schedulers that steal: a queue and an inbox for each worker.
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
@@ -21,8 +21,9 @@ namespace hetsched::detail {
   return std::uint64_t{1} << std::min(info.node.value, 63);
 }
 
-/// One of these memory nodes by lot, and one of the workers there that are for the task; no_worker
-/// if its maker is one of them, or if there is no node. Each node has such a worker.
+/// Draws one of these memory nodes, and one of its workers that can run the task. Returns no_worker
+/// if the task's maker is one of these workers, or if there is no node. Each node has such a
+/// worker.
 template <context Ctx>
 [[nodiscard]] WorkerId
 draw_worker(Ctx const& ctx, ArchMask archs, std::uint64_t nodes, WorkerId maker) {
@@ -63,17 +64,17 @@ public:
   explicit StealingQueues(std::span<WorkerInfo const> workers)
       : slots_(workers.size()), victim_(workers) {}
 
-  /// By the worker itself.
+  /// Called by the worker itself.
   [[gnu::always_inline]] void push_own(TaskId task, std::int32_t priority, WorkerId worker) {
     slots_[worker.index()].own.push(task, priority);
   }
 
-  /// By anybody.
+  /// Any worker or outside thread may call it.
   void send(TaskId task, std::int32_t priority, WorkerId to) {
     slots_[to.index()].inbox.push(task, priority);
   }
 
-  /// To a random worker of a class that the task is for.
+  /// Sends the task to a random worker of a class that can run it.
   template <placement_context Ctx>
   [[gnu::noinline]] WorkerId send_somewhere(Ctx const& ctx, TaskId task, WorkerId from) {
     auto const view = ctx.task(task);
@@ -164,7 +165,7 @@ private:
         return w;
       }
     }
-    return start; // not reached: the engine pushes only what some worker can run
+    return start; // not reached: the engine pushes only tasks that some worker can run
   }
 
   FixedArray<Slot> slots_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is noted of each of some tasks that come and go.
+// Values of tasks that come and go.
 
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/assert.hpp>
@@ -14,13 +14,13 @@ namespace hetsched::detail {
 
 /// A hash table by task, with open addressing, which keeps its memory. Tasks that are neighbours in
 /// memory, as those spawned one after the other often are, are neighbours in it, too. For one
-/// thread at a time; nobody sees its order. O(1) expected.
+/// thread at a time. Its order cannot be seen. O(1) expected.
 template <class Value>
 class TaskTable {
 public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// A task that is not in it.
+  /// Inserts a task that is not in the table.
   void insert(TaskId task, Value const& value) {
     if (2 * (size_ + 1) > entries_.size()) {
       grow();
@@ -29,7 +29,7 @@ public:
     place({task, value});
   }
 
-  /// Takes out a task that is in it.
+  /// Takes out a task that is in the table.
   Value take(TaskId task) {
     auto hole = home(task);
     while (entries_[hole].task != task) {
@@ -38,7 +38,7 @@ public:
     }
     auto const value = entries_[hole].value;
     --size_;
-    // What stands behind the hole because its own place was taken moves up.
+    // Entries behind the hole that are there because their own places were taken move up.
     for (auto k = next(hole); entries_[k].task; k = next(k)) {
       if (distance(home(entries_[k].task), k) >= distance(hole, k)) {
         entries_[hole] = entries_[k];

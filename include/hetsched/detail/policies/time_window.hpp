@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The newest measurements of one thing, and what they say.
+// The newest measurements of one time, with their median and spread.
 
 #include <hetsched/core/time.hpp>
 
@@ -14,11 +14,12 @@
 
 namespace hetsched::detail {
 
-/// The newest times, in ns, Size at most; their median and spread as `summarise` found them last.
+/// The newest times, in ns, at most Size. Their median and spread are those of the last
+/// `summarise`.
 template <std::size_t Size>
 class TimeWindow {
 public:
-  static constexpr std::size_t recent = 8; // those that tell of a drift
+  static constexpr std::size_t recent = 8; // the times that show a drift
 
   void add(std::int64_t time) {
     if (count_ == Size) {
@@ -34,10 +35,10 @@ public:
     }
   }
 
-  /// If the newest are apart from the others by more than chance, and by more than a tenth: keeps
-  /// only these. Whether they were.
+  /// If the newest times differ from the others by more than chance, and by more than a tenth,
+  /// keeps only the newest. Returns whether they differ.
   bool forget_if_drifted() {
-    if (count_ < 3 * recent) { // fewer do not tell how wide they scatter
+    if (count_ < 3 * recent) { // fewer times do not show their spread
       return false;
     }
     auto const all = std::span(times_).first(count_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whom an idle worker steals from: a parameter of the schedulers that steal.
+// The choice of a victim by an idle worker: a parameter of the schedulers that steal.
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
@@ -83,7 +83,7 @@ public:
       }
       mark(tried, victim);
     }
-    // Loads are hints, a push that is over need not show in them: a take finds it.
+    // Loads are hints: a completed push may not show in them, but a take finds its task.
     for (std::size_t i = 0; i < count; ++i) {
       auto const victim = (first + i) % count;
       if (is_marked(tried, victim)) {

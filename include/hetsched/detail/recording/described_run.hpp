@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Who took part in a run, as its trace says it.
+// Describes the machine of a run in its trace.
 
 #include <hetsched/detail/recording/recorder.hpp>
 #include <hetsched/trace/trace.hpp>
@@ -10,7 +10,7 @@
 
 namespace hetsched::detail {
 
-/// Adds it to a trace that holds what happened.
+/// Adds the description to a trace that has the events.
 inline void describe_run(Trace& trace, RunDescription const& run) {
   trace.simulated = run.simulated;
   trace.scheduler = run.scheduler;
@@ -24,7 +24,7 @@ inline void describe_run(Trace& trace, RunDescription const& run) {
   for (auto const& info : run.workers) {
     bool const host = info.arch == ArchHost;
     auto const number = host ? info.id.value : info.node.value - 1;
-    // No picture of a run is to pass what was emulated off as a GPU's.
+    // No picture of a run may show an emulated device as a GPU.
     bool const emulated =
         !host &&
         trace.nodes[static_cast<std::size_t>(info.node.value)].name.starts_with("emulated");

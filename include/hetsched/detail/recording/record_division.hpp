@@ -7,7 +7,7 @@
 
 namespace hetsched::detail {
 
-/// The region that `state` divides is divided now or, if `joined`, whole again. `by`: the worker
+/// Records that the region of `state` is divided now or, if `joined`, whole again. `by`: the worker
 /// whose thread does that.
 inline void record_division(
     Recorder& recorder, WorkerId by, PartitionState const& state, bool joined, Instant at) {

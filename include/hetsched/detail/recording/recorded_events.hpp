@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where recorded events are kept while a run goes on.
+// The memory of recorded events during a run.
 
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/types.hpp>
@@ -25,7 +25,7 @@
 
 namespace hetsched::detail {
 
-/// With the words of each behind the head. What a task is to be found by comes first, then when.
+/// The kinds, each with the words behind an event's head. The task's id comes first, then the time.
 enum class EventKind : std::uint8_t {
   spawned,  // see SpawnEvent
   ready,    // task, at
@@ -41,11 +41,12 @@ enum class EventKind : std::uint8_t {
   evicted   // datum, at, node, dirty, bytes
 };
 
-/// Events in lanes, each written by one thread at a time and read by any. What is kept is what
-/// comes first: once the memory is used up, later events are dropped and counted.
+/// Events in lanes. One thread at a time writes to a lane, and any thread reads. When the memory is
+/// used up, later events are dropped and counted.
 ///
-/// Memory orders: a lane's `used` and `next` are released behind what they cover, and acquired by
-/// readers; whoever writes to a lane after another thread was handed it in an order of its own.
+/// Memory orders: a lane's `used` and `next` are released after the words that they cover, and
+/// readers acquire them. A thread that writes to a lane after another one got the lane in a way
+/// that orders both.
 class RecordedEvents {
 public:
   using Word = std::uint64_t;
@@ -150,7 +151,7 @@ public:
 
   [[nodiscard]] std::size_t lanes() const noexcept { return lanes_.size(); }
 
-  /// Of a lane, in the order in which they were added.
+  /// Visits a lane's events in the order in which they were added.
   template <class Visit>
   void each(std::size_t lane, Visit const& visit) const {
     for (auto const* chunk = lanes_[lane].first.load(std::memory_order_acquire); chunk != nullptr;
@@ -176,7 +177,7 @@ public:
     return sum;
   }
 
-  /// Of task types, by number.
+  /// Names of task types, by number.
   [[nodiscard]] std::vector<std::string> names() const {
     std::lock_guard const guard(names_lock_);
     return names_;
@@ -195,7 +196,8 @@ private:
     std::atomic<std::size_t> used{0};
   };
 
-  /// Of a chunk. Its pages are asked for at once: a page fault takes as long as some ten events.
+  /// The size of a chunk. All its pages are asked for at once, because a page fault takes as long
+  /// as some ten events.
   static constexpr std::size_t chunk_bytes = std::size_t{256} << 10U;
 
   static constexpr std::size_t capacity = (chunk_bytes - sizeof(Chunk)) / sizeof(Word);
@@ -204,13 +206,13 @@ private:
 
   struct alignas(64) Lane {
     std::atomic<Chunk*> first{nullptr};
-    Chunk* last = nullptr; // that events are added to
+    Chunk* last = nullptr; // the chunk that takes the next events
     std::size_t used = 0;
     std::atomic<std::uint64_t> dropped{0};
-    std::vector<std::pair<std::string, std::int32_t>> types; // that came here
+    std::vector<std::pair<std::string, std::int32_t>> types; // the types of this lane's tasks
   };
 
-  /// Where the event's words go; null: nowhere.
+  /// The place for the event's words; null if the memory is used up.
   [[nodiscard]] Word*
   begin_event(Lane& lane, EventKind kind, std::uint8_t detail, WorkerId on, std::size_t count) {
     if (lane.last == nullptr || lane.used + 1 + count > capacity) [[unlikely]] {
@@ -256,7 +258,8 @@ private:
     return true;
   }
 
-  /// By its text: what it is read from may be gone when the trace is made.
+  /// The number of a type, by the text of its name. The name's memory may be gone when the trace is
+  /// made.
   [[nodiscard]] std::int32_t type_number(Lane& lane, std::string_view name) {
     for (auto const& [text, number] : lane.types) {
       if (text == name) {
@@ -279,9 +282,10 @@ private:
   std::vector<std::string> names_;
 };
 
-/// What the words of a spawn say: task, at, priority with the label's bytes and whether there is a
-/// parent; that, the label; for each access datum, bytes and mode. The type is the head's worker,
-/// the archs are its detail.
+/// Reads the words of a spawn. They are the task, the time, and a word with the priority, the
+/// label's length and whether there is a parent. Then come the parent, the label, and for each
+/// access the datum, its bytes and the mode. The head has the type in place of the worker, and the
+/// archs as its detail.
 class SpawnEvent {
 public:
   using Word = RecordedEvents::Word;

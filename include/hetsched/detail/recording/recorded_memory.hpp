@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Evictions, from memory nodes to a recorder.
+// Tells a recorder of the evictions in memory nodes.
 
 #include <hetsched/detail/memory/memory_events.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
@@ -11,8 +11,8 @@
 
 namespace hetsched::detail {
 
-/// Observes memory nodes for a recorder, and passes all on to another observer, if there is one.
-/// Used under the lock of the memory nodes.
+/// Observes memory nodes for a recorder, and passes all events on to another observer, if there is
+/// one. Used under the lock of the memory nodes.
 template <class Clock>
 class RecordedMemory final : public MemoryObserver {
 public:
@@ -71,7 +71,8 @@ private:
   Recorder& recorder_;
   Clock const clock_;
   MemoryObserver* const next_;
-  std::vector<std::pair<Replicas const*, NodeId>> leaving_; // on their way to host memory
+  /// Evicted data whose transfer to host memory is under way.
+  std::vector<std::pair<Replicas const*, NodeId>> leaving_;
 };
 
 } // namespace hetsched::detail

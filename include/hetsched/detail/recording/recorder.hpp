@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What engines tell of a run while it goes on. The one implementation is in recording.hpp, for
+// The interface through which engines record a run. The one implementation is in recording.hpp, for
 // programs that include it.
 
 #include <hetsched/core/error.hpp>
@@ -28,7 +28,7 @@ namespace hetsched::detail {
 
 struct DataRecord;
 
-/// Who took part in a run, for its trace.
+/// The machine and the scheduler of a run, for its trace.
 struct RunDescription {
   bool simulated;
   std::string_view scheduler;
@@ -37,20 +37,21 @@ struct RunDescription {
   std::span<DeviceStats const> devices; // by node, from node 1 on; may be empty
 };
 
-/// How a worker came by a task that it executes; `at` is 0 if `taken` tells, or nobody took note.
+/// How a worker got a task that it executes. `at` is 0 if `taken` was called, or if nobody noted
+/// the time.
 struct Taking {
   Instant asked;
   Instant at;
-  bool stolen = false; // by the steal hook
+  bool stolen = false; // the steal hook gave it
 };
 
-/// Keeps events; how each shows in a Trace is said there. `by`: the worker whose thread tells, for
-/// one thread at a time; no_worker: any thread, which takes a lock.
+/// Keeps events. Trace says how each of them shows. `by`: the worker whose thread calls, one thread
+/// at a time. no_worker: any thread; this takes a lock.
 class Recorder {
 public:
   virtual ~Recorder() = default;
 
-  /// The task is about to be registered: its accesses are as they will be.
+  /// The task is about to be registered. Its accesses are complete.
   virtual void spawned(WorkerId by, TaskRecord const& task, Instant at) = 0;
   virtual void ready(WorkerId by, TaskId task, Instant at) = 0;
 
@@ -74,31 +75,32 @@ public:
                    TaskOutcome how) = 0;
   virtual void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) = 0;
 
-  /// The task's body waits, and its worker, whose thread tells, finds nothing to execute.
+  /// The task's body waits, and its worker, whose thread calls, finds no task to execute.
   virtual void waited(WorkerId on, TaskId task, Instant begin, Instant end) = 0;
 
   virtual void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) = 0;
   virtual void evicted(Replicas const& datum, NodeId at, Instant when, bool dirty) = 0;
 
-  /// What was before is not to be shown.
+  /// Traces will not show events before this time.
   virtual void forget(Instant before) = 0;
 
-  /// Of what is kept so far. While tasks run, each worker's events up to some moment.
+  /// The trace of the events so far. While tasks run, it has each worker's events up to some
+  /// moment.
   [[nodiscard]] virtual Trace trace(RunDescription const& run) const = 0;
 
   /// Whether a file was asked for.
   [[nodiscard]] virtual bool saves() const noexcept = 0;
 
-  /// Writes the trace there. Says so on stderr if that cannot be.
+  /// Writes the trace to this file. Reports a failure on stderr.
   virtual void save(RunDescription const& run) const noexcept = 0;
 };
 
-/// Of Config::trace_memory.
+/// The default of Config::trace_memory.
 inline constexpr std::uint64_t default_trace_memory = std::uint64_t{1} << 30U;
 
 struct RecorderSetup {
   std::string path;         // empty: nothing is written at the end
-  bool record = false;      // all the same
+  bool record = false;      // record even without a path
   std::uint64_t memory = 0; // bytes at most
 };
 
@@ -107,7 +109,7 @@ using RecorderFactory = Recorder* (*)(RecorderSetup const& setup, std::size_t wo
 /// Set by recording.hpp in any of a program's files, before main begins.
 inline constinit RecorderFactory recorder_factory = nullptr;
 
-/// Null unless something is to be recorded. Throws Error(bad_config).
+/// Returns null if nothing is to be recorded. Throws Error(bad_config).
 [[nodiscard]] inline Recorder* open_recorder(RecorderSetup const& setup, std::size_t workers) {
   if (setup.path.empty() && !setup.record) {
     return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// From recorded events to a Trace.
+// Makes a Trace of recorded events.
 
 #include <hetsched/detail/recording/recorded_events.hpp>
 #include <hetsched/graphs/task_graph.hpp>
@@ -19,9 +19,9 @@
 
 namespace hetsched::detail {
 
-/// Makes a Trace of what was recorded from a moment on. Tasks are named by ids there, which recur
-/// after some ten thousand spawns: of those with an event's id, it is of the last that was spawned
-/// by then.
+/// Makes a Trace of the events recorded from a moment on. Events name tasks by ids, which recur
+/// after some ten thousand spawns. An event belongs to the last task with its id that was spawned
+/// before the event.
 class TraceBuilder {
 public:
   TraceBuilder(RecordedEvents const& events, std::int64_t since) : events_(events), since_(since) {}
@@ -68,7 +68,8 @@ private:
     Event event;      // may divide a region instead
   };
 
-  /// Of a region into parts, or their joining, among the children of `parent`.
+  /// The division of a region into parts, or the joining of the parts, among the children of
+  /// `parent`.
   struct Division {
     std::uint32_t before; // task
     std::uint32_t parent;
@@ -84,8 +85,9 @@ private:
 
   static std::int64_t number(Word word) noexcept { return static_cast<std::int64_t>(word); }
 
-  /// Numbers them by the time of their spawns: the program's order where one thread spawns. The
-  /// merge of a reduction comes before the task that asked for it, whose spawn was noted already.
+  /// Numbers the tasks by the times of their spawns. If one thread spawns, this is program order.
+  /// The merge of a reduction comes before the task that asked for it, although the spawn of that
+  /// task was recorded earlier.
   void add_tasks() {
     std::vector<Spawn> spawns;
     for (std::size_t lane = 0; lane < events_.lanes(); ++lane) {
@@ -145,7 +147,7 @@ private:
     before_.push_back(fresh ? Trace::none : std::exchange(known->second, self));
   }
 
-  /// A datum as the children of `parent` know it.
+  /// The key of a datum among the children of `parent`.
   static Word among(std::uint32_t parent, std::uint32_t datum) noexcept {
     return Word{parent} << 32U | datum;
   }
@@ -167,7 +169,7 @@ private:
                           {}});
   }
 
-  /// The last task of that id that was spawned at or before a time; none: it is not known.
+  /// The last task of that id that was spawned at or before a time; none if it is not known.
   [[nodiscard]] std::uint32_t find(Word id, std::int64_t at) const {
     auto const known = latest_.find(id);
     auto task = known == latest_.end() ? Trace::none : known->second;
@@ -216,7 +218,7 @@ private:
     add(event, task);
   }
 
-  /// Of what comes more than once for a task that is run again, the last counts; events of several
+  /// A task that runs again has several events of a kind: the last one counts. Events of several
   /// lanes come in no order.
   void add(Event const& event, std::uint32_t number_of_task) {
     auto const& words = event.words;
@@ -271,8 +273,9 @@ private:
     }
   }
 
-  /// Moments by clocks of different threads and devices, as Trace::Task has them. `ready`: when
-  /// what it depends on had ended; a scheduler may have had it before.
+  /// Puts a task's times, which are by clocks of different threads and devices, in the order of
+  /// Trace::Task. `ready`: when its predecessors had ended. The scheduler may have had the task
+  /// earlier.
   void put_in_order(std::uint32_t number_of_task, Instant ready) {
     auto& task = trace_.tasks[number_of_task];
     if (task.end == Trace::never) {
@@ -280,7 +283,7 @@ private:
     }
     auto const taker = takers_[number_of_task];
     task.ready = std::max(task.ready, ready);
-    if (taker != task.worker) { // begun anew elsewhere
+    if (taker != task.worker) { // it began anew on another worker
       task.asked = task.taken = task.admitted = task.begin;
     }
     task.begin = std::max(task.begin, task.ready);
@@ -293,8 +296,8 @@ private:
     task.end = std::max(task.end, task.begin);
   }
 
-  /// By the accesses of each task's children, in the order of their spawns. Where a region is
-  /// divided or joined, what comes behind depends on what came before, with nothing in between.
+  /// Adds dependencies by the accesses of each task's children, in the order of their spawns. A
+  /// division or a joining is no task: the tasks after it depend on the tasks before it.
   void add_edges() {
     std::vector<Node> nodes;
     auto const graph = graph_of(nodes);

@@ -10,8 +10,8 @@
 
 namespace hetsched::testing::detail {
 
-/// One task at a time on each worker, pushes and ends at random times; idle workers ask what they
-/// are to take over before they look for work. Nothing for a scheduler without such hooks.
+/// Each worker runs one task at a time. Pushes and ends come at random times. Idle workers call
+/// `reconsider` before they look for work. Does nothing for a scheduler without such hooks.
 class Aborts {
 public:
   Aborts(Driver& driver, std::uint64_t seed, int tasks)
@@ -57,7 +57,7 @@ private:
     pushed_.push_back(task);
   }
 
-  /// As an engine does, but that a policy that never has enough is left alone some time.
+  /// Calls the hooks as an engine does, but stops at some point if the policy never stops aborting.
   void offer_work() {
     int aborts = 0;
     for (bool found = true; found && !driver_.spoiled();) {
@@ -85,7 +85,7 @@ private:
     }
   }
 
-  /// It is ready, and nobody who could run it is idle.
+  /// The task is ready, and no worker that can run it is idle.
   [[nodiscard]] bool waits(TaskId task) {
     if (driver_.entry(task).taken.load()) {
       return false;

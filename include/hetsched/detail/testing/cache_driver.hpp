@@ -70,7 +70,7 @@ public:
 using MakeCache = std::function<std::unique_ptr<CacheSubject>()>;
 using CacheFindings = FindingsOf<CacheRule>;
 
-/// One instance of a policy and the node that it looks after.
+/// One instance of a policy and its node.
 class CacheDriver {
 public:
   CacheDriver(std::string scenario,
@@ -88,7 +88,8 @@ public:
   CacheDriver& operator=(CacheDriver const&) = delete;
   ~CacheDriver() = default;
 
-  /// Further answers mean nothing: the scenario ends, and no operation does anything.
+  /// After such a violation further answers mean nothing. The scenario ends, and no operation has
+  /// an effect.
   [[nodiscard]] bool spoiled() const noexcept { return spoiled_; }
 
   [[nodiscard]] bool wants_next_use() const { return subject_ && subject_->wants_next_use(); }
@@ -105,7 +106,7 @@ public:
 
   // ---- operations ----
 
-  /// The number that became free last, else a new one.
+  /// The number of the block that became free last, else a new number.
   BlockId insert(BlockUse const& use) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(blocks_.size()));
@@ -145,7 +146,7 @@ public:
     call("erase", [&] { subject_->erase(block); });
   }
 
-  /// Asks twice. no_block also if the answer was wrong.
+  /// Asks twice. Also returns no_block if the answer was wrong.
   BlockId victim() {
     auto const first = ask();
     if (spoiled_ || !judge(first)) {
@@ -159,7 +160,7 @@ public:
     return spoiled_ ? no_block : first;
   }
 
-  /// victim and erase; whether there was one.
+  /// Calls victim and erase. Returns whether there was a victim.
   bool evict() {
     auto const block = victim();
     if (block != no_block) {
@@ -220,7 +221,7 @@ private:
     return !spoiled_;
   }
 
-  /// To the policy's question.
+  /// Answers the policy's question.
   [[nodiscard]] bool answer(BlockId block) const {
     ++questions_;
     if (!asking_) {

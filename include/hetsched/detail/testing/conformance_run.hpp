@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a conformance kit runs its cases with.
+// Runs the cases of a conformance kit.
 
 #include <cstdint>
 #include <utility>
 
 namespace hetsched::testing::detail {
 
-/// Kits derive from it. Each case has a Driver of its own, that is made with `make`.
+/// Kits derive from it. Each case has a Driver of its own, made with `make`.
 template <class Driver, class Options, class Make, class Report, class Findings>
 class ConformanceRun {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the conformance kits share: chance and findings.
+// The common parts of the conformance kits: random numbers and findings.
 
 #include <hetsched/testing/conformance_report.hpp>
 #include <hetsched/testing/scripted_context.hpp>
@@ -14,7 +14,7 @@
 
 namespace hetsched::testing::detail {
 
-/// Seeded choices of the kit itself.
+/// The seeded random choices of the kit itself.
 class Dice {
 public:
   explicit Dice(std::uint64_t seed) noexcept : state_(scramble(seed)) {}
@@ -30,13 +30,13 @@ private:
   std::uint64_t state_;
 };
 
-/// Where the report is filled; from any thread.
+/// Fills the report, from any thread.
 template <class R>
 class FindingsOf {
 public:
   FindingsOf(ReportOf<R>& report, std::size_t limit) noexcept : report_(report), limit_(limit) {}
 
-  /// Drops what the report has already: the same rule in the same scenario.
+  /// Drops a finding that the report already has: the same rule in the same scenario.
   void
   add(R rule, std::string const& where, std::uint64_t seed, WorkerId worker, std::string what) {
     std::lock_guard const guard(mutex_);

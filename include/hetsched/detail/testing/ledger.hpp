@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the conformance kit for schedulers writes down of machines and tasks.
+// The machines and tasks of the conformance kit for schedulers.
 
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/testing/findings.hpp>
@@ -13,14 +13,14 @@
 
 namespace hetsched::testing::detail {
 
-/// The workers that a scenario runs on.
+/// The workers of a scenario.
 struct Machine {
   std::string name;
   std::vector<Arch> archs;
 };
 
-/// What the kit knows of one task. Those who push and those who take write different fields; they
-/// are read together only while one thread is left.
+/// The kit's knowledge of one task. Threads that push and threads that take write different fields.
+/// Both kinds are read together only when one thread is left.
 struct Entry {
   ScriptedTask task;
   std::atomic<bool> pushed{false}; // set before the hook is called
@@ -35,12 +35,12 @@ struct Entry {
   bool stolen = false;
   std::uint64_t take_begin = 0;
   std::uint64_t take_end = 0;
-  TaskId outer; // what the taker ran, in whose body it waits
+  TaskId outer; // the task in whose body the taker waits
 };
 
-/// Whether a scheduler of this scope promises `a` before `b` to pops of the worker. Which queue a
-/// task is in shows in its push: tasks of one pusher and the same classes with the same answer
-/// share one, the named worker's, or without a name the pusher's own.
+/// Whether a scheduler of this scope promises `a` before `b` to pops of the worker. The push of a
+/// task shows its queue: tasks of one pusher with the same classes and the same Wake share a queue.
+/// It is that of the worker that the Wake names, or else the pusher's own.
 [[nodiscard]] inline bool
 precedes(PriorityScope scope, Entry const& a, Entry const& b, WorkerId worker) noexcept {
   if (scope == PriorityScope::none) {

@@ -8,12 +8,12 @@
 
 namespace hetsched::testing::detail {
 
-/// The sleeper announces that it falls asleep, and polls; the pusher pushes and looks for the
-/// announcement. If neither sees the other, the task is left to nobody.
+/// The sleeper announces its sleep and polls. The pusher pushes and looks for the announcement. If
+/// neither sees the other, no worker gets the task.
 class PushRace {
 public:
-  /// Calls `push(round)` in a thread of its own against `poll()` in this one. Then the pusher waits
-  /// and touches nothing, and `settle(round, answer of poll)` is called here.
+  /// Calls `push(round)` in a thread of its own and `poll()` in this thread at the same time. Then
+  /// the pusher waits, and `settle(round, answer of poll)` is called in this thread.
   template <class Push, class Poll, class Settle>
   void run(std::size_t rounds, Push const& push, Poll const& poll, Settle const& settle) {
     std::thread pusher([&] {

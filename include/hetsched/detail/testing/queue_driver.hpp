@@ -68,7 +68,7 @@ namespace detail {
 
 class QueueDriver;
 
-/// What a poll is given as `accept`; queues may copy it.
+/// The `accept` of a poll. Queues may copy it.
 class Asker {
 public:
   Asker(QueueDriver& driver, unsigned classes) noexcept : driver_(&driver), classes_(classes) {}
@@ -98,9 +98,9 @@ public:
 using MakeQueue = std::function<std::unique_ptr<QueueSubject>()>;
 using QueueFindings = FindingsOf<QueueRule>;
 
-/// What the kit knows of one task. The flags are relaxed: the kit is to order no memory that the
-/// queue leaves unordered. `written`, before the push and read after the poll, is for
-/// ThreadSanitizer.
+/// The kit's knowledge of one task. The flags are relaxed, because the kit must not order memory
+/// that the queue leaves unordered. `written` is for ThreadSanitizer: it is set before the push and
+/// read after the poll.
 struct QueuedTask {
   std::int32_t priority = 0;
   std::size_t written = 0;
@@ -128,14 +128,15 @@ public:
   QueueDriver& operator=(QueueDriver const&) = delete;
   ~QueueDriver() = default;
 
-  /// Further answers mean nothing: the scenario ends, and no operation does anything.
+  /// After such a violation further answers mean nothing. The scenario ends, and no operation has
+  /// an effect.
   [[nodiscard]] bool spoiled() const noexcept { return spoiled_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] bool can_steal() const { return subject_ && subject_->can_steal(); }
 
   [[nodiscard]] bool gives_up() const { return subject_ && subject_->gives_up(); }
 
-  /// A task to push; only before `start`.
+  /// Adds a task to push. Only before `start`.
   std::size_t add(std::int32_t priority) {
     tasks_.emplace_back().priority = priority;
     return tasks_.size() - 1;
@@ -153,7 +154,7 @@ public:
     call([&] { return subject_->push(id_of(number), task.priority), 0; }, 0);
   }
 
-  /// `accepted`: a bit for each class. The number of the task, if the answer was right.
+  /// `accepted`: a bit for each class. Returns the number of the task, if the answer was right.
   std::optional<std::size_t> poll(End end, unsigned accepted) {
     if (end == End::pop && accepted == all && !threads_) {
       look();
@@ -171,7 +172,7 @@ public:
     return judge(answer, end, accepted);
   }
 
-  /// To a queue's question.
+  /// Answers a queue's question.
   bool answer(TaskId task, unsigned accepted) {
     auto const number = number_of(task);
     if (!number || !tasks_[*number].pushed.load(std::memory_order_relaxed)) {
@@ -184,7 +185,7 @@ public:
     return accepts(*number, accepted);
   }
 
-  /// At the end, by one thread: takes what is left, and looks for what never came.
+  /// At the end, by one thread: takes the tasks that are left, and reports those that never came.
   void finish() {
     threads_ = false;
     for (int idle = 0; idle < 3 && !spoiled(); ++idle) { // some answers may be wrong
@@ -239,7 +240,7 @@ private:
     return otherwise;
   }
 
-  /// As wide as those of a runtime.
+  /// Ids with as many bits as those of a runtime.
   static TaskId id_of(std::size_t number) noexcept { return {first_id + 64 * number}; }
 
   [[nodiscard]] std::optional<std::size_t> number_of(TaskId task) const noexcept {
@@ -257,8 +258,8 @@ private:
            !tasks_[number].taken.load(std::memory_order_relaxed);
   }
 
-  /// One thread: no accepted task is there, unless the queue may have given up at a refused one.
-  /// Whether what is there is hidden or lost, shows at the end.
+  /// One thread: judges the answer no_task. No accepted task may be there, unless the queue may
+  /// have stopped at a refused one. The end shows whether a task that is there is hidden or lost.
   void judge_none(unsigned accepted) {
     std::optional<std::size_t> accepted_one;
     bool refused_one = false;
@@ -273,7 +274,7 @@ private:
     }
   }
 
-  /// Asks for the next tasks, one more than before: pops that take everything are to answer them.
+  /// Asks for the next tasks, one more than before. Pops that accept all tasks must answer them.
   void look() {
     if (!subject_ || !subject_->can_peek() || !foreseen_.empty()) {
       return;
@@ -288,7 +289,8 @@ private:
     foreseen_.assign(next.begin(), next.end());
   }
 
-  /// One thread: what came was foreseen, unless something else happened to the queue since.
+  /// One thread: the task that came must have been foreseen, unless there were other operations
+  /// since.
   void judge_peek(TaskId answer) {
     if (foreseen_.empty()) {
       return;
@@ -361,7 +363,7 @@ private:
   std::unique_ptr<QueueSubject> subject_;
   std::deque<QueuedTask> tasks_; // tasks stay where they are
   std::vector<std::size_t> unseen_;
-  std::deque<TaskId> foreseen_; // by the last peek; one thread
+  std::deque<TaskId> foreseen_; // answers of the last peek; one thread
   std::size_t looked_ = 0;
   std::size_t first_inside_ = 0;
   bool threads_ = false;

@@ -53,7 +53,7 @@ inline void many_tasks(QueueDriver& queue, std::uint64_t seed, int tasks) {
   queue.finish();
 }
 
-/// Threads that push and threads that take; or an owner, who does both, and thieves.
+/// Threads that push and threads that take. Or one owner that does both, and thieves.
 class QueueStress {
 public:
   QueueStress(QueueDriver& queue, std::uint64_t seed, int tasks) : queue_(queue) {
@@ -97,7 +97,8 @@ public:
   }
 
 private:
-  /// Several takers refuse a class each, but not the same; none where that would block the others.
+  /// Each of several takers refuses another class. No class is refused where that would block the
+  /// others.
   void take(End end, std::size_t takers) {
     for (std::size_t k = 0; k < takers; ++k) {
       auto const refused = takers == 1 || queue_.gives_up() ? 0U : 1U << (k % QueueDriver::classes);
@@ -107,7 +108,7 @@ private:
   }
 
   void poll_until_idle(End end, unsigned accepted) {
-    constexpr int patience = 50; // what is then left is found by `finish`, or lost
+    constexpr int patience = 50; // tasks that are then left are found by `finish`, or lost
     for (int idle = 0; idle < patience && !queue_.spoiled();) {
       auto const last = pushing_.load(std::memory_order_relaxed) == 0;
       if (queue_.poll(end, accepted)) {
@@ -132,8 +133,9 @@ private:
   std::vector<std::thread> threads_;
 };
 
-/// One push races against one thread that falls asleep: it announces that and polls; the pusher
-/// pushes and looks for the announcement. If neither sees the other, the task is left to nobody.
+/// One push races against one thread that falls asleep. The sleeper announces its sleep and polls.
+/// The pusher pushes and looks for the announcement. If neither sees the other, no thread gets the
+/// task.
 class QueueHandover {
 public:
   QueueHandover(QueueDriver& queue, int rounds)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The conformance kit's scenarios of one thread, but for sleep: see sleep_scenarios.hpp.
+// The conformance kit's scenarios of one thread. Those of sleeping workers are in
+// sleep_scenarios.hpp.
 
 #include <hetsched/detail/testing/driver.hpp>
 #include <hetsched/graphs/task_graph.hpp>
@@ -10,7 +11,7 @@
 
 namespace hetsched::testing::detail {
 
-/// A worker or, as often as each of them, an outside thread.
+/// Draws a worker or an outside thread, all equally often.
 [[nodiscard]] inline WorkerId draw_origin(Dice& dice, std::size_t workers) noexcept {
   return WorkerId{static_cast<std::int32_t>(dice.below(workers + 1)) - 1};
 }
@@ -19,7 +20,7 @@ namespace hetsched::testing::detail {
   return WorkerId{static_cast<std::int32_t>(dice.below(workers))};
 }
 
-/// The classes of one to three workers, so that somebody can run the task.
+/// The classes of one to three workers, so that a worker can run the task.
 [[nodiscard]] inline ArchMask draw_archs(Dice& dice, std::span<WorkerInfo const> workers) {
   ArchMask archs;
   for (auto count = dice.below(3) + 1; count > 0; --count) {
@@ -28,7 +29,7 @@ namespace hetsched::testing::detail {
   return archs;
 }
 
-/// From now on it is known how long the task takes on every class that can run it.
+/// From now on the times of the task are known on every class that can run it.
 inline void draw_times(Driver& driver, Dice& dice, TaskId task) {
   for (auto const& info : driver.workers()) {
     if (driver.entry(task).task.archs.has(info.arch)) {
@@ -37,7 +38,7 @@ inline void draw_times(Driver& driver, Dice& dice, TaskId task) {
   }
 }
 
-/// Pushes and polls of random workers, from which a worker now and then is kept by a nested wait.
+/// Pushes and polls of random workers. Now and then a nested wait restricts a worker.
 class RandomMix {
 public:
   RandomMix(Driver& driver, std::uint64_t seed, int tasks)
@@ -67,7 +68,7 @@ public:
   }
 
 private:
-  /// What a waiting worker pushes descends from the task that waits.
+  /// Tasks that a waiting worker pushes descend from the task that waits.
   TaskId make(WorkerId from) {
     --left_;
     auto const task = driver_.add({.priority = static_cast<std::int32_t>(dice_.below(4)),
@@ -113,8 +114,8 @@ private:
   std::uint32_t last_group_ = 0;
 };
 
-/// Each worker in turn waits in a nested sync, with tasks from before the wait and children in the
-/// queues, all of a class that it has alone: it must find the children, though nobody else polls.
+/// Each worker in turn waits in a nested sync. The queues have older tasks and children, all of a
+/// class that only this worker has. It must find the children although no other worker polls.
 inline void nested_wait(Driver& driver) {
   constexpr std::uint32_t group = 7;
   for (auto const& info : driver.workers()) {

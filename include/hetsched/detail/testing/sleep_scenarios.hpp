@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The conformance kit's scenarios of sleeping workers, one thread: does a Wake reach somebody?
+// The conformance kit's scenarios of sleeping workers, in one thread: a Wake must reach a worker.
 
 #include <hetsched/detail/testing/scenarios.hpp>
 
@@ -17,8 +17,8 @@ namespace hetsched::testing::detail {
                          : "Wake::worker(" + std::to_string(wake.target().value) + ")";
 }
 
-/// All workers sleep but, when a worker pushes, that one: it polls when its body is done. Of the
-/// sleepers only one that the answer designates gets up; every choice is tried in turn.
+/// All workers sleep, except a worker that pushes: it polls when its body has ended. Only one of
+/// the sleepers that the Wake allows gets up. Every choice is tried in turn.
 class OnePush {
 public:
   explicit OnePush(Driver& driver) : driver_(driver) {}
@@ -44,7 +44,7 @@ public:
   }
 
 private:
-  /// `choice` is whom the engine wakes for Wake::any().
+  /// `choice`: the worker that the engine wakes for Wake::any().
   void push(ArchMask archs, WorkerId from, WorkerId choice) {
     auto const task = driver_.add({.archs = archs});
     auto const wake = driver_.push(task, from);
@@ -74,7 +74,7 @@ private:
     }
   }
 
-  /// Until it finds nothing.
+  /// Polls until it finds no task.
   void poll(WorkerId worker) {
     while (worker && !driver_.spoiled()) {
       auto const task = driver_.poll(worker);
@@ -105,8 +105,8 @@ private:
   Driver& driver_;
 };
 
-/// Workers run tasks of some length, fall asleep when a poll gives nothing, and are woken as the
-/// engine of threads does it. At the end nobody may sleep beside a task.
+/// Workers run tasks of some length and fall asleep when a poll gives no task. They are woken as in
+/// the engine of threads. At the end no worker may sleep while there is a task that it can run.
 class Sleepers {
 public:
   Sleepers(Driver& driver, std::uint64_t seed, int tasks)
@@ -138,7 +138,7 @@ private:
   struct Worker {
     TaskId task;
     bool asleep = true;
-    bool owed = false; // it left one wake-up out, because it takes a task itself
+    bool owed = false; // it left out one wake-up, because it takes a task itself
   };
 
   [[nodiscard]] std::size_t awake() const noexcept {

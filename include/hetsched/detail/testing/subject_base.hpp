@@ -5,7 +5,7 @@
 
 namespace hetsched::testing::detail {
 
-/// Stays where it was made.
+/// It is neither copied nor moved.
 class SubjectBase {
 public:
   SubjectBase() = default;

@@ -58,13 +58,14 @@ public:
   }
 
 private:
-  /// Where the scheduler promises an order, nobody waits: the judgement knows of no restrictions.
+  /// If the scheduler promises an order, no worker waits, because the judgement does not know
+  /// restrictions.
   [[nodiscard]] bool waits() const noexcept {
     return driver_.priority_scope() == PriorityScope::none;
   }
 
   void work(WorkerId id) {
-    constexpr int patience = 100; // what is then left is found by `drain`, or lost
+    constexpr int patience = 100; // tasks that are then left are found by `drain`, or lost
     for (int idle = 0; idle < patience && !driver_.spoiled();) {
       if (auto const task = driver_.poll(id)) {
         execute(task, id);
@@ -110,8 +111,9 @@ private:
   std::atomic<bool> all_pushed_{false};
 };
 
-/// One push races against one worker that falls asleep: it announces that and polls; the pusher
-/// pushes and looks for announcements. If neither sees the other, the task is left to nobody.
+/// One push races against one worker that falls asleep. The sleeper announces its sleep and polls.
+/// The pusher pushes and looks for announcements. If neither sees the other, no worker gets the
+/// task.
 class Handover {
 public:
   Handover(Driver& driver, int rounds) : driver_(driver) {
@@ -133,7 +135,7 @@ public:
 private:
   static constexpr WorkerId sleeper{1};
 
-  /// Outside, or worker 0, which pushes to its own queue.
+  /// The pusher: a thread outside, or worker 0, which pushes to its own queue.
   static constexpr WorkerId origin(std::size_t round) noexcept {
     return round % 2 == 0 ? no_worker : WorkerId{0};
   }

@@ -16,16 +16,17 @@
 
 namespace hetsched::detail {
 
-/// The loop of one worker that drives a device, and where the device's window hands tasks back.
-/// Belongs to the worker's thread.
+/// The loop of one worker that drives a device. The device's window hands tasks back to it. Used by
+/// the worker's thread only.
 class DeviceDriver final : public DeviceEvents {
 public:
   DeviceDriver(ThreadCore& core, ThreadWorker& worker, DeviceWindow& window)
       : core_(core), worker_(worker), window_(window) {}
 
-  /// Until the engine stops (Lima et al. 2015, sec. 3.4.2 and 3.4.3): takes tasks while the window
-  /// has room, and looks after what is under way. Completions are polled for; the longer nothing
-  /// happens the longer it sleeps between two looks, up to a tenth of the time since something did.
+  /// Runs until the engine stops (Lima et al. 2015, sec. 3.4.2 and 3.4.3). Takes tasks while the
+  /// window has room, and polls for transfers and kernels that have ended. The longer nothing
+  /// happens, the longer it sleeps between two polls, up to a tenth of the time since the last
+  /// event.
   void work();
 
   bool launch(TaskRecord& task, GpuStream& stream) override;
@@ -65,7 +66,7 @@ inline bool DeviceDriver::launch(TaskRecord& task, GpuStream& stream) {
   if (attempt) {
     Visit const visit(*AttemptLink::of(task).all);
     if (!visit) {
-      return true; // nothing is launched: its end will be seen at once
+      return true; // nothing is launched, so the task ends at once
     }
     begin(*AttemptLink::of(task).all->task);
   } else {
@@ -84,7 +85,7 @@ inline bool DeviceDriver::launch(TaskRecord& task, GpuStream& stream) {
     fail(task, std::current_exception());
     return false;
   }
-  if (!attempt) { // else the task is not done when this is
+  if (!attempt) { // the end of an attempt is not the end of its task
     worker_.launched.successors.note(task, worker_.info.arch);
   }
   return true;
@@ -124,7 +125,7 @@ inline void DeviceDriver::refused(TaskRecord& task, std::exception_ptr error) {
   worker_.launched.successors.forget(task);
   forget(task);
   if (undo_binding(task)) {
-    return; // whoever grants its last access hands it to the scheduler
+    return; // the thread that grants its last access hands it to the scheduler
   }
   if (task.type_of().kind != TaskKind::user || !core_.run_elsewhere(worker_, task)) {
     finished(task, std::move(error), {});
@@ -144,7 +145,7 @@ inline void DeviceDriver::begin(TaskRecord& task) {
   attempts().note_running(task);
 }
 
-/// Policies do not see it running any more: until then `reconsider` may look at it.
+/// Policies do not see the task running from now on. Until now `reconsider` might look at it.
 inline void DeviceDriver::forget(TaskRecord& task) {
   if (core_.policies_->has(hook_reconsider)) {
     ThreadCore::HookGuard const guard(core_);
@@ -154,7 +155,7 @@ inline void DeviceDriver::forget(TaskRecord& task) {
   }
 }
 
-/// An attempt that another has overtaken has nothing to fail.
+/// An attempt that another has overtaken cannot fail its task.
 inline void DeviceDriver::fail(TaskRecord& task, std::exception_ptr error) {
   if (!is_attempt(task)) {
     core_.fail(worker_, task, std::move(error));
@@ -166,7 +167,7 @@ inline void DeviceDriver::fail(TaskRecord& task, std::exception_ptr error) {
   }
 }
 
-/// The scheduler, the model and the statistics.
+/// Tells the scheduler, the model and the statistics.
 inline void DeviceDriver::tell(TaskRecord& task, Duration kernel) {
   if (core_.policies_->has(hook_epilogue)) {
     core_.policies_->epilogue(task.id(), worker_.info.id, kernel);
@@ -206,7 +207,8 @@ inline void DeviceDriver::work() {
   }
 }
 
-/// Takes tasks while the window has room. `moved`, and what is answered: whether anything happened.
+/// Takes tasks while the window has room. `moved`: whether anything happened before. Returns
+/// whether anything has happened.
 inline bool DeviceDriver::fill_window(bool moved) {
   auto const has_other_work = [this] {
     return core_.waiting_.stopping.load(std::memory_order_seq_cst) ||
@@ -236,7 +238,7 @@ inline bool DeviceDriver::fill_window(bool moved) {
   return moved;
 }
 
-/// Takes on the hints that have come for the device. Whether there was any.
+/// Puts the hints for the device into its window. Returns whether there were any.
 inline bool DeviceDriver::take_mail() {
   auto& mail = worker_.mail;
   if (!mail.there.load(std::memory_order_acquire)) {
@@ -262,7 +264,7 @@ inline bool DeviceDriver::take_mail() {
   return true;
 }
 
-/// The worker takes the task on.
+/// Puts the task into the device's window.
 inline void DeviceDriver::commit(TaskId id) {
   auto& task = *TaskRecord::from(id);
   HETSCHED_ASSERT(task.id() == id && task.state.load() == TaskState::ready,
@@ -277,7 +279,7 @@ inline void DeviceDriver::commit(TaskId id) {
   if ((task.group != nullptr || core_.waiting_.failed.load(std::memory_order_relaxed)) &&
       core_.is_to_be_skipped(task)) {
     if (early) {
-      undo_early(task); // it will be skipped when it may end
+      undo_early(task); // it is skipped when its predecessors have ended
       return;
     }
     worker_.counts.cancelled.add();
@@ -294,7 +296,8 @@ inline void DeviceDriver::commit(TaskId id) {
   window_.commit(task);
 }
 
-/// Of an abortable task an attempt enters the window (true), or, behind others, the task itself.
+/// For an abortable task: an attempt enters the window (true), or, behind other tasks, the task
+/// itself.
 inline bool DeviceDriver::commit_abortable(TaskRecord& task, bool early) {
   if (early) {
     AttemptLink::of(task).in_place.store(true, std::memory_order_relaxed);
@@ -327,7 +330,7 @@ inline void DeviceDriver::send_ahead() {
 
 // ---- early activation (early.hpp) ----
 
-/// Activates a task that may be launched behind others and takes what the scheduler then has.
+/// Activates a task that may be launched behind others. Then takes a task from the scheduler.
 inline TaskId DeviceDriver::take_early() {
   auto* const task = worker_.launched.successors.next();
   if (task == nullptr) {
@@ -340,8 +343,8 @@ inline TaskId DeviceDriver::take_early() {
   return core_.take(worker_);
 }
 
-/// A task that is on no device any more is to wait for its predecessors like any other, if it is
-/// still bound: then true, and the task may be gone.
+/// If the task is still bound, unbinds it: it then waits for its predecessors like any other task.
+/// Returns whether it was bound; the task may then be gone.
 inline bool DeviceDriver::undo_binding(TaskRecord& task) {
   auto expected = Binding::bound;
   if (task.binding.load(std::memory_order_acquire) != expected) {
@@ -355,7 +358,7 @@ inline bool DeviceDriver::undo_binding(TaskRecord& task) {
   return false;
 }
 
-/// The same; a task that holds its data by now goes back to the scheduler.
+/// The same. A task that holds its data by now goes back to the scheduler.
 inline void DeviceDriver::undo_early(TaskRecord& task) {
   if (!undo_binding(task)) {
     ThreadCore::BareHost(core_, &worker_, nullptr).ready(task, true);

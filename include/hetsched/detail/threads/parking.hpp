@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Where workers without work sleep, and how they are woken without losing a wake-up.
+// Workers without work sleep here. No wake-up is lost.
 
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/array.hpp>
@@ -11,11 +11,11 @@
 
 namespace hetsched::detail {
 
-/// Why a worker was woken: a task was pushed for it, or what it waits for came true.
+/// Why a worker was woken: a task was pushed for it, or its condition holds.
 enum class WakeReason : std::uint32_t { none, task, condition };
 
-/// One bit per worker: it has announced sleep. Protocol of a sleeper: announce, look for work and
-/// at its condition once more, park. Protocol of a waker: publish, then look at the bits.
+/// There is one bit per worker: it has announced sleep. Protocol of a sleeper: announce, look for
+/// work and at its condition once more, park. Protocol of a waker: publish, then look at the bits.
 ///
 /// Why no wake-up is lost: announce is a seq_cst RMW followed by seq_cst looks into the queues; a
 /// push publishes by a seq_cst operation or under a lock that the look takes too, followed by
@@ -32,18 +32,20 @@ public:
     word(worker).fetch_or(bit(worker), std::memory_order_seq_cst);
   }
 
-  /// Withdraws an announcement; false if somebody has claimed the worker meanwhile.
+  /// Withdraws an announcement. Returns false if another thread has claimed the worker meanwhile.
   bool retract(WorkerId worker) noexcept { return claim(worker); }
 
-  /// Sleeps until claimed; why it was woken. May return early, then with WakeReason::none.
+  /// Sleeps until a thread claims the worker, and returns why. May return early, then with
+  /// WakeReason::none.
   WakeReason park(WorkerId worker) noexcept {
     auto& raised = signals_[worker.index()].raised;
     raised.wait(0, std::memory_order_acquire);
     auto const reason = static_cast<WakeReason>(raised.load(std::memory_order_acquire));
-    return claim(worker) ? WakeReason::none : reason; // still announced: a late signal of before
+    // Still announced: this was a late signal for an earlier sleep.
+    return claim(worker) ? WakeReason::none : reason;
   }
 
-  /// Wakes the worker if it has announced sleep; true if it had.
+  /// Wakes the worker if it has announced sleep. Returns whether it had.
   bool unpark(WorkerId worker, WakeReason reason) noexcept {
     if (!claim(worker)) {
       return false;

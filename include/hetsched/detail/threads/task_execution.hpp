@@ -17,7 +17,8 @@ namespace hetsched::detail {
   }
 }
 
-/// A task is ready: hands it to the scheduler. One that is `spawned` so needs no event to say it.
+/// A task is ready: hands it to the scheduler. If it was ready when it was `spawned`, no event
+/// records that.
 [[gnu::always_inline]] inline void ThreadCore::push(TaskRecord& task, WorkerId from, bool spawned) {
   task.state.store(TaskState::ready, std::memory_order_relaxed);
   auto const id = task.id();
@@ -30,9 +31,9 @@ namespace hetsched::detail {
 /// Calls `steal`, the scheduler's hook.
 ///
 /// A theft from a queue whose owner is at work takes the cache lines of the queue and of the task
-/// away from it, and the owner fetches them back: it loses about what the theft takes. For a body
-/// that takes less nobody gains, so the thief then stays away long enough for the owner not to lose
-/// more than a part in `patience`.
+/// away from the owner. The owner has to fetch them back, so it loses about as much time as the
+/// theft takes. If the body takes less, the theft gains nothing. The thief then stays away so long
+/// that the owner loses no more than one part in `patience`.
 template <class Steal>
 TaskId ThreadCore::steal_with(ThreadWorker& worker, Steal&& steal) {
   auto const begin = pause_before_theft(worker);
@@ -96,7 +97,7 @@ TaskId ThreadCore::steal_with(ThreadWorker& worker, Steal&& steal) {
   }
 }
 
-/// The body has returned: completes the task, unless children are left; then the last of them does.
+/// The body has returned. Completes the task. If children are left, the last of them does that.
 [[gnu::always_inline]] inline void ThreadCore::finish_body(ThreadWorker& worker, TaskRecord& task) {
   if (!task.never_shared_children() || task.domain.load(std::memory_order_acquire) != nullptr)
       [[unlikely]] {
@@ -106,7 +107,8 @@ TaskId ThreadCore::steal_with(ThreadWorker& worker, Steal&& steal) {
   }
 }
 
-/// Releases the task's data, tells its group and parent. Returns the parent if that completes too.
+/// Releases the task's data, and tells its group and its parent. Returns the parent if that
+/// completes, too.
 [[gnu::always_inline]] inline TaskRecord* ThreadCore::complete(ThreadWorker& worker,
                                                                TaskRecord& task) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
@@ -120,14 +122,14 @@ TaskId ThreadCore::steal_with(ThreadWorker& worker, Steal&& steal) {
   }
   TaskRecord* completed_parent = nullptr;
   if (parent != nullptr) {
-    if (parent == this_thread.task) { // waits in a sync below, on this very stack
+    if (parent == this_thread.task) { // the parent waits in a sync further down this stack
       --parent->unpublished_children;
     } else {
       completed_parent = tell_parent(worker, *parent);
     }
   }
   worker.counts.completed
-      .add(); // last: a drain may return, and its caller destroy groups, after this
+      .add(); // must be last: a drain may then return, and its caller may destroy groups
   return completed_parent;
 }
 

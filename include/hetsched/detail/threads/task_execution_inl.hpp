@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// ThreadCore: what only some tasks pass through while they are taken, executed and completed.
+// ThreadCore: taking, executing and completing tasks, as far as only some tasks need it.
 
 #include <hetsched/detail/threads/task_execution.hpp>
 
@@ -14,7 +14,7 @@ namespace hetsched::detail {
 
 // ---- taking ----
 
-/// `take` while somebody wants to know what becomes of tasks.
+/// `take` while tasks are recorded or explained.
 [[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::take_watched(ThreadWorker& worker) {
   auto const asked = worker.ended.ns != 0 ? std::exchange(worker.ended, {}) : clock();
   auto const id = worker.info.id;
@@ -39,7 +39,7 @@ namespace hetsched::detail {
   return task;
 }
 
-/// See steal_with; when the theft begins.
+/// See steal_with. Returns when the theft begins.
 HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& worker) {
   constexpr std::int64_t patience = 32;
   constexpr std::int64_t longest_pause_ns = 10000;
@@ -55,13 +55,14 @@ HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& 
   return now;
 }
 
-// Contexts of their own: the hooks' stay in registers.
-// A task that is ready when it is spawned needs no other event to say so.
+// These make contexts of their own, so the contexts of the hooks stay in registers. A task that is
+// ready when it is spawned needs no other event to say so.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::watch_ready(TaskId task, WorkerId by, bool spawned) {
   if (recorder_ && !spawned) {
-    auto const ended = by ? crew_.workers[by.index()].ended : Instant{}; // what it waited for
+    // When the task that it waited for ended.
+    auto const ended = by ? crew_.workers[by.index()].ended : Instant{};
     recorder_->ready(by, task, ended.ns != 0 ? ended : clock());
-  } else if (recorder_ && TaskRecord::from(task)->access_count == 0) { // else it was noted
+  } else if (recorder_ && TaskRecord::from(task)->access_count == 0) { // others: see note_spawn
     recorder_->spawned(by, *TaskRecord::from(task), clock());
   }
   if (explainer_.on()) {
@@ -69,7 +70,7 @@ HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& 
   }
 }
 
-/// Of a task with data, which is about to be registered.
+/// For a task with data that is about to be registered.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::note_spawn(TaskRecord& task, WorkerId by) {
   if (recorder_) {
     recorder_->spawned(by, task, clock());
@@ -79,9 +80,10 @@ HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& 
   }
 }
 
-/// The task holds all its data. Whether it was bound: the scheduler or the device has it already.
+/// The task holds all its data. Returns whether it was bound: the scheduler or the device then has
+/// it already.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::unbind(TaskRecord& task) {
-  // Bound, if at all, before its predecessors ended, on which this thread's coming here depends.
+  // If it was bound, that was before its predecessors ended, and this thread comes here after that.
   if (task.binding.load(std::memory_order_relaxed) == Binding::none) {
     return false;
   }
@@ -89,7 +91,7 @@ HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& 
   if (task.binding.exchange(Binding::none, std::memory_order_seq_cst) == Binding::undone) {
     return false;
   }
-  if (queued) { // others may run it from now on, and any of them may be the one to find it
+  if (queued) { // any worker may run it from now on, and any may find it
     wake_all(WakeReason::task);
   }
   return true;
@@ -101,7 +103,7 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   execute_inline(worker, id);
 }
 
-/// The scheduler may be looking at the task that this worker runs: not after this.
+/// After this the scheduler does not look at the task that this worker ran.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::show_running_guarded(ThreadWorker& worker,
                                                                     TaskRecord* task) {
   HookGuard const guard(*this);
@@ -128,7 +130,7 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   return task.cancelled && task.type_of().kind != TaskKind::merge;
 }
 
-/// Of a task that reduces, or is abortable. True if its body is not to run now: an attempt will.
+/// For a task that reduces or is abortable. Returns true if an attempt runs instead of its body.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::begin_special(ThreadWorker& worker,
                                                              TaskRecord& task) {
   if (task.type_of().attempt_at != 0) {
@@ -140,7 +142,7 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   return false;
 }
 
-/// Brings what the task needs to host memory; false if it failed for that.
+/// Brings the task's data to host memory. Returns false if the task failed because of that.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::acquire_on_host(ThreadWorker& worker,
                                                                TaskRecord& task) {
   try {
@@ -152,7 +154,7 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   return !task.failed;
 }
 
-/// Runs a body that is measured, or that the scheduler has hooks around.
+/// Runs a body that is measured, or around which the scheduler has hooks.
 HETSCHED_INLINE void ThreadCore::run_watched(ThreadWorker& worker, TaskRecord& task) {
   if (policies_->has(hook_prologue)) {
     policies_->prologue(task.id(), worker.info.id);
@@ -169,9 +171,9 @@ HETSCHED_INLINE void ThreadCore::run_watched(ThreadWorker& worker, TaskRecord& t
 }
 
 HETSCHED_INLINE Duration ThreadCore::call_body_measured(ThreadWorker& worker, TaskRecord& task) {
-  worker.attention = attention_; // not for the sake of a theft, what may run inside this body
+  worker.attention = attention_; // tasks inside this body are not watched because of a theft
   auto const taking = std::exchange(worker.taking, {}); // the body may execute others
-  // With devices, data may have been waited for since it was taken.
+  // With devices, the worker may have waited for data since it took the task.
   auto const begin = taking.at.ns != 0 && !devices_ ? taking.at : clock();
   if (policies_->measures()) {
     auto const expected = policies_->predict(view_of(task), worker.info.arch);
@@ -199,7 +201,7 @@ HETSCHED_INLINE Duration ThreadCore::call_body_measured(ThreadWorker& worker, Ta
 /// `error` ended the body.
 [[gnu::cold]] HETSCHED_INLINE void
 ThreadCore::fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr error) {
-  // Before any data are marked: ordered as they are.
+  // This comes before any data are marked, and is ordered like the marks.
   waiting_.failed.store(true, std::memory_order_relaxed);
   task.failed = true;
   worker.counts.failed.add();
@@ -208,7 +210,7 @@ ThreadCore::fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr erro
               std::move(error), std::string(task.type_of().name), std::string(task.label_text())));
 }
 
-/// Hands a task's failure to whoever syncs on it: its group, else its parent's domain.
+/// Hands a task's failure to its group, else to its parent's domain, for the sync there.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::pass_up(TaskRecord const& task,
                                                        Owned<Failure> failure) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
@@ -235,7 +237,7 @@ HETSCHED_INLINE void ThreadCore::finish_parent(ThreadWorker& worker, TaskRecord&
 }
 
 /// Hands a task that this worker's device refused back to the scheduler: for the host if it has a
-/// body there, else for another device. False if nobody is left to run it.
+/// body there, else for another device. Returns false if no worker is left that can run it.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::run_elsewhere(ThreadWorker& worker,
                                                              TaskRecord& task) {
   bool const lost = devices_->window(worker.info.node).lost();
@@ -248,7 +250,7 @@ HETSCHED_INLINE void ThreadCore::finish_parent(ThreadWorker& worker, TaskRecord&
   } else if (!lost || waiting_.retired_devices.load(std::memory_order_relaxed) == device_count()) {
     return false;
   } else {
-    timespec const pause{0, 100000}; // this worker may well be given it again
+    timespec const pause{0, 100000}; // the scheduler may give it to this worker again
     nanosleep(&pause, nullptr);
   }
   if (task.type_of().reduces) {
@@ -259,13 +261,13 @@ HETSCHED_INLINE void ThreadCore::finish_parent(ThreadWorker& worker, TaskRecord&
   return true;
 }
 
-/// Runs the attempt that the worker is to begin at once.
+/// Runs the attempt that the worker has to begin at once.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::run_attempt(ThreadWorker& worker) {
   auto& attempt = *std::exchange(worker.attempt, nullptr);
   attempt.type_of().attempts->run(*this, worker, attempt);
 }
 
-/// At the end of a body: whether no child is left. If some are, the last of them completes the
+/// At the end of a body. Returns whether no child is left. Otherwise the last child completes the
 /// task.
 HETSCHED_INLINE bool ThreadCore::settle_children(TaskRecord& task) {
   auto const change = task.unpublished_children - TaskRecord::body_bias;
@@ -281,10 +283,10 @@ HETSCHED_INLINE bool ThreadCore::settle_children(TaskRecord& task) {
   return true;
 }
 
-/// Completes a task, its parent if that completes too, and so on.
+/// Completes a task, then its parent if that completes, too, and so on.
 HETSCHED_INLINE void ThreadCore::complete_all(ThreadWorker& worker, TaskRecord* task) {
   while (task != nullptr) {
-    task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // as free records have
+    task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // as in free records
     if (task->domain.load(std::memory_order_acquire) != nullptr) {
       close_domain(*task);
     }
@@ -292,18 +294,18 @@ HETSCHED_INLINE void ThreadCore::complete_all(ThreadWorker& worker, TaskRecord* 
   }
 }
 
-/// Inserts the merges of what the children of a task, which this thread executes, contributed; how
-/// many.
+/// Inserts the merges for the contributions of a task's children. This thread executes the task.
+/// Returns the number of merges.
 [[gnu::cold]] HETSCHED_INLINE int ThreadCore::merge_children(ThreadWorker& worker,
                                                              TaskRecord& task) {
   Host host(*this, &worker, &task, Host::Origin::spawned);
   return merge_all(host, *task.domain.load(std::memory_order_acquire));
 }
 
-/// The task and its children are done with its domain.
+/// The task and its children do not use its domain any more.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::close_domain(TaskRecord& task) {
   auto* const domain = task.domain.load(std::memory_order_relaxed);
-  if (auto failure = domain->failure.take()) { // of a child, not asked for by any sync
+  if (auto failure = domain->failure.take()) { // of a child; no sync has asked for it
     task.failed = true;
     pass_up(task, std::move(failure));
   }

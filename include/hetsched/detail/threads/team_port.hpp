@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// What the engine and `hs::team` know of the threads beside a worker's own. A program that never
-// calls `hs::team` has no such threads and does not compile them.
+// The interface of the engine and `hs::team` to the further threads of a worker. A program that
+// never calls `hs::team` has no such threads and does not compile them.
 
 namespace hetsched::detail {
 
@@ -13,15 +13,16 @@ public:
 
   virtual ~TeamPort() = default;
 
-  /// The worker's own thread included.
+  /// The number of threads, with the worker's own.
   [[nodiscard]] virtual int size() const noexcept = 0;
 
-  /// Calls call(body, member) for member = 0 (here) to size() - 1, at the same time. Rethrows the
-  /// first exception.
+  /// Calls call(body, member) on all threads at the same time, for member = 0 (this thread) to
+  /// size() - 1. Rethrows the first exception.
   virtual void run(void* body, Call call) = 0;
 };
 
-/// The team of the worker whose thread is calling; null: it has one core, or is a member itself.
+/// The team of the worker whose thread calls. Null: the worker has one core, or the thread is a
+/// member itself.
 inline constinit thread_local TeamPort* this_team = nullptr;
 
 /// Makes the threads for `count` further cores, given by the system's numbers, -1: not bound.

@@ -16,20 +16,20 @@
 
 namespace hetsched::detail {
 
-/// They sleep until the worker has something for them to do. Only the thread that sits in the
-/// worker calls `run`.
+/// They sleep until the worker has work for them. Only the thread that sits in the worker calls
+/// `run`.
 ///
-/// Handing over: what `run` stores is ordinary memory. `round_` publishes it (release by the
-/// worker, acquire by members), and `at_work_` gives back what members wrote (release by each, of
-/// one release sequence, acquire by the worker). Nobody enters a round before all have left the
-/// last one, since the worker waits for them.
+/// Memory orders: `run` stores into ordinary memory. `round_` publishes that (release by the
+/// worker, acquire by members). `at_work_` hands back what members wrote (each member's release is
+/// in one release sequence; the worker acquires). No member enters a round before all have left the
+/// last one, because the worker waits for them.
 ///
 /// A template, so that programs that include this and have no teams do not compile it.
 template <class Thread>
 class BasicTeamThreads final : public TeamPort {
 public:
-  /// Of cores given by the system's numbers, -1: not bound. Throws Error(bad_config) if the system
-  /// has no thread left.
+  /// Makes threads for cores, given by the system's numbers; -1: not bound. Throws
+  /// Error(bad_config) if the system has no thread left.
   BasicTeamThreads(int const* cpus, int count) {
     try {
       for (int k = 0; k < count; ++k) {
@@ -47,18 +47,18 @@ public:
 
   ~BasicTeamThreads() override { end(); }
 
-  /// The worker's own thread included.
+  /// The number of threads, with the worker's own.
   [[nodiscard]] int size() const noexcept override { return static_cast<int>(members_.size()) + 1; }
 
-  /// Calls call(body, member) for member = 0 (here) to size() - 1, at the same time. Rethrows the
-  /// first exception.
+  /// Calls call(body, member) on all threads at the same time, for member = 0 (this thread) to
+  /// size() - 1. Rethrows the first exception.
   void run(void* body, Call call) override {
     body_ = body;
     call_ = call;
     attempt_ = this_attempt;
     at_work_.store(static_cast<int>(members_.size()), std::memory_order_relaxed);
     next_round();
-    // What the body does on this thread has the thread to itself: a team in a team is one core.
+    // Inside the body this thread has no team: a team in a team is one core.
     auto* const own = std::exchange(this_team, nullptr);
     call_member(0);
     this_team = own;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The engine that runs tasks on real threads, but for what depends on the scheduler's type.
+// The engine that runs tasks on real threads, without the parts that depend on the scheduler's
+// type.
 
 #include <hetsched/core/build_config.hpp>
 #include <hetsched/core/stats.hpp>
@@ -37,9 +38,9 @@ inline constexpr TaskType merge_type =
 /// For HETSCHED_EXPLAIN; set by explaining.hpp in any of a program's files, before main begins.
 inline constinit ExplanationsFactory explanations_factory = nullptr;
 
-/// Runs tasks on P workers: P - 1 threads, and seat 0, which whichever outside thread waits in a
-/// sync sits in ("the thread that waits works"). Outside threads also borrow the seat for the
-/// length of a spawn. Everything public here may be called from any thread.
+/// Runs tasks on P workers: P - 1 threads, and seat 0. An outside thread that waits in a sync sits
+/// in this seat ("the thread that waits works"). Outside threads also borrow the seat for the
+/// length of a spawn. All public functions may be called from any thread.
 ///
 /// This class knows neither the scheduler's type nor the model's: it calls them through `policies`.
 /// ThreadCoreOf adds the few functions in which their hooks are inlined.
@@ -113,7 +114,7 @@ public:
            descends_from_afar(task, scope);
   }
 
-  /// Called by the worker itself, or for no_worker by anybody.
+  /// The worker itself calls it, or for no_worker any thread.
   [[nodiscard]] std::uint64_t random(WorkerId worker) const {
     if (worker) {
       return crew_.workers[worker.index()].random.next();
@@ -127,7 +128,8 @@ public:
     return policies_->predicts() ? policies_->predict(view_of(task), worker.arch) : std::nullopt;
   }
 
-  /// Classes of worker that can run tasks of a type, and what one of a graph would take there.
+  /// Classes of worker that can run tasks of a type, and the predicted time of a graph's task
+  /// there.
   [[nodiscard]] ArchMask archs_of(TaskType const& type) const noexcept { return type.archs; }
 
   [[nodiscard]] std::optional<Prediction>
@@ -153,20 +155,21 @@ public:
            !AttemptLink::of(task).in_place.load(std::memory_order_relaxed);
   }
 
-  /// What is expected. An abortable task that takes longer is expected to take as long again as it
-  /// has so far: however wrong the model is, there is a time from which on it pays to begin anew.
+  /// The expected time. An abortable task that takes longer than expected is expected to need as
+  /// much time again as it has used. So even with a wrong model, there is a time from which on it
+  /// pays to start the task again elsewhere.
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept;
 
   // ---- for the runtime ----
 
-  /// The body being executed by the calling thread for this runtime, or null.
+  /// The task whose body the calling thread executes for this runtime, or null.
   [[nodiscard]] TaskRecord* current_task() const noexcept {
     return this_thread.core == this ? this_thread.task : nullptr;
   }
 
   [[nodiscard]] Domain& root_domain() noexcept { return *root_; }
 
-  /// The domain that the calling thread spawns into.
+  /// The domain into which the calling thread spawns.
   [[nodiscard]] Domain& current_domain() {
     auto* const task = current_task();
     return task == nullptr ? *root_ : children_domain(*task);
@@ -176,7 +179,8 @@ public:
     return (archs & crew_.present).bits != 0;
   }
 
-  /// Config::max_live_tasks may hold back who spawns; `worker`: whose seat it has, or null.
+  /// Holds the spawning thread back if Config::max_live_tasks says so. `worker`: the worker whose
+  /// seat it has, or null.
   void throttle(ThreadWorker* worker);
 
   [[nodiscard]] bool limits_live_tasks() const noexcept { return max_live_ != 0; }
@@ -184,18 +188,18 @@ public:
   /// Waits until every task is complete, merges included.
   void drain();
 
-  /// Waits until all children of `task`, the current one, merges included, are complete.
+  /// Waits until all children of `task`, the current task, are complete, with their merges.
   virtual void await_children(TaskRecord& task) = 0;
 
   void await_group(GroupState& group);
 
-  /// Waits until nobody else uses the datum of `queue` and everything before has reached it.
-  /// Returns the exception that poisoned it, if one did. A worker meanwhile runs descendants of
-  /// `scope` only (null: anything).
+  /// Waits until no other task uses the datum of `queue` and all earlier writes to it are complete.
+  /// Returns the exception that poisoned it, if there is one. Meanwhile a worker runs only
+  /// descendants of `scope` (null: any task).
   std::exception_ptr await_data(AccessQueue& queue, TaskRecord* scope);
 
-  /// With devices: waits until host memory holds the data of a domain (null: none), and what
-  /// `task`, the current one, declared: its body may use it again.
+  /// With devices: waits until host memory holds the data of a domain (null: none), and the data
+  /// that `task`, the current task, declared. Its body may then use them again.
   void take_all_home(Domain const* domain, TaskRecord* task);
 
   [[nodiscard]] PolicyPort& policies() const noexcept { return *policies_; }
@@ -211,7 +215,7 @@ public:
   [[nodiscard]] Stats stats() const;
   void reset_stats();
 
-  /// What every worker does and what every datum is waited for, for a person to read.
+  /// Says what every worker does and which tasks wait for every datum, for people.
   [[nodiscard]] std::string dump(DataRegistry& registry) const;
 
 protected:
@@ -221,14 +225,14 @@ protected:
   /// `runtime` is what task bodies get as their runtime.
   ThreadCore(Config const& config, void* runtime, CacheKind const& cache);
 
-  /// Once the policies exist: the threads begin. Throws Error(bad_config) if the system has none
-  /// left.
+  /// Starts the threads, when the policies exist. Throws Error(bad_config) if the system has no
+  /// thread left.
   void start(PolicyPort& policies);
 
   /// Ends the threads. The policies may go after that. All tasks must have completed.
   void stop() noexcept;
 
-  /// What the worker is to execute next, if the scheduler has anything for it.
+  /// Takes the worker's next task from the scheduler, if there is one.
   virtual TaskId take(ThreadWorker& worker) = 0;
 
   /// Runs tasks until `done`; the loop of every worker and of every thread that waits in a seat
@@ -318,8 +322,8 @@ protected:
   [[nodiscard]] bool descends_from_afar(TaskRecord const& task,
                                         TaskRecord const* scope) const noexcept;
 
-  /// Whether an idle worker is to ask the scheduler now and then what to begin anew. seq_cst:
-  /// ordered with the look at who sleeps in ThreadAttempts::begin.
+  /// Whether an idle worker must call `reconsider` now and then. seq_cst: ordered with the look at
+  /// sleepers in ThreadAttempts::begin.
   [[nodiscard]] bool is_to_reconsider() const noexcept {
     return attempts_.undecided.load(std::memory_order_seq_cst) != 0;
   }
@@ -334,7 +338,7 @@ protected:
   Crew crew_;
   Owned<Recorder> const recorder_;        // null: none
   bool const timing_;                     // for Stats::types
-  std::uint8_t attention_ = no_attention; // that every body needs: bits of Attention
+  std::uint8_t attention_ = no_attention; // of every body: bits of Attention
   bool const notes_spawns_;               // to devices or the recorder
   std::uint64_t const max_live_;
   std::int64_t const start_ns_ = monotonic_ns();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// ThreadCore: its beginning and its end, and what contexts ask now and then.
+// ThreadCore: start and end, and rare questions of contexts.
 
 #include <hetsched/detail/threads/thread_core.hpp>
 

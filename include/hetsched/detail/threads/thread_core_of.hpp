@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What of the thread engine depends on the scheduler: the hooks that every task passes through.
+// The part of the thread engine that depends on the scheduler: the hooks through which every task
+// passes.
 
 #include <hetsched/detail/engine/engine_concepts.hpp>
 #include <hetsched/detail/threads/thread_attempts.hpp>
@@ -100,13 +101,13 @@ private:
     pay_owed_wake(worker);
   }
 
-  /// The loop behind a sync of children, which nested tasks pass through: all of it inlined.
+  /// The loop behind a sync of children. Nested tasks pass through it, so all of it is inlined.
   [[gnu::always_inline]] void wait_for_children(TaskRecord& task) {
     auto const all_done = [&task] { return task.children_left() == 0; };
     if (all_done()) {
       return;
     }
-    if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: not meant here
+    if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: ignored here
       wait(&task, Condition::that(all_done));
       return;
     }

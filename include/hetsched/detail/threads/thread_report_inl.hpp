@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// ThreadCore: statistics and the dump for a person who wonders what everybody waits for.
+// ThreadCore: statistics, and the dump that tells people what all threads wait for.
 
 #include <hetsched/detail/threads/thread_core.hpp>
 
@@ -28,8 +28,8 @@ HETSCHED_INLINE std::uint64_t ThreadCore::completed_total() const noexcept {
   return sum(&WorkerCounters::completed) + outsiders_.completed.load(std::memory_order_acquire);
 }
 
-/// Completions are read first: both counts only grow, and none completes that was not spawned, so a
-/// sum of 0 proves that all had completed at the first reading.
+/// Completions are read first. Both counts only grow, and no task completes before it is spawned.
+/// So a difference of 0 proves that all tasks had completed at the first reading.
 HETSCHED_INLINE std::uint64_t ThreadCore::live() const noexcept {
   auto const completed = completed_total();
   return spawned_total() - completed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The parts of ThreadCore: who works, who waits, who stands outside.
+// The parts of ThreadCore: its workers, its sleepers and the threads outside.
 
 #include <hetsched/core/config.hpp>
 #include <hetsched/core/stats.hpp>
@@ -18,16 +18,15 @@ namespace hetsched::detail {
 
 struct Attempts;
 
-/// What a thread waits for: a function that says whether it has come, and that may be asked from
-/// any thread.
+/// What a thread waits for: a function that says whether it holds. Any thread may call it.
 struct Condition {
   bool (*holds)(void const* of);
   void const* of;
-  bool only_when_idle = false; // is not asked while there are tasks to run
+  bool only_when_idle = false; // not called while there are tasks to run
 
   [[nodiscard]] bool operator()() const { return holds(of); }
 
-  /// `f()` says it; f must outlive this.
+  /// The function is `f()`. f must outlive this.
   template <class F>
   [[nodiscard]] static Condition that(F const& f) noexcept {
     return {[](void const* function) { return (*static_cast<F const*>(function))(); }, &f};
@@ -45,8 +44,8 @@ struct Crew {
   Crew(Config const& config, int devices, void* core, TaskDepot& depot);
 };
 
-/// Who sits in seat 0. `spawning` lasts for one spawn, so nobody sleeps until it is over, and it is
-/// left by a mere store; `wanted` is `taken`, and somebody sleeps until it is free.
+/// The state of seat 0. `spawning` lasts for one spawn, so no thread sleeps for its end, and a mere
+/// store ends it. `wanted` means that it is taken and a thread sleeps until it is free.
 enum class Seat : std::uint8_t { free, spawning, taken, wanted };
 
 /// Seat 0, and the outside threads that sleep because it is taken.
@@ -62,18 +61,18 @@ public:
            seat_.compare_exchange_strong(free, how, std::memory_order_acquire);
   }
 
-  /// Whoever spawns keeps the seat for longer than a spawn.
+  /// The spawning thread keeps the seat for longer than a spawn.
   void keep() noexcept { seat_.store(Seat::taken, std::memory_order_relaxed); }
 
   [[gnu::always_inline]] void leave() {
-    if (seat_.load(std::memory_order_relaxed) == Seat::spawning) { // nobody else changes that
+    if (seat_.load(std::memory_order_relaxed) == Seat::spawning) { // no other thread changes that
       seat_.store(Seat::free, std::memory_order_release);
     } else if (seat_.exchange(Seat::free, std::memory_order_acq_rel) == Seat::wanted) {
       notify_outside();
     }
   }
 
-  /// Whether the seat is taken and its holder will tell who sleeps.
+  /// Whether the seat is taken. Its holder will then wake the sleepers.
   [[nodiscard]] bool want() noexcept {
     auto taken = Seat::taken;
     return seat_.load(std::memory_order_relaxed) == Seat::wanted ||
@@ -99,14 +98,14 @@ private:
   std::atomic<std::uint32_t> events_{0};
 };
 
-/// Who sleeps, and what those who are about to sleep have to look at.
+/// The sleeping workers, and what a thread has to look at before it sleeps.
 struct Waiting {
   explicit Waiting(int workers) : parking(workers) {}
 
   Parking parking;
   Seating seating;
   alignas(64) std::atomic<bool> stopping{false};
-  std::atomic<bool> failed{false}; // some task failed, ever: data may be poisoned
+  std::atomic<bool> failed{false}; // a task has failed: data may be poisoned
   std::atomic<bool> scopes_lifted{false};
   std::atomic<int> retired_devices{0};
   std::atomic<int> nested_waiters{0};
@@ -118,10 +117,10 @@ struct Waiting {
 struct AttemptList {
   std::mutex lock; // taken inside the scheduler's
   Array<Attempts*> all;
-  std::atomic<int> undecided{0}; // without a result, if the scheduler reconsiders
+  std::atomic<int> undecided{0}; // tasks without a winner, if the scheduler reconsiders
 };
 
-/// What threads use that are no worker's and found seat 0 taken.
+/// For threads that are no worker's and found seat 0 taken.
 struct Outsiders {
   Outsiders(TaskDepot& depot, std::uint64_t seed) : pool(depot), random(seed) {}
 
@@ -134,7 +133,7 @@ struct Outsiders {
   std::atomic<std::uint64_t> rejected{0};
 };
 
-/// What was counted before the statistics were reset.
+/// The counts at the last reset of the statistics.
 struct StatsBase {
   std::atomic<std::int64_t> since_ns{0};
   mutable std::mutex mutex;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What belongs to one worker of the thread engine, and what a thread knows about itself.
+// The state of one worker of the thread engine, and of the calling thread.
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/time.hpp>
@@ -37,7 +37,7 @@ private:
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// Execution times of the task types one worker ran; used only when timing is on.
+/// Execution times of the task types that one worker ran. Used only when timing is on.
 class TypeTimes {
 public:
   struct Entry {
@@ -82,7 +82,7 @@ private:
   Array<Entry> entries_;
 };
 
-/// What one worker counts.
+/// The counters of one worker.
 struct WorkerCounters {
   // tasks of any kind entered into the scheduler's care and done with; merges included
   Counter spawned;
@@ -96,23 +96,23 @@ struct WorkerCounters {
   Counter rerun;
   Counter early;
   Counter idle_ns;
-  Counter aborted;    // attempts that had no result, or too late
-  Counter wasted_ns;  // which those took
+  Counter aborted;    // attempts that failed or lost
+  Counter wasted_ns;  // the time of these attempts
   Counter kept_bytes; // copied for attempts on the host
 };
 
-/// What the next body on a worker needs besides being called.
+/// What the worker must do around its next body.
 enum Attention : std::uint8_t {
   no_attention = 0,
   attention_clock = 1, // it is measured
-  attention_hooks = 2, // the scheduler has hooks around it, or may look at what runs
+  attention_hooks = 2, // the scheduler has hooks around it, or may look at running tasks
 };
 
 /// The worker's last theft; see ThreadCore::steal_with.
 struct LastTheft {
   std::int64_t at_ns = 0;
-  std::int64_t took_ns = 0; // if the victim was at work; else 0
-  Duration body;            // and what the body took
+  std::int64_t took_ns = 0; // if the victim was at work; otherwise 0
+  Duration body;            // the time of the stolen task's body
 };
 
 /// Hints for the device that a worker drives.
@@ -122,7 +122,7 @@ struct DeviceMail {
   std::atomic<bool> there{false};
 };
 
-/// What a worker that drives a device has on it.
+/// The tasks of a worker on the device that it drives.
 struct LaunchedTasks {
   SpinLock lock;
   Array<TaskRecord*> tasks;      // oldest first; under that lock
@@ -130,8 +130,8 @@ struct LaunchedTasks {
   bool retired = false;          // the device has broken down
 };
 
-/// Owned by the thread that sits in the worker: its own thread, or for worker 0 whichever thread
-/// holds the seat. What others read is atomic.
+/// Owned by the thread that sits in the worker: its own thread, or for worker 0 the thread that
+/// holds the seat. Fields that other threads read are atomic.
 struct alignas(64) ThreadWorker {
   ThreadWorker(void* engine, WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed)
       : core(engine), info(worker), pool(depot), random(seed) {}
@@ -142,7 +142,8 @@ struct alignas(64) ThreadWorker {
   WorkerInfo const info;
   TaskPool pool;
   RandomStream random;
-  /// Innermost task of this worker that waits for its children: only its descendants may run here.
+  /// The innermost task of this worker that waits for its children. Only its descendants may run
+  /// here.
   std::atomic<TaskRecord*> scope{nullptr};
   std::atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
   std::atomic<std::int64_t> busy_until_ns{0};
@@ -151,11 +152,11 @@ struct alignas(64) ThreadWorker {
   std::uint32_t spawns_since_check = 0;  // of max_live_tasks
   std::uint8_t attention = no_attention; // bits of Attention
   LastTheft theft;
-  // While all is recorded, so that the clock is read less; 0: it is to be.
-  Instant ended;                 // the last body, and the worker has not looked for work since
-  Taking taking;                 // of the task that is to begin here
-  TaskId owed_wake = no_task;    // pushed without waking anybody, for this worker to take next
-  TaskRecord* attempt = nullptr; // to begin at once
+  // Used while all is recorded, so that the clock is read less often. 0: the clock must be read.
+  Instant ended; // when the last body ended, if the worker has not looked for work since
+  Taking taking; // of the task that begins here next
+  TaskId owed_wake = no_task;    // pushed without a wake-up, because this worker takes it next
+  TaskRecord* attempt = nullptr; // an attempt that begins at once
   DeviceMail mail;
   LaunchedTasks launched;
   TypeTimes times;
@@ -163,7 +164,7 @@ struct alignas(64) ThreadWorker {
   WorkerThread thread;  // none for worker 0
 };
 
-/// What the calling thread is doing, per thread: which runtime's worker it is, in which task.
+/// The state of the calling thread: the runtime whose worker it is, and the task that it executes.
 struct ThreadState {
   void const* core = nullptr;
   ThreadWorker* worker = nullptr;
@@ -174,7 +175,7 @@ struct ThreadState {
 
 inline constinit thread_local ThreadState this_thread;
 
-/// Puts the previous state back, whatever happens in between. A worker's thread has its team.
+/// Sets a state, and restores the previous one at its end. A worker's thread has its team.
 class ThreadStateGuard {
 public:
   explicit ThreadStateGuard(ThreadState state) noexcept

@@ -12,7 +12,7 @@ namespace hetsched::detail {
 
 class CpuSet;
 
-/// What the system calls its processors; "cpu" if it does not say.
+/// The system's name for its processors; "cpu" if it has none.
 [[nodiscard]] std::string cpu_model();
 
 /// The host's name; "host" if it has none.
@@ -31,7 +31,7 @@ struct Placement {
     return bind ? places[place % places.size()] : -1;
   }
 
-  /// Those of the other members.
+  /// The cores of the other members.
   [[nodiscard]] std::vector<int> cpus_beside(int worker) const;
 
   /// The core of the worker that drives a device: one that no other worker has, or -1.
@@ -41,7 +41,7 @@ struct Placement {
   }
 };
 
-/// `devices`: how many have a worker of their own, for which one core each is left if there are
+/// `devices`: the number of devices. Each has a worker, for which a core is left if there are
 /// enough (Lima et al. 2015, sec. 3.4.2). Throws Error(bad_config) if this process may not use a
 /// core that the configuration names.
 [[nodiscard]] Placement place_workers(Config const& config, int devices);

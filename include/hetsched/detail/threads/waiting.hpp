@@ -19,15 +19,15 @@ namespace hetsched::detail {
   }
 }
 
-/// A worker will not take the task that it was to take, after all.
+/// A worker does not take the task that it should have taken.
 [[gnu::always_inline]] inline void ThreadCore::pay_owed_wake(ThreadWorker& worker) {
   if (worker.owed_wake) [[unlikely]] {
     wake_for(std::exchange(worker.owed_wake, no_task));
   }
 }
 
-/// The worker waits, inside a task, for descendants of `scope` (null: for anything). Returns what
-/// it waited for before. `steals`: no queue is closed to a worker that looks everywhere.
+/// The worker waits, inside a task, for descendants of `scope` (null: for any task). Returns the
+/// previous scope. `steals`: the scheduler steals, so every worker finds tasks in all queues.
 [[gnu::always_inline]] inline TaskRecord*
 ThreadCore::enter_scope(ThreadWorker& worker, TaskRecord* scope, bool steals) {
   auto* const outer = worker.scope.load(std::memory_order_relaxed);

@@ -12,7 +12,7 @@
 namespace hetsched::detail {
 
 [[gnu::cold]] HETSCHED_INLINE void Seating::notify_outside() {
-  // An RMW, so that it is ordered with the waiter's own: one of the two sees the other.
+  // This is an RMW, so it is ordered with the waiter's RMW: one of the two sees the other.
   if (waiters_.fetch_add(0, std::memory_order_acq_rel) > 0) {
     events_.fetch_add(1, std::memory_order_acq_rel);
     events_.notify_all();
@@ -21,12 +21,12 @@ namespace hetsched::detail {
 
 // ---- looking for work ----
 
-/// The scheduler has nothing for the worker now: waits until there is a task or `done`, and
-/// executes the task.
+/// The scheduler has no task for the worker now. Waits until there is one or `done`, and executes
+/// the task.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::work_when_found(ThreadWorker& worker,
                                                                Condition const& done) {
   if (auto* const task = this_thread.task) {
-    task->publish_children(); // so that whoever completes the last one wakes this thread
+    task->publish_children(); // so the thread that completes the last child wakes this one
   }
   if (auto const task = find_task(worker, done)) {
     execute(worker, task);
@@ -80,11 +80,11 @@ namespace hetsched::detail {
     }
     bool const wait_a_little = is_to_reconsider();
     if (wait_a_little && !found && !has_attempt() && !done()) {
-      timespec const pause{0, 200000}; // as an announced sleeper: others count on that
+      timespec const pause{0, 200000}; // as an announced sleeper, because others rely on that
       nanosleep(&pause, nullptr);
     }
     if (found || has_attempt() || wait_a_little || done()) {
-      if (!parking.retract(id)) { // claimed meanwhile, perhaps for another task: pass it on
+      if (!parking.retract(id)) { // claimed meanwhile, perhaps for another task: wakes others
         wake_all(WakeReason::task);
       }
       if (wait_a_little && !found && !has_attempt() && !done()) {
@@ -95,7 +95,7 @@ namespace hetsched::detail {
     auto const reason = parking.park(id);
     found = take(worker);
     if (!found && reason == WakeReason::task && done()) {
-      wake_all(WakeReason::task); // woken for a task that this worker may have missed: pass it on
+      wake_all(WakeReason::task); // woken for a task that this worker may have missed
     }
   }
   return found;
@@ -112,11 +112,11 @@ namespace hetsched::detail {
   }
 }
 
-/// The last look before sleep, at what nobody is told of otherwise: that everything is complete,
-/// and that all workers sleep although nested tasks wait.
+/// The last look before sleep, for two conditions that no other thread reports: all tasks are
+/// complete, or all workers sleep although nested tasks wait.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::before_sleep() {
-  // This RMW orders the counters of this worker against drain's look at them: whoever comes second
-  // in its modification order sees the other.
+  // This RMW orders the counters of this worker with drain's look at them. The thread that comes
+  // second in the modification order sees the other.
   waiting_.sleep_events.fetch_add(1, std::memory_order_acq_rel);
   if (waiting_.drain_waiters.load(std::memory_order_relaxed) > 0 && quiescent()) {
     waiting_.parking.unpark(WorkerId{0}, WakeReason::condition);
@@ -127,8 +127,8 @@ namespace hetsched::detail {
   }
 }
 
-/// The children of tasks that wait may be in queues that only workers with another scope look into:
-/// if everybody sleeps, the nesting rule is lifted for a moment.
+/// The children of waiting tasks may be in queues of workers with another scope. If all workers
+/// sleep, the nesting rule is lifted for a moment.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::lift_scopes_if_all_sleep() {
   bool const vacant = waiting_.seating.state(std::memory_order_seq_cst) == Seat::free;
   if (waiting_.nested_waiters.load(std::memory_order_seq_cst) > 0 &&
@@ -141,15 +141,15 @@ namespace hetsched::detail {
 
 // ---- waiting ----
 
-/// Waits for `done()`, working meanwhile: inside a task on descendants of `scope` only (null: on
-/// anything).
+/// Waits for `done()` and works meanwhile. Inside a task it works on descendants of `scope` only
+/// (null: on any task).
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::wait(TaskRecord* scope, Condition const& done) {
   if (done()) {
     return;
   }
   if (this_thread.core != this) {
     wait_outside(done);
-  } else if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: not meant here
+  } else if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: ignored here
     ThreadStateGuard const state({this, this_thread.worker, this_thread.task, nullptr, nullptr});
     wait_inside(scope, done);
   } else {
@@ -167,7 +167,7 @@ namespace hetsched::detail {
   leave_scope(worker, outer, steals);
 }
 
-/// An outside thread waits: in the seat if it can have it, else asleep.
+/// An outside thread waits. It works in the seat if that is free, and otherwise sleeps.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::wait_outside(Condition const& done) {
   auto& seating = waiting_.seating;
   seating.begin_to_wait();
@@ -188,7 +188,7 @@ namespace hetsched::detail {
       break;
     }
     if (!seating.want()) {
-      sched_yield(); // it is free, or will be at once: its holder may need this core
+      sched_yield(); // the seat is free, or will be at once: its holder may need this core
       continue;
     }
     seating.sleep(events);
@@ -198,7 +198,7 @@ namespace hetsched::detail {
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::drain() {
   waiting_.drain_waiters.fetch_add(1, std::memory_order_seq_cst);
-  // Looks at all workers, so it is asked only while there is no task here.
+  // This looks at all workers, so it is called only while there is no task here.
   auto const drained = [this] { return quiescent(); };
   auto done = Condition::that(drained);
   done.only_when_idle = true;
@@ -219,8 +219,9 @@ namespace hetsched::detail {
   group.state.fetch_sub(GroupState::one_waiter, std::memory_order_acq_rel);
 }
 
-/// Whether whoever holds a queue alone in the domain of `task`'s children (null: outside any) may
-/// write: not below a task that only reads the datum, for others may read it at the same time.
+/// Whether the only holder of a queue in the domain of `task`'s children (null: outside any task)
+/// may write. Below a task that only reads the datum it may not, because others may read it at the
+/// same time.
 [[nodiscard]] inline bool may_write(AccessQueue const& queue, TaskRecord* task) noexcept {
   if (task == nullptr || &queue == &queue.data->home) {
     return true;
@@ -256,15 +257,15 @@ namespace hetsched::detail {
   wait(scope, Condition::that(granted));
   std::exception_ptr error;
   try {
-    // What a task declared is its body's to use.
+    // The body may use the data that its task declared.
     auto const destination = &queue == &queue.data->home ? Destination::home : Destination::host;
     take_data(replicas_of(queue), destination, may_write(queue, current_task()));
-  } catch (...) { // lost with its device
+  } catch (...) { // the datum was lost with its device
     error = std::current_exception();
   }
   if (queue.poisoned()) {
     error = queue.domain->failure.peek();
-    if (error == nullptr) { // a group has it, or another thread's sync took it
+    if (error == nullptr) { // a group has the exception, or another thread's sync took it
       error = std::make_exception_ptr(Error(
           ErrorCode::cancelled, queue.data->describe(), "was to be written by a task that failed"));
     }
@@ -286,7 +287,7 @@ namespace hetsched::detail {
 
 // ---- spawning too far ahead ----
 
-/// Runs tasks, or waits for others to. Looks every few spawns only.
+/// Runs tasks, or waits until others have run them. Looks only every few spawns.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::throttle(ThreadWorker* worker) {
   constexpr std::uint32_t interval = 16;
   if (worker != nullptr && ++worker->spawns_since_check < interval) {
@@ -304,10 +305,10 @@ namespace hetsched::detail {
   }
   auto& seating = waiting_.seating;
   if (worker != nullptr) {
-    seating.keep(); // for longer than a spawn: see Seating::leave
+    seating.keep(); // kept for longer than a spawn: see Seating::leave
   }
   for (int idle = 0; live() >= max_live_; ++idle) {
-    // Without the seat, somebody else has it and works; but may leave it at any time.
+    // Without the seat: another thread has it and works, but may leave it at any time.
     bool const seated = worker != nullptr || seating.try_take(Seat::taken);
     if (seated && work_outside(idle >= 100)) {
       idle = 0;
@@ -323,8 +324,8 @@ namespace hetsched::detail {
   }
 }
 
-/// In a body that has spawned too far ahead: only descendants may run here, and waiting could wait
-/// for oneself, so works while there is any task of its own, then goes on.
+/// In a body that has spawned too far ahead. Only descendants may run here, and a task that waits
+/// might wait for itself. So this works while there is a descendant to run, then goes on.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::work_nested(ThreadWorker& worker) {
   auto* const outer = worker.scope.load(std::memory_order_relaxed);
   worker.scope.store(current_task(), std::memory_order_relaxed);
@@ -333,7 +334,7 @@ namespace hetsched::detail {
   worker.scope.store(outer, std::memory_order_relaxed);
 }
 
-/// Executes what the scheduler has for the worker now; false if that is nothing.
+/// Executes the worker's next task. Returns false if the scheduler has none now.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::run_one(ThreadWorker& worker) {
   if (auto const task = take(worker)) {
     execute(worker, task);
@@ -345,9 +346,9 @@ namespace hetsched::detail {
   return true;
 }
 
-/// In the seat, outside any task: runs one task if there is any (true). If not, and `patient`,
-/// sleeps a little: as an announced sleeper, for the others may wait for the nesting rule to be
-/// lifted.
+/// In the seat, outside any task: runs one task if there is one, and returns true. Otherwise, if
+/// `patient`, sleeps a little. It announces this sleep, because the others may wait for the nesting
+/// rule to be lifted.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::work_outside(bool patient) {
   auto& worker = crew_.workers[0];
   ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});

@@ -21,10 +21,10 @@ namespace hetsched::detail {
 
 /// One task type on a platform.
 struct TypeEntry {
-  std::string name;                                  // of a graph's types only the names stay
+  std::string name;                                  // a copy, because a graph's types do not stay
   std::array<std::optional<Duration>, max_archs> on; // mean of the class; nothing: cannot run
   ArchMask archs;
-  std::array<double, max_archs> factor; // of Noise::per_type
+  std::array<double, max_archs> factor; // the factor of Noise::per_type
 
   struct Executed {
     std::uint64_t count = 0;
@@ -35,7 +35,7 @@ struct TypeEntry {
 
   std::array<Executed, max_archs> executed; // since the statistics were reset
 
-  /// Twice a task: std::string_view's comparison is a call in addition to memcmp.
+  /// Called twice a task. The comparison of std::string_view would be a call in addition to memcmp.
   [[nodiscard]] bool is_of(TaskType const& type) const noexcept {
     return name.size() == type.name.size() &&
            std::memcmp(name.data(), type.name.data(), name.size()) == 0;
@@ -66,7 +66,7 @@ public:
     return add(type);
   }
 
-  /// Of a task that was spawned.
+  /// The entry of a task that was spawned.
   [[nodiscard]] TypeEntry const& of(TaskType const& type) const noexcept {
     return const_cast<KernelTimes&>(*this).of(type);
   }
@@ -94,7 +94,7 @@ public:
     return {std::max<std::int64_t>(1, ns)};
   }
 
-  /// What was executed since the beginning or the last reset.
+  /// Adds the executions since the beginning or the last reset.
   void add_to(Stats& stats) const {
     for (auto const& entry : entries_) {
       for (std::size_t a = 0; a < entry.executed.size(); ++a) {

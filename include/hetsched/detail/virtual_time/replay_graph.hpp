@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A graph that is plain data as tasks of a runtime in virtual time.
+// Runs a graph that is plain data as tasks of a runtime in virtual time.
 
 #include <hetsched/detail/spawn/ranked_graph.hpp>
 #include <hetsched/detail/spawn/register_data.hpp>
@@ -18,7 +18,7 @@
 
 namespace hetsched::detail {
 
-/// The task types and data that a graph's tasks need. Their memory is an address only.
+/// The task types and the data of a graph's tasks. The data have addresses, and no memory.
 class GraphReplay {
 public:
   /// `allowed`: classes of worker for each task; empty: all.
@@ -44,8 +44,8 @@ public:
     }
   }
 
-  /// Task v, until the next call. What its node is allowed to run on is not looked at: a class of
-  /// worker can run what the platform has a time for.
+  /// Task v, valid until the next call. The classes that its node allows are ignored: a class of
+  /// worker can run the task if the platform has a time for it.
   [[nodiscard]] Prospect prospect(std::size_t v) {
     auto const& node = graph_.nodes()[v];
     of_one_.clear();
@@ -104,7 +104,7 @@ private:
   std::vector<DataRecord*> data_;
   std::vector<DataRecord*> of_one_; // of the task that was asked for last
   std::map<Key, Type> types_;
-  std::map<void const*, ReductionOps> operators_; // told apart, never called
+  std::map<void const*, ReductionOps> operators_; // they differ, and are never called
 };
 
 } // namespace hetsched::detail

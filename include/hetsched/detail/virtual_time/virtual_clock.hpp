@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Virtual time, and when each worker ends what it runs.
+// Virtual time, and the ends of running tasks.
 
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/workers.hpp>
@@ -10,35 +10,35 @@
 
 namespace hetsched::detail {
 
-/// The time that it is, and the ends of tasks that are to come.
+/// The present time, and the ends of tasks in the future.
 class VirtualClock {
 public:
   [[nodiscard]] Instant now() const noexcept { return now_; }
 
   void set(Instant now) noexcept { now_ = now; }
 
-  /// The worker ends what it runs at that time.
+  /// The worker's task ends at that time.
   void add(Instant at, WorkerId worker) {
     ends_.push_back({at, worker});
     std::push_heap(ends_.begin(), ends_.end());
   }
 
-  /// It does not after all.
+  /// The worker's task does not end at that time.
   void remove(WorkerId worker) {
     std::erase_if(ends_, [worker](End const& end) { return end.worker == worker; });
     std::make_heap(ends_.begin(), ends_.end());
   }
 
-  /// Nothing is to end.
+  /// Whether no end is known.
   [[nodiscard]] bool idle() const noexcept { return ends_.empty(); }
 
-  /// When the next end is; not of an idle clock.
+  /// The time of the next end. The clock must not be idle.
   [[nodiscard]] Instant next() const noexcept { return ends_.front().at; }
 
-  /// Whose it is.
+  /// The worker of the next end.
   [[nodiscard]] WorkerId next_worker() const noexcept { return ends_.front().worker; }
 
-  /// Takes it out.
+  /// Takes the next end out.
   WorkerId pop() {
     auto const worker = ends_.front().worker;
     std::pop_heap(ends_.begin(), ends_.end());

@@ -27,12 +27,13 @@
 
 namespace hetsched::detail {
 
-/// How many tasks at most a scheduler is told of at once that one completion made ready.
+/// The largest number of tasks that one completion made ready and that go to the scheduler in one
+/// call.
 inline constexpr std::size_t most_activated = 32;
 
-/// Executes tasks in virtual time: what Runtime, spawns, the dataflow layer and contexts need of an
-/// engine (engine_concepts.hpp). It knows its scheduler and its model by their port only, so that
-/// it is compiled once for all of them; VirtualCoreOf adds them. For one thread at a time.
+/// Executes tasks in virtual time. It is the engine for Runtime, spawns, the dataflow layer and
+/// contexts (engine_concepts.hpp). It knows its scheduler and its model by their port only, so it
+/// is compiled once for all of them. VirtualCoreOf adds them. For one thread at a time.
 class VirtualCore {
 public:
   using Context = EngineContext<VirtualCore>;
@@ -48,7 +49,8 @@ public:
 
   static constexpr bool guards_concurrent = true;
 
-  /// Lives while a hook of the scheduler runs, and measures how long that is if it is asked to.
+  /// Lives while a hook of the scheduler runs. Measures the time of the hook if the simulation asks
+  /// for that.
   class HookGuard {
   public:
     [[gnu::always_inline]] HookGuard(VirtualCore& core, Threading) noexcept : core_(core) {
@@ -94,8 +96,8 @@ public:
             task.worker.load(std::memory_order_relaxed) == worker.value);
   }
 
-  /// Not one that has a private copy for what it contributes, nor one that is launched behind
-  /// another, or before one.
+  /// A task cannot be aborted if it has a private copy for its contributions, or if it is launched
+  /// behind or before another one.
   [[nodiscard]] bool can_abort(TaskRecord const& task) const noexcept {
     WorkerId const worker{task.worker.load(std::memory_order_relaxed)};
     return !task.type_of().reduces &&
@@ -105,14 +107,14 @@ public:
 
   [[nodiscard]] std::uint64_t random(WorkerId worker) const { return machine_.random(worker); }
 
-  /// What the model says, else the platform's mean.
+  /// The model's prediction, else the platform's mean.
   [[nodiscard]] std::optional<Prediction> predicted(TaskRecord const& task,
                                                     WorkerInfo const& worker) const {
     return policies_->predicts() ? predicted(task.type_of(), view_of(task), worker.arch)
                                  : mean_time(task.type_of(), worker.arch);
   }
 
-  /// The same of a task of a type that `archs_of` was asked about.
+  /// The same for a task whose type was given to `archs_of`.
   [[nodiscard]] std::optional<Prediction>
   predicted(TaskType const& type, TaskView const& task, Arch arch) const {
     if (policies_->predicts()) {
@@ -128,13 +130,14 @@ public:
     return machine_.times().learn(type).archs;
   }
 
-  /// What the model says, else the platform.
+  /// The model's time, else the platform's.
   [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const {
     auto const known = policies_->predicts() ? policies_->transfer(bytes, from, to) : Duration{};
     return known.ns != 0 || !memory_ ? known : memory_->time(bytes, from, to);
   }
 
-  /// If its data are still on their way, the first that the worker has taken.
+  /// The task that runs on the worker. If none runs, the first that it has taken and whose data are
+  /// on their way.
   [[nodiscard]] TaskId running(WorkerId worker) const noexcept {
     auto const& state = workers_[worker.index()];
     auto const* task = state.running != nullptr ? state.running : state.waiting;
@@ -145,7 +148,7 @@ public:
     return task != nullptr ? task->id() : no_task;
   }
 
-  /// Of all that it has taken, if it waits for no data: as predicted, whatever the noise.
+  /// The predicted end of all that it has taken, if it waits for no data. Noise does not count.
   [[nodiscard]] Instant busy_until(WorkerId worker) const {
     auto const& state = workers_[worker.index()];
     if (state.running == nullptr) {
@@ -170,17 +173,17 @@ public:
   /// Null if every node has everything.
   [[nodiscard]] VirtualMemory* devices() const noexcept { return memory_.get(); }
 
-  /// There is none: no body runs.
+  /// Always null, because no body runs.
   [[nodiscard]] TaskRecord* current_task() const noexcept { return nullptr; }
 
   [[nodiscard]] Domain& root_domain() noexcept { return tasks_.root(); }
 
   [[nodiscard]] Domain& current_domain() noexcept { return tasks_.root(); }
 
-  /// A spawn finds out by the task's times.
+  /// Always true: a spawn decides by the task's times.
   [[nodiscard]] bool has_worker_of(ArchMask) const noexcept { return true; }
 
-  /// Lets time pass until all tasks are complete and what they contributed is merged.
+  /// Lets time pass until all tasks are complete and all contributions are merged.
   void drain();
 
   void await_children(TaskRecord&) {}
@@ -207,11 +210,11 @@ protected:
         explainer_(config.explain, &make_explanations<Context>),
         recorder_(open_recorder({config.trace, config.record, config.trace_memory}, 0)) {}
 
-  /// Before anything else is asked of it.
+  /// To be called before any other function.
   void be_ruled_by(PolicyPort& policies, CacheKind const& cache);
 
 private:
-  /// Since the statistics were reset.
+  /// The counters since the last reset of the statistics.
   struct Counts {
     Instant since;
     std::uint64_t spawned = 0;
@@ -219,7 +222,7 @@ private:
     std::uint64_t cancelled = 0;
     std::uint64_t early = 0;
     Duration deciding;
-    std::vector<DeviceStats> devices_before; // what devices had counted until then
+    std::vector<DeviceStats> devices_before; // the devices' counters at that reset
   };
 
   [[nodiscard]] bool spoliates() const noexcept { return policies_->has(hook_reconsider); }
@@ -231,7 +234,7 @@ private:
     return time ? std::optional(Prediction{*time, {}, 0}) : std::nullopt;
   }
 
-  /// How long the task is expected to run there.
+  /// The expected time of the task on this worker.
   [[nodiscard]] Duration expected(TaskRecord const& task, WorkerId worker) const {
     auto const time = predicted(task, machine_.worker(worker));
     return time ? time->mean : Duration{};
@@ -275,7 +278,7 @@ private:
   bool activate_early();
   bool unbind(TaskRecord& task);
 
-  // What is told of it (virtual_core_report.hpp).
+  // Statistics and recording (virtual_core_report.hpp).
   [[gnu::cold]] void watch_pushed(std::span<TaskId const> tasks);
   [[gnu::cold]] void watch_taken(TaskId task, WorkerId worker, bool stolen);
   void report_execution(TaskRecord const& task, WorkerId worker, bool aborted);
@@ -291,12 +294,12 @@ private:
   VirtualTasks tasks_;
   OwnTasks own_;
   Counts counts_;
-  std::vector<WorkerId> device_workers_; // where data are to be moved to
-  std::vector<WorkerId> cores_waiting_;  // for data, in the order in which they began to
-  std::deque<TaskId> pushed_;            // that `preempt` has not been asked about
+  std::vector<WorkerId> device_workers_; // workers to which data have to be moved
+  std::vector<WorkerId> cores_waiting_;  // for data, in the order in which the waits began
+  std::deque<TaskId> pushed_;            // tasks for which `preempt` was not called yet
   std::uint64_t waiting_ = 0;            // tasks in the scheduler's hands
   std::uint64_t aborted_now_ = 0;        // at this instant
-  bool given_up_ = false; // for a scheduler's mistake: what is not complete never will be
+  bool given_up_ = false; // after a scheduler's error: the tasks that are left never complete
 };
 
 inline void VirtualCore::be_ruled_by(PolicyPort& policies, CacheKind const& cache) {

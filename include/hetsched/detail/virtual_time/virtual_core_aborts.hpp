@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// VirtualCore: tasks that stop half way, because the scheduler says so.
+// VirtualCore: tasks that the scheduler has stopped half way.
 
 #include <hetsched/detail/virtual_time/virtual_core.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace hetsched::detail {
 
-/// What an idle worker is to begin, if anything.
+/// The next task of an idle worker, if there is one.
 inline TaskId VirtualCore::spoliate_or_take(WorkerId worker) {
   if (spoliates()) {
     if (auto const task = policies_->reconsider(worker)) {
@@ -27,8 +27,8 @@ inline TaskId VirtualCore::spoliate_or_take(WorkerId worker) {
   return waiting_ != 0 ? take(worker) : no_task;
 }
 
-/// Asks about the tasks that were pushed and for which nobody is idle, up to the first answer:
-/// whether there was one.
+/// Calls `preempt` for the tasks that were pushed and for which no worker is idle, up to the first
+/// answer. Returns whether there was one.
 inline bool VirtualCore::preempt() {
   while (!pushed_.empty()) {
     auto const id = pushed_.front();
@@ -49,7 +49,7 @@ inline bool VirtualCore::preempt() {
     }
     if (auto const victim = policies_->preempt(id)) {
       WorkerId const worker{abort(victim, "preempt").worker.load(std::memory_order_relaxed)};
-      --waiting_; // it is nobody's yet
+      --waiting_; // no worker has it yet
       push(victim, worker);
       return true;
     }
@@ -57,7 +57,7 @@ inline bool VirtualCore::preempt() {
   return false;
 }
 
-/// Gives up unless the scheduler may have the task aborted.
+/// Gives up if the scheduler may not have the task aborted.
 inline void VirtualCore::check_abortable(TaskRecord const& task, TaskId id, char const* hook) {
   if (task.id() != id || task.state.load(std::memory_order_relaxed) != TaskState::running) {
     give_up(std::string("answered to ") + hook + " a task that no worker has taken");
@@ -68,14 +68,15 @@ inline void VirtualCore::check_abortable(TaskRecord const& task, TaskId id, char
             (task.type_of().reduces ? "contributes to a reduction"
                                     : "is launched behind another task, or before one"));
   }
-  // Each at most once from each worker, and some more: a policy that gets better each time ends.
+  // A limit for each instant: each task could leave each worker once. A policy whose schedules get
+  // better each time stays below it.
   if (++aborted_now_ > (waiting_ + workers().size()) * workers().size()) {
     give_up("aborts tasks over and over at one instant");
   }
 }
 
-/// The task leaves the worker that has taken it, which is idle then, and is ready again. Its data
-/// are as they were before it began.
+/// The task leaves the worker that has taken it and is ready again. The worker is then idle. The
+/// task's data are as they were before it began.
 inline TaskRecord& VirtualCore::abort(TaskId id, char const* hook) {
   auto& task = *TaskRecord::from(id);
   check_abortable(task, id, hook);
@@ -91,7 +92,7 @@ inline TaskRecord& VirtualCore::abort(TaskId id, char const* hook) {
   return task;
 }
 
-/// The worker runs it, waits for its data, or has it in its window.
+/// Takes the task from its worker. The worker runs it, waits for its data, or has it in its window.
 inline void VirtualCore::leave(TaskRecord& task, WorkerId worker) {
   auto& state = workers_[worker.index()];
   ++state.aborted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// VirtualCore: data that have to move, and tasks that devices are given early.
+// VirtualCore: transfers of data, and early activation.
 
 #include <hetsched/detail/virtual_time/virtual_host.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace hetsched::detail {
 
-/// The worker takes the task on; it begins when its data are there.
+/// Gives the task to the worker. It begins when its data are there.
 inline void VirtualCore::commit(TaskRecord& task, WorkerId worker) {
   auto const node = machine_.worker(worker).node;
   auto& state = workers_[worker.index()];
@@ -46,7 +46,7 @@ inline bool VirtualCore::launch_if_here(WorkerId core) {
   return true;
 }
 
-/// On a device, what can go on does.
+/// Moves the window of a device on as far as possible.
 inline void VirtualCore::move_window(WorkerId worker) {
   if (auto* const task = memory_->next_kernel(machine_.worker(worker).node)) {
     auto& state = workers_[worker.index()];
@@ -55,7 +55,7 @@ inline void VirtualCore::move_window(WorkerId worker) {
   }
 }
 
-/// What the worker would take next, had its window room: its data begin to move.
+/// Sends data ahead for the tasks that the worker would take next if its window had room.
 inline void VirtualCore::send_ahead(WorkerId worker) {
   if (!policies_->has(hook_peek)) {
     return;
@@ -69,7 +69,7 @@ inline void VirtualCore::send_ahead(WorkerId worker) {
   }
 }
 
-/// Transfers or kernels have ended: what waited for them goes on.
+/// Transfers or kernels have ended. The tasks that waited for them go on.
 inline void VirtualCore::see_to_data() {
   std::erase_if(cores_waiting_, [this](WorkerId core) { return launch_if_here(core); });
   own_.ready.insert(own_.ready.end(), own_.waiting.rbegin(), own_.waiting.rend());
@@ -82,8 +82,8 @@ inline void VirtualCore::see_to_data() {
 
 // ---- early activation (early.hpp) ----
 
-/// Lets a device whose window has room, and for which the scheduler has nothing, have what comes
-/// behind the task that runs there. Whether some task could go.
+/// If a device's window has room and the scheduler has no task for it, activates successors of the
+/// task that runs there. Returns whether there was one.
 inline bool VirtualCore::activate_early() {
   for (auto const worker : device_workers_) {
     auto const& state = workers_[worker.index()];
@@ -103,7 +103,8 @@ inline bool VirtualCore::activate_early() {
   return false;
 }
 
-/// The task holds all its data. Whether it was bound: the scheduler or the device has it already.
+/// The task holds all its data. Returns whether it was bound: the scheduler or the device then has
+/// it already.
 inline bool VirtualCore::unbind(TaskRecord& task) {
   auto const before = task.binding.load(std::memory_order_relaxed);
   task.binding.store(Binding::none, std::memory_order_relaxed);

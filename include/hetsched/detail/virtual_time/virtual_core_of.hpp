@@ -9,7 +9,7 @@ namespace hetsched::detail {
 
 static_assert(engine<VirtualCore>);
 
-/// All that is compiled for each scheduler and model.
+/// The part that is compiled for each scheduler and model.
 template <class Scheduler, class PerfModel>
 class VirtualCoreOf final : public VirtualCore {
 public:

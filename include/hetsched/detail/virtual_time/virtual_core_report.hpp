@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// VirtualCore: what is counted in it, and what it tells of itself.
+// VirtualCore: statistics, recording and explanations.
 
 #include <hetsched/detail/virtual_time/virtual_core.hpp>
 
@@ -31,7 +31,7 @@ inline void VirtualCore::watch_taken(TaskId task, WorkerId worker, bool stolen) 
   }
 }
 
-/// What the worker runs ends now.
+/// The worker's task ends now.
 inline void VirtualCore::report_execution(TaskRecord const& task, WorkerId worker, bool aborted) {
   auto const& state = workers_[worker.index()];
   auto const now = clock_.now();

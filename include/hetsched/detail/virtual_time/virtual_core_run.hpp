@@ -11,7 +11,7 @@ namespace hetsched::detail {
 
 // ---- the scheduler ----
 
-/// The scheduler gets these tasks now.
+/// Notes that the scheduler gets these tasks now.
 inline void VirtualCore::note_pushed(std::span<TaskId const> tasks) {
   if (explainer_.watches()) [[unlikely]] {
     watch_pushed(tasks);
@@ -22,7 +22,7 @@ inline void VirtualCore::note_pushed(std::span<TaskId const> tasks) {
   }
 }
 
-/// All idle workers are offered work anyway: whom to wake does not matter.
+/// The Wake has no effect, because all idle workers are offered work.
 inline void VirtualCore::push(TaskId task, WorkerId from) {
   note_pushed({&task, 1});
   (void)policies_->push(task, from);
@@ -58,7 +58,7 @@ inline void VirtualCore::give_up(std::string const& why) {
   throw Error(ErrorCode::bad_call, "scheduler", why);
 }
 
-/// Nothing can happen any more, and tasks are left.
+/// No event can happen any more, and tasks are left.
 inline void VirtualCore::give_up_waiting() {
   give_up("keeps " + std::to_string(waiting_) + " tasks from " + std::to_string(workers().size()) +
           " idle workers");
@@ -116,7 +116,8 @@ inline void VirtualCore::begin(TaskId id, WorkerId worker) {
 inline void VirtualCore::skip(TaskRecord& task, WorkerId worker) {
   if (task.binding.load(std::memory_order_relaxed) == Binding::bound) {
     task.state.store(TaskState::pending, std::memory_order_relaxed);
-    task.binding.store(Binding::undone, std::memory_order_relaxed); // skipped when it may end
+    // It is skipped when its predecessors have ended.
+    task.binding.store(Binding::undone, std::memory_order_relaxed);
     return;
   }
   ++counts_.cancelled;
@@ -130,7 +131,7 @@ inline void VirtualCore::skip(TaskRecord& task, WorkerId worker) {
 
 inline void VirtualCore::launch(TaskRecord& task, WorkerId worker) {
   for (auto const& access : std::span(task.accesses(), task.access_count)) {
-    __builtin_prefetch(access.queue, 1); // its end will look there, some events from now
+    __builtin_prefetch(access.queue, 1); // the task's end will use it, some events from now
   }
   auto const& info = machine_.worker(worker);
   auto& state = workers_[worker.index()];
@@ -173,7 +174,7 @@ inline void VirtualCore::end(WorkerId worker) {
   end_own_tasks();
 }
 
-/// Releases the task's data; what that makes ready goes to the scheduler.
+/// Releases the task's data. The tasks that this makes ready go to the scheduler.
 inline void VirtualCore::complete(TaskRecord& task, WorkerId worker) {
   auto* const group = task.group;
   if (memory_ && task.type_of().kind == TaskKind::user) {
@@ -193,7 +194,7 @@ inline void VirtualCore::complete(TaskRecord& task, WorkerId worker) {
   tasks_.count_complete();
 }
 
-/// Merges and hints, which take no time. Each may grant others.
+/// Ends merges and hints, which take no time. Each may grant others.
 inline void VirtualCore::end_own_tasks() {
   if (own_.being_ended) {
     return;
@@ -211,7 +212,7 @@ inline void VirtualCore::end_own_tasks() {
   own_.being_ended = false;
 }
 
-/// False: it waits for data.
+/// Returns false if it waits for data.
 inline bool VirtualCore::end_own_task(TaskRecord& task) {
   if (memory_ && task.type_of().kind == TaskKind::merge) {
     return memory_->acquire_for_merge(task);
@@ -222,25 +223,25 @@ inline bool VirtualCore::end_own_task(TaskRecord& task) {
   return true;
 }
 
-/// The task's end is next but one: what waits for it comes to the cache meanwhile. Large graphs are
-/// in main memory, and a task is touched a few times only.
+/// The task's end is the second next event. Fetches its successors into the cache until then,
+/// because large graphs are in main memory and each task is used only a few times.
 inline void fetch_successors(TaskRecord const& task) noexcept {
   for (auto const& access : std::span(task.accesses(), task.access_count)) {
     if (auto const next = reinterpret_cast<std::uintptr_t>(access.queue->head); next != 0) {
       __builtin_prefetch(reinterpret_cast<void const*>(next), 1);
-      __builtin_prefetch(reinterpret_cast<void const*>(next - 64), 1); // its task's record begins
+      __builtin_prefetch(reinterpret_cast<void const*>(next - 64), 1); // the record's beginning
       __builtin_prefetch(reinterpret_cast<void const*>(next - 128), 1);
     }
   }
 }
 
-/// When something happens next; VirtualMemory::never if nothing does.
+/// The time of the next event; VirtualMemory::never if there is none.
 inline Instant VirtualCore::next_event() const noexcept {
   auto const transfer = memory_ ? memory_->next() : VirtualMemory::never;
   return clock_.idle() ? transfer : std::min(transfer, clock_.next());
 }
 
-/// Time comes to `now`, at most the next event: all that happens then.
+/// Sets the time to `now`, at most the next event, and performs all events of that time.
 inline void VirtualCore::advance(Instant now) {
   clock_.set(now);
   aborted_now_ = 0;
@@ -259,7 +260,7 @@ inline void VirtualCore::advance(Instant now) {
   }
 }
 
-/// Lets time pass until `done`. Throws Error(bad_call) if nothing can happen any more.
+/// Lets time pass until `done`. Throws Error(bad_call) if no event can happen any more.
 template <class Done>
 void VirtualCore::run_until(Done const& done) {
   run_until([](void const* what) { return (*static_cast<Done const*>(what))(); }, &done);
@@ -272,7 +273,7 @@ inline void VirtualCore::run_until(bool (*done)(void const* what), void const* w
     offer_work();
     auto const next = next_event();
     if (next == VirtualMemory::never) {
-      if (done(what)) { // what was cancelled takes no time
+      if (done(what)) { // cancelled tasks take no time
         break;
       }
       give_up_waiting();

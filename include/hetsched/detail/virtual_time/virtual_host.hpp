@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// VirtualCore: what a thread does for it while it spawns, and a worker at a completion.
+// VirtualCore: its host, for a thread that spawns and for a completion on a worker.
 
 #include <hetsched/detail/dataflow/task_host.hpp>
 #include <hetsched/detail/recording/record_division.hpp>
@@ -19,13 +19,13 @@ namespace hetsched::detail {
 inline constexpr TaskType virtual_merge_type =
     laid_out({merge_task_name, TaskKind::merge, {}, {}, nullptr, nullptr, nullptr}, false);
 
-/// Acts for the dataflow layer and for spawns.
+/// The host for the dataflow layer and for spawns.
 class VirtualCore::Host {
 public:
-  /// Of a spawn, by the program's thread.
+  /// For a spawn by the program's thread.
   explicit Host(VirtualCore& core) noexcept : core_(core), from_(core.machine_.spawner()) {}
 
-  /// Of a completion on a worker.
+  /// For a completion on a worker.
   Host(VirtualCore& core, WorkerId worker) noexcept
       : core_(core), from_(worker), activates_(true) {}
 
@@ -40,7 +40,7 @@ public:
 
   // ---- records ----
 
-  /// There is none: no body runs.
+  /// Always null, because no body runs.
   [[nodiscard]] TaskRecord* spawner() const noexcept { return nullptr; }
 
   [[nodiscard]] TaskRecord* allocate(std::size_t size_class) {
@@ -117,7 +117,7 @@ public:
     }
   }
 
-  /// The scheduler is to hear of it as activated by the worker.
+  /// Keeps the task for the next call of `push_activated`, as activated by the worker.
   void activate(TaskRecord& task) {
     if (count_ == most_activated) {
       flush();
@@ -143,7 +143,7 @@ public:
   }
 
 private:
-  /// Throws if nobody can run the task: its times, and what its spawn asks for.
+  /// Throws if no worker can run the task, by its times and the attributes of its spawn.
   void check(TaskRecord& task) {
     auto const& type = task.type_of();
     if (type.takes_runtime) [[unlikely]] {
@@ -172,7 +172,7 @@ private:
                                 "asks for");
   }
 
-  /// What `activate` was given and the scheduler has not heard of, `count_` tasks.
+  /// The `count_` tasks that `activate` keeps for the scheduler.
   [[nodiscard]] TaskId* batch() noexcept { return reinterpret_cast<TaskId*>(batch_.data()); }
 
   void flush() {
@@ -184,12 +184,12 @@ private:
   WorkerId from_;
   bool activates_ = false;
   std::size_t count_ = 0;
-  alignas(TaskId) std::array<std::byte, most_activated * sizeof(TaskId)> batch_; // left as it is
+  alignas(TaskId) std::array<std::byte, most_activated * sizeof(TaskId)> batch_; // not initialised
 };
 
 static_assert(spawn_host<VirtualCore::Host>);
 
-/// The calling thread as one that spawns.
+/// The calling thread while it spawns.
 class VirtualCore::Spawner {
 public:
   explicit Spawner(VirtualCore& core) noexcept : host_(core) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Transfers in virtual time: how long each takes, and when it is over.
+// Transfers in virtual time: the length and the end of each.
 
 #include <hetsched/platform/platform.hpp>
 #include <hetsched/platform/simulation.hpp>
@@ -16,31 +16,31 @@
 namespace hetsched::detail {
 
 /// The lanes of a machine: each performs one transfer at a time, in the order in which they were
-/// asked for, as a stream does. Either a transfer takes what Lima et al. say (2015, sec. 4.2, eq.
-/// 1), or transfers under way share what they cross. O(F (F + L)) for F lanes at work and L links,
-/// whenever one of them begins or ends. Not thread-safe.
+/// asked for, as a stream does. A transfer takes the time of Lima et al. 2015, sec. 4.2, eq. 1, or
+/// transfers under way share the links that they cross. Each begin or end of a transfer costs O(F
+/// (F + L)) for F busy lanes and L links. Not thread-safe.
 ///
-/// Sharing is max-min fair: all transfers get the same rate but for those that something else
-/// limits, their own route's bandwidth or a link that is full; nobody's rate can grow without a
-/// smaller one shrinking. A link that a route crosses twice carries it twice. A transfer first
-/// waits for its route's latency, and then takes part.
+/// Sharing is max-min fair: all transfers get the same rate, except those that their own route's
+/// bandwidth or a full link limits. No rate can grow unless a smaller one shrinks. A link that a
+/// route crosses twice carries its transfers twice. A transfer first waits for its route's latency,
+/// and then takes part.
 template <class Item>
 class VirtualLinks {
 public:
   static constexpr Instant never{std::numeric_limits<std::int64_t>::max()};
 
-  /// `accelerators`: that the program uses; n_accel of eq. 1.
+  /// `accelerators`: the number that the program uses; n_accel of eq. 1.
   VirtualLinks(Platform const& platform, Simulation::Transfers kind, int accelerators, int lanes)
       : platform_(platform), shared_(kind == Simulation::Transfers::shared),
         accelerators_(accelerators), lanes_(static_cast<std::size_t>(lanes)) {}
 
-  /// By eq. 1, which supposes that all GPUs' transfers are under way: what is expected, also where
-  /// links are shared, before anybody knows what else will be.
+  /// The time by eq. 1, which assumes that transfers of all GPUs are under way. It is the
+  /// prediction, also where links are shared, because future transfers are not known.
   [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
     return platform_.transfer(bytes, from, to, accelerators_);
   }
 
-  /// Asks for a transfer; `item` is given back when it is over.
+  /// Asks for a transfer. `item` is given back when it has ended.
   void start(std::size_t lane, Item item, std::size_t bytes, NodeId from, NodeId to, Instant now) {
     auto& queue = lanes_[lane];
     queue.waiting.push_back({std::move(item), bytes, from, to});
@@ -49,11 +49,11 @@ public:
     }
   }
 
-  /// When something happens next; `never` if nothing does.
+  /// The time of the next event; `never` if there is none.
   [[nodiscard]] Instant next() const noexcept { return next_; }
 
   /// Lets time pass until `now`, at most next(). Calls over(item) for each transfer that has ended,
-  /// by lane, once their successors in their lanes are under way.
+  /// by lane. The next transfers of these lanes have then begun.
   template <class Over>
   void advance(Instant now, Over&& over) {
     drain(now);
@@ -106,7 +106,7 @@ private:
 
   struct Lane {
     std::deque<Transfer> waiting; // the first one is under way
-    Instant at = never;           // end of what is going on
+    Instant at = never;           // end of the present phase
     bool flows = false;           // its latency is over: it takes part in sharing
     double left = 0;              // bytes, when flows were drained last
     double rate = 0;              // bytes a second
@@ -130,7 +130,7 @@ private:
     }
   }
 
-  /// What has flowed since the last time.
+  /// Subtracts the bytes that have flowed since the last call.
   void drain(Instant now) {
     if (shared_ && now != drained_) {
       auto const seconds = (now - drained_).seconds();
@@ -151,8 +151,9 @@ private:
     }
   }
 
-  /// Rates by progressive filling: all grow alike until a link is full or a route's bandwidth is
-  /// reached; what is so limited stays, the others grow on.
+  /// Computes rates by progressive filling. All rates grow equally until a link is full or a
+  /// route's bandwidth is reached. The transfers limited by it keep their rate, and the others grow
+  /// on.
   void share(Instant now) {
     room_.assign(platform_.links.size(), 0);
     for (std::size_t l = 0; l < room_.size(); ++l) {
@@ -182,7 +183,7 @@ private:
         }
       }
       for (std::size_t l = 0; l < room_.size(); ++l) {
-        // Full are those that gave the step; what is left of them but for rounding is nothing.
+        // The links that gave the step are full: what is left of them is a rounding error.
         auto const left = room_[l] - step * load_[l];
         room_[l] = left > room_[l] * 1e-12 ? left : 0;
       }
@@ -211,14 +212,13 @@ private:
 
   Platform const& platform_;
   bool const shared_;
-  int const
-      accelerators_; // that a transfer alone is taken to share the buses with, itself included
+  int const accelerators_; // that share the buses in eq. 1
   std::vector<Lane> lanes_;
   Instant next_ = never;
   Instant drained_;
   std::vector<Item> over_;
   std::vector<double> room_; // of each link
-  std::vector<double> load_; // how often those that still grow cross it
+  std::vector<double> load_; // how often transfers whose rate still grows cross it
 };
 
 } // namespace hetsched::detail

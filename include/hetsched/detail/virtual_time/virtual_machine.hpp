@@ -14,7 +14,7 @@
 
 namespace hetsched::detail {
 
-/// Its workers and memory nodes, how long tasks take on it, and a source of random numbers for each
+/// Its workers and memory nodes, the times of tasks on it, and a stream of random numbers for each
 /// worker.
 class VirtualMachine {
 public:
@@ -44,12 +44,13 @@ public:
 
   [[nodiscard]] KernelTimes const& times() const noexcept { return times_; }
 
-  /// no_worker: of whoever is outside.
+  /// no_worker: the stream of threads outside.
   [[nodiscard]] std::uint64_t random(WorkerId worker) const {
     return random_[worker ? worker.index() : workers_.size()].next();
   }
 
-  /// As whom the program's thread spawns: worker 0, in whose seat it waits, if that is a core.
+  /// The worker as which the program's thread spawns: worker 0, in whose seat it waits, if that is
+  /// a core.
   [[nodiscard]] WorkerId spawner() const noexcept {
     return workers_.front().arch == ArchHost ? workers_.front().id : no_worker;
   }
@@ -86,7 +87,7 @@ private:
   KernelTimes times_;
   std::vector<WorkerInfo> const workers_;
   std::vector<NodeInfo> const nodes_;
-  mutable std::vector<RandomStream> random_; // of each worker, and of the outside
+  mutable std::vector<RandomStream> random_; // of each worker, and of threads outside
 };
 
 } // namespace hetsched::detail

@@ -22,18 +22,18 @@
 
 namespace hetsched::detail {
 
-/// Sees to it that tasks find their data, as DeviceSet does for threads, with the same state
-/// machine of memory nodes; only that transfers take what VirtualLinks says. The engine tells it
-/// whenever time passes. It knows tasks and nodes, but no worker and no scheduler.
+/// Brings tasks their data, as DeviceSet does for threads, with the same state machine of memory
+/// nodes. Transfers take the times of VirtualLinks. The engine tells it when time passes. It knows
+/// tasks and nodes, but no worker and no scheduler.
 ///
-/// Tasks that are aborted leave no trace: they write aside, and what they write takes its datum's
-/// place when they end. That takes no room here.
+/// Aborted tasks change no data. Tasks write to other places, which replace their data when the
+/// tasks end. These places take no room here.
 ///
-/// What a partition, a join or the end of a handle needs in host memory is there at once, and takes
-/// no time: nobody is there who could wait for it.
+/// Data that a partition, a join or the end of a handle needs in host memory are there at once, in
+/// no time, because no thread could wait for them.
 class VirtualMemory final : public ReplicaKeeper {
 public:
-  /// `aborts`: tasks may not come to their end.
+  /// `aborts`: tasks may be aborted.
   VirtualMemory(Simulation const& config,
                 CacheKind const& cache,
                 std::span<NodeInfo const> nodes,
@@ -72,14 +72,14 @@ public:
     }
   }
 
-  /// Tells of admissions, transfers and evictions from now on, before any.
+  /// Records admissions, transfers and evictions. To be called before the first of them.
   void record(Recorder& recorder) {
     windows_.record(recorder);
     transfers_.record(recorder);
     nodes_.observe(&recorded_.emplace(recorder, Clock{&now_}, trace_ ? &*trace_ : nullptr));
   }
 
-  /// As the platform and the model of transfers have it.
+  /// By the platform and the model of transfers.
   [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
     return transfers_.time(bytes, from, to);
   }
@@ -127,8 +127,8 @@ public:
     }
   }
 
-  /// Before a task begins or is committed: it has private copies for its contributions. They have
-  /// a place among the memory nodes, and no contents.
+  /// Before a task begins or is committed: gives it private copies for its contributions. They have
+  /// places in the memory nodes, and no contents.
   static void lease_copies(TaskRecord& task) {
     for (auto& access : std::span(task.accesses(), task.access_count)) {
       if (access.mode == AccessMode::reduce && !access.duplicate) {
@@ -140,8 +140,9 @@ public:
     }
   }
 
-  /// Whether a task may begin on a core: host memory holds what it reads, and nobody copies what it
-  /// writes. If so, it has begun. Asks for what is not there.
+  /// Whether a task may begin on a core: host memory holds the data that it reads, and no transfer
+  /// uses the data that it writes. If so, it has begun. Otherwise asks for the data that are
+  /// missing.
   [[nodiscard]] bool acquire_on_host(TaskRecord& task) {
     std::span<Access const> const accesses(task.accesses(), task.access_count);
     bool const here = ask_on_host(accesses);
@@ -151,14 +152,14 @@ public:
     return here;
   }
 
-  /// It has ended there.
+  /// The task has ended on the core.
   void end_on_host(TaskRecord& task) {
     if (aborts_) {
       take_on_host(std::span<Access const>(task.accesses(), task.access_count));
     }
   }
 
-  /// The same for a merge, which takes the contributions, too; they are gone when it begins.
+  /// acquire_on_host for a merge, which needs the contributions, too. They are gone when it begins.
   [[nodiscard]] bool acquire_for_merge(TaskRecord& merge) {
     auto& queue = *merge.accesses()[0].queue;
     bool here = true;
@@ -187,7 +188,7 @@ public:
   /// The first task committed there that has not ended; null if there is none.
   [[nodiscard]] TaskRecord* first_task(NodeId at) const noexcept { return windows_.first_task(at); }
 
-  /// The device's worker takes the task on.
+  /// Puts the task into the device's window.
   void commit(TaskRecord& task, NodeId at) {
     std::vector<Need> needs;
     for (auto const& access : std::span(task.accesses(), task.access_count)) {
@@ -198,8 +199,8 @@ public:
     windows_.commit(task, at, std::move(needs));
   }
 
-  /// Moves the window on: lets tasks in, asks for their data, and, if no kernel runs there, begins
-  /// the first task whose data are there, which is returned.
+  /// Moves the window on: admits tasks and asks for their data. If no kernel runs there, begins the
+  /// first task whose data are there, and returns it.
   [[nodiscard]] TaskRecord* next_kernel(NodeId at) {
     if (windows_.first_task(at) == nullptr) {
       return nullptr;
@@ -229,7 +230,7 @@ public:
 
   // ---- transfers ----
 
-  /// When the next one begins or ends.
+  /// When the next transfer begins or ends.
   [[nodiscard]] Instant next() const noexcept { return transfers_.next(); }
 
   static constexpr Instant never = VirtualTransfers::never;
@@ -240,8 +241,8 @@ public:
     transfers_.advance();
   }
 
-  /// Whether host memory holds all data registered in a domain, for the host to use as it likes;
-  /// asks for what it lacks.
+  /// Whether host memory holds all data registered in a domain, and the host may write them. Asks
+  /// for the data that are missing.
   [[nodiscard]] bool all_home(Domain const& domain) {
     bool here = true;
     auto const each_of_domain = [&](auto&& visit) {
@@ -306,7 +307,8 @@ private:
 
   [[nodiscard]] KeptNodes kept() noexcept { return {*this, nodes_}; }
 
-  /// Whether host memory holds the datum and, to be `taken`, nobody copies it; else asks for it.
+  /// Whether host memory holds the datum and, if `taken`, no transfer uses it. Otherwise asks for
+  /// it.
   [[nodiscard]] bool request(Replicas& datum, bool taken) {
     if (!datum.valid_at(host_node)) {
       nodes_.program_reads(datum, host_node);
@@ -358,7 +360,7 @@ private:
   VirtualWindows windows_;
   VirtualTransfers transfers_;
   std::vector<std::string> names_; // of the devices
-  std::uint64_t spawned_ = 0;      // counted for caches that want next uses
+  std::uint64_t spawned_ = 0;      // tasks; counted for caches that want next uses
 };
 
 } // namespace hetsched::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The tasks of a runtime in virtual time: their memory, and how many there are.
+// The tasks of a runtime in virtual time: their memory and their number.
 
 #include <hetsched/detail/dataflow/data_registry.hpp>
 #include <hetsched/detail/dataflow/failures.hpp>
@@ -13,7 +13,7 @@
 
 namespace hetsched::detail {
 
-/// Where task records come from and go to, and the domain that their data are in.
+/// The memory of task records, and the domain of their data.
 class VirtualTasks {
 public:
   VirtualTasks() : pool_(depot_) {}
@@ -42,7 +42,7 @@ public:
 
   void count_complete() noexcept { ++completed_; }
 
-  /// Registered and not complete.
+  /// Tasks that are registered and not complete.
   [[nodiscard]] std::uint64_t live() const noexcept { return registered_ - completed_; }
 
   /// Numbers executions from 0.
@@ -51,7 +51,7 @@ public:
 private:
   TaskDepot depot_;
   TaskPool pool_;
-  Domain* const root_ = new Domain; // behind all that may throw
+  Domain* const root_ = new Domain; // made after all that may throw
   FailureLog failures_;
   std::uint64_t registered_ = 0;
   std::uint64_t completed_ = 0;

@@ -13,13 +13,13 @@
 
 namespace hetsched::detail {
 
-/// Performs them as VirtualLinks says, on two lanes for each device: into it, and out of it.
-/// Measures how long each lane was busy, and how much of that time kernels ran meanwhile.
+/// Performs the transfers with the times of VirtualLinks, on two lanes for each device: into it,
+/// and out of it. Measures how long each lane was busy, and how long kernels ran during that time.
 class VirtualTransfers {
 public:
   static constexpr Instant never = VirtualLinks<Copy*>::never;
 
-  /// The clock stays the caller's.
+  /// The caller owns the clock.
   VirtualTransfers(Simulation const& config,
                    MemoryNodes& nodes,
                    VirtualWindows const& windows,
@@ -31,18 +31,18 @@ public:
                2 * static_cast<int>(devices)),
         nodes_(nodes), windows_(windows), now_(now), lanes_(2 * devices) {}
 
-  /// Tells of transfers from now on.
+  /// Records transfers from now on.
   void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
 
-  /// As the platform and the model of transfers have it.
+  /// By the platform and the model of transfers.
   [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
     return links_.time(bytes, from, to);
   }
 
-  /// When the next one begins or ends.
+  /// When the next transfer begins or ends.
   [[nodiscard]] Instant next() const noexcept { return links_.next(); }
 
-  /// Begins those that were asked for.
+  /// Begins the transfers that were asked for.
   void start() {
     while (auto* const copy = nodes_.next_copy()) {
       auto const lane = lane_of(*copy);
@@ -53,7 +53,7 @@ public:
     }
   }
 
-  /// Time has come to what the clock says.
+  /// The clock has moved on.
   void advance() {
     links_.advance(now_, [this](Copy* copy) { finish(copy); });
     start();
@@ -82,7 +82,7 @@ public:
     }
   }
 
-  /// What was measured at a device.
+  /// Adds what was measured at a device.
   void add_to(DeviceStats& stats, std::size_t device) const noexcept {
     for (auto lane = 2 * device; lane < 2 * device + 2; ++lane) {
       stats.transfers += lanes_[lane].busy;
@@ -95,9 +95,9 @@ private:
   struct Lane {
     std::size_t transfers = 0;
     Instant since;    // begin of the one that is under way
-    Duration kernels; // that had run on the device until then
+    Duration kernels; // kernel time on the device until then
     Duration busy;    // of those that are over
-    Duration hidden;  // how long kernels ran meanwhile
+    Duration hidden;  // kernel time during these transfers
   };
 
   [[nodiscard]] static std::size_t lane_of(Copy const& copy) noexcept {

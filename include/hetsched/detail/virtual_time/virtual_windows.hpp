@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the devices of virtual time have been given.
+// The windows of devices in virtual time.
 
 #include <hetsched/core/time.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
@@ -16,15 +16,15 @@
 
 namespace hetsched::detail {
 
-/// A window for each device: the tasks that its worker has taken on and that have not ended, in the
-/// order of commitment. Devices have the nodes from 1 on.
+/// A window for each device: the tasks that were committed to it and have not ended, in the order
+/// of commitment. Devices have the nodes from 1 on.
 class VirtualWindows {
 public:
-  /// Each takes `length` tasks. The clock stays the caller's.
+  /// Each takes `length` tasks. The caller owns the clock.
   VirtualWindows(MemoryNodes& nodes, std::size_t devices, std::size_t length, Instant const& now)
       : nodes_(nodes), length_(length), now_(now), devices_(devices) {}
 
-  /// Tells of admissions from now on.
+  /// Records admissions from now on.
   void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
 
   [[nodiscard]] std::size_t length() const noexcept { return length_; }
@@ -39,24 +39,24 @@ public:
     return slots.empty() ? nullptr : slots.front().task;
   }
 
-  /// How long the kernels that have ended had run there.
+  /// The time of all kernels that have ended there.
   [[nodiscard]] Duration ended_kernels(std::size_t device) const noexcept {
     return devices_[device].kernels;
   }
 
-  /// The same with the one that runs, if one does.
+  /// The same with the time so far of the kernel that runs, if there is one.
   [[nodiscard]] Duration kernels(std::size_t device) const noexcept {
     auto const& of = devices_[device];
     return of.kernels + (of.busy ? now_ - of.begin : Duration{});
   }
 
-  /// The device's worker takes the task on; `needs` what it needs there.
+  /// Puts the task into the device's window. `needs`: its data there.
   void commit(TaskRecord& task, NodeId at, std::vector<Need> needs) {
     devices_[index_of(at)].slots.push_back({&task, Stage::committed, std::move(needs)});
   }
 
-  /// Lets tasks in, asks for their data, and, if no kernel runs there, begins the first task whose
-  /// data are there, which is returned.
+  /// Admits tasks and asks for their data. If no kernel runs there, begins the first task whose
+  /// data are there, and returns it.
   [[nodiscard]] TaskRecord* next_kernel(NodeId at) {
     auto& device = devices_[index_of(at)];
     admit_next(device, at);
@@ -117,7 +117,7 @@ private:
     std::deque<Slot> slots;
     bool busy = false; // a kernel runs
     Instant begin;     // of it
-    Duration kernels;  // of those that have ended
+    Duration kernels;  // of kernels that have ended
   };
 
   [[nodiscard]] static std::size_t index_of(NodeId at) noexcept {
@@ -129,8 +129,8 @@ private:
     device.busy = false;
   }
 
-  /// Lets in the first tasks that are not, as many as there is room for. One alone finds room: its
-  /// spawn saw to that, and nothing is pinned for good.
+  /// Admits committed tasks in their order, as many as there is room for. A task alone always finds
+  /// room: its spawn has checked that, and no pin stays forever.
   void admit_next(Device& device, NodeId at) {
     for (auto& slot : device.slots) {
       if (slot.stage == Stage::committed) {

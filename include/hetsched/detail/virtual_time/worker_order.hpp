@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which idle worker is offered work next, and what a worker of virtual time is doing.
+// The order in which idle workers are offered work, and the state of a worker in virtual time.
 
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/workers.hpp>
@@ -20,11 +20,11 @@ struct TypeEntry;
 
 struct VirtualWorker {
   TaskRecord* running = nullptr;
-  TaskRecord* waiting = nullptr; // a core's, whose data are on their way
+  TaskRecord* waiting = nullptr; // a core's task whose data are on their way
   TypeEntry* times = nullptr;    // of what it runs
   Instant begin;                 // of what it runs
   Instant end;
-  Duration committed;            // expected of tasks that it has taken and that have not begun
+  Duration committed;            // expected time of tasks that it has taken and that have not begun
   std::uint64_t number = 0;      // of what it runs: see SimulatedTask
   LaunchedSuccessors successors; // of what it runs, on a device
   // since the statistics were reset
@@ -66,7 +66,8 @@ public:
     bits_[rank / 64] &= ~(std::uint64_t{1} << (rank % 64));
   }
 
-  /// The first one from a rank on, which becomes the rank behind it; no_worker if there is none.
+  /// The first worker from a rank on; no_worker if there is none. `rank` becomes the rank behind
+  /// it.
   [[nodiscard]] WorkerId next(std::size_t& rank) const noexcept {
     for (auto word = rank / 64; word < bits_.size(); ++word) {
       auto const low = word == rank / 64 ? rank % 64 : 0;

@@ -83,9 +83,9 @@ private:
     };
     std::uint64_t nodes = 0;
     for (auto const& info : workers) {
-      auto const its = bytes(info);
-      nodes = (its > most ? 0 : nodes) | (its >= most ? detail::node_bit(info) : 0);
-      most = std::max(most, its);
+      auto const held = bytes(info);
+      nodes = (held > most ? 0 : nodes) | (held >= most ? detail::node_bit(info) : 0);
+      most = std::max(most, held);
     }
     if (most == 0) {
       return no_worker; // the maker's

@@ -49,7 +49,7 @@ public:
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
     auto const view = ctx.task(task);
-    Ready its{.task = task, .number = ++pushed_, .priority = view.priority};
+    Ready ready{.task = task, .number = ++pushed_, .priority = view.priority};
     for (auto const& info : ctx.workers()) {
       if (view.archs.has(info.arch)) {
         auto const known = ctx.predicted(task, info.id);
@@ -57,17 +57,17 @@ public:
           undecided_.push(task, view.priority);
           return Wake::any();
         }
-        auto& time = its.time[side_of(info)];
+        auto& time = ready.time[side_of(info)];
         time = std::min(time, std::max<std::int64_t>(known->mean.ns, 1));
       }
     }
-    its.factor = static_cast<double>(its.time[cores]) / static_cast<double>(its.time[gpus]);
-    fresh_.push_back(its);
+    ready.factor = static_cast<double>(ready.time[cores]) / static_cast<double>(ready.time[gpus]);
+    fresh_.push_back(ready);
     auto const idle = idle_workers(ctx);
     if (idle[cores] <= sides_[cores].queue.size() && idle[gpus] <= sides_[gpus].queue.size()) {
       return Wake::any(); // who is idle has been told; somebody may wait in a nested sync
     }
-    return shared_out_for(ctx, its, idle);
+    return shared_out_for(ctx, ready, idle);
   }
 
   template <context Ctx>
@@ -140,11 +140,12 @@ private:
 
   /// Wakes somebody of the side that has got one task more, which need not be the new one.
   template <context Ctx>
-  Wake shared_out_for(Ctx const& ctx, Ready const& its, Counts const& idle) {
+  Wake shared_out_for(Ctx const& ctx, Ready const& ready, Counts const& idle) {
     Counts const before{sides_[cores].queue.size(), sides_[gpus].queue.size()};
     share_out(ctx);
     auto const gained = [&](std::size_t side) { return sides_[side].queue.size() > before[side]; };
-    bool const on_cores = its.time[cores] != never && (its.time[gpus] == never || gained(cores));
+    bool const on_cores =
+        ready.time[cores] != never && (ready.time[gpus] == never || gained(cores));
     auto const other = on_cores ? gpus : cores;
     if (gained(other) && all_idle(other, idle)) {
       sides_[other].unheard = true; // a worker that cannot run the task may not be named
@@ -154,7 +155,7 @@ private:
       return Wake::any(); // cores come first
     }
     WorkerId chosen;
-    auto const archs = ctx.task(its.task).archs;
+    auto const archs = ctx.task(ready.task).archs;
     auto waiting = sides_[gpus].queue.size(); // so many idle GPUs are, or will be, awake
     for (auto const& info : ctx.workers()) {
       auto const busy = static_cast<bool>(ctx.running(info.id));
@@ -204,7 +205,7 @@ private:
 
   template <context Ctx>
   void share_out(Ctx const& ctx) {
-    std::erase_if(ready_, [](Ready const& its) { return its.taken; });
+    std::erase_if(ready_, [](Ready const& ready) { return ready.taken; });
     std::sort(fresh_.begin(), fresh_.end());
     merged_.clear();
     std::merge(
@@ -212,8 +213,8 @@ private:
     std::swap(ready_, merged_);
     fresh_.clear();
     times_.clear();
-    for (auto const& its : ready_) {
-      times_.push_back(its.time);
+    for (auto const& ready : ready_) {
+      times_.push_back(ready.time);
     }
     guesses_.busy = {};
     for (auto const& info : ctx.workers()) {

@@ -112,15 +112,15 @@ public:
       return;
     }
     std::vector<detail::HeftForecast::Times> times;
-    for (auto const& its : expected) {
+    for (auto const& known : expected) {
       times.emplace_back().fill(detail::HeftForecast::never);
       for (auto const& info : ctx.workers()) {
-        auto const& time = its.on[info.arch.index];
-        if (its.archs.has(info.arch) && !time) {
+        auto const& time = known.on[info.arch.index];
+        if (known.archs.has(info.arch) && !time) {
           forecast_.begin(graph, {});
           return;
         }
-        if (its.archs.has(info.arch)) {
+        if (known.archs.has(info.arch)) {
           times.back()[info.arch.index] = time->ns;
         }
       }

@@ -49,8 +49,8 @@ public:
     if (ctx.workers()[worker.index()].arch == ArchHost) {
       return take(std::find_if(queue_.begin(), queue_.end(), accept));
     }
-    auto const its = std::find_if(queue_.rbegin(), queue_.rend(), accept);
-    return its == queue_.rend() ? no_task : take(std::prev(its.base()));
+    auto const found = std::find_if(queue_.rbegin(), queue_.rend(), accept);
+    return found == queue_.rend() ? no_task : take(std::prev(found.base()));
   }
 
   template <context Ctx>
@@ -95,12 +95,12 @@ private:
     }
   };
 
-  TaskId take(std::set<Entry>::const_iterator its) {
-    if (its == queue_.end()) {
+  TaskId take(std::set<Entry>::const_iterator place) {
+    if (place == queue_.end()) {
       return no_task;
     }
-    auto const task = its->task;
-    queue_.erase(its);
+    auto const task = place->task;
+    queue_.erase(place);
     return task;
   }
 

@@ -47,8 +47,8 @@ public:
     }
     for (auto end = queue_.end(); end != queue_.begin();) {
       auto const first = queue_.lower_bound({std::prev(end)->ratio, 0, no_task}); // its equals
-      if (auto const its = std::find_if(first, end, accept); its != end) {
-        return take(its);
+      if (auto const found = std::find_if(first, end, accept); found != end) {
+        return take(found);
       }
       end = first;
     }
@@ -66,12 +66,12 @@ private:
     }
   };
 
-  TaskId take(std::set<Entry>::iterator its) {
-    if (its == queue_.end()) {
+  TaskId take(std::set<Entry>::iterator place) {
+    if (place == queue_.end()) {
       return no_task;
     }
-    auto const task = its->task;
-    queue_.erase(its);
+    auto const task = place->task;
+    queue_.erase(place);
     return task;
   }
 

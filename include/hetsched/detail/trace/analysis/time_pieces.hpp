@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Stretches of time, and what they cover.
+// Pieces of time, and the time that they cover.
 
 #include <hetsched/core/time.hpp>
 
@@ -13,7 +13,7 @@ namespace hetsched::detail {
 
 using TimePiece = std::pair<Instant, Instant>; // begin, end
 
-/// Sorted, without overlaps or empty pieces.
+/// Sorts the pieces and removes overlaps and empty pieces.
 inline void unite(std::vector<TimePiece>& pieces) {
   std::sort(pieces.begin(), pieces.end());
   std::size_t kept = 0;
@@ -30,7 +30,7 @@ inline void unite(std::vector<TimePiece>& pieces) {
   pieces.resize(kept);
 }
 
-/// What is in `pieces` and not in `others`, both as `unite` leaves them.
+/// The time in `pieces` that is not in `others`. Both are as `unite` leaves them.
 [[nodiscard]] inline std::vector<TimePiece> without(std::vector<TimePiece> const& pieces,
                                                     std::vector<TimePiece> const& others) {
   std::vector<TimePiece> left;
@@ -65,7 +65,7 @@ class PieceCursor {
 public:
   explicit PieceCursor(std::vector<TimePiece> const& pieces) noexcept : pieces_(pieces) {}
 
-  /// Whether a piece covers the moment, and until when that stays so, at most `until`.
+  /// Whether a piece covers the moment, and until when this holds, at most `until`.
   [[nodiscard]] std::pair<bool, Instant> at(Instant moment, Instant until) noexcept {
     while (next_ < pieces_.size() && pieces_[next_].second <= moment) {
       ++next_;

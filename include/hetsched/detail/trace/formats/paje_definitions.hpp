@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The head of files in the format of Paje: which events there are, and of what types.
+// The head of files in the format of Paje: its events and types.
 
 #include <string_view>
 
 namespace hetsched::detail {
 
-/// Events' numbers and their fields.
+/// The numbers and the fields of events.
 inline constexpr std::string_view paje_events = R"(%EventDef PajeDefineContainerType 0
 %  Alias string
 %  Type string
@@ -97,7 +97,7 @@ inline constexpr std::string_view paje_events = R"(%EventDef PajeDefineContainer
 %EndEventDef
 )";
 
-/// Containers, states, events, variables and links, and the values of those that are always alike.
+/// Containers, states, events, variables and links, and the values that are the same in every file.
 inline constexpr std::string_view paje_types = R"(0 P 0 "Run"
 0 W P "Worker"
 0 N P "Memory node"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What files of other programs' formats draw of a trace: boxes in lanes, counts, colours, decimals.
+// The drawing of a trace in other programs' formats: boxes in lanes, counts, colours, decimals.
 
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/types.hpp>
@@ -113,7 +113,7 @@ set_lanes(std::vector<TraceBox>& boxes, std::size_t rows, Nests const& nests) {
   return set_lanes(boxes, trace.nodes.size(), [](std::uint32_t) { return false; });
 }
 
-/// Executions: what had no end when recording ended lasts until then.
+/// The boxes of executions. A task without an end in the recording lasts until the recording's end.
 [[nodiscard]] inline std::vector<TraceBox> boxes_of_workers(Trace const& trace) {
   auto const last = span_of(trace).second;
   std::vector<TraceBox> boxes;
@@ -133,7 +133,7 @@ set_lanes(std::vector<TraceBox>& boxes, std::size_t rows, Nests const& nests) {
   return boxes;
 }
 
-/// Transfers, by the node that they go to.
+/// The boxes of transfers, by the node to which they go.
 [[nodiscard]] inline std::vector<TraceBox> boxes_of_nodes(Trace const& trace) {
   std::vector<TraceBox> boxes;
   boxes.reserve(trace.transfers.size());
@@ -145,7 +145,7 @@ set_lanes(std::vector<TraceBox>& boxes, std::size_t rows, Nests const& nests) {
   return boxes;
 }
 
-/// Where everything is drawn: executions in lanes of workers, transfers in lanes of nodes.
+/// The places of all boxes: executions in lanes of workers, transfers in lanes of nodes.
 struct TraceLayout {
   std::vector<TraceBox> executions;
   std::vector<TraceBox> transfers;
@@ -158,7 +158,8 @@ struct TraceLayout {
         node_lanes(set_node_lanes(trace, transfers)) {}
 };
 
-/// How many tasks are ready and no worker has them, from when on. By time; begins with 0.
+/// How many tasks are ready and taken by no worker, with the moments of change, by time. Begins
+/// with 0.
 [[nodiscard]] inline std::vector<std::pair<Instant, std::int64_t>>
 ready_counts(Trace const& trace) {
   auto const span = span_of(trace);
@@ -179,8 +180,8 @@ ready_counts(Trace const& trace) {
   return counts;
 }
 
-/// Writes a trace to a file by a class that is made of both. Throws Error(bad_input) naming the
-/// file if it cannot be written.
+/// Writes a trace to a file. The class `Text` is made from both. Throws an Error(bad_input) that
+/// names the file if it cannot be written.
 template <class Text>
 void export_trace(Trace const& trace, std::string const& path) {
   TextWriter out(path);
@@ -193,8 +194,8 @@ void export_trace(Trace const& trace, std::string const& path) {
   return lane == 0 ? row : row + " (" + std::to_string(lane + 1) + ")";
 }
 
-/// Text in a language whose strings have no way to say everything: what cannot be shown is '?', and
-/// `special(c)` stands for quotes and backslashes.
+/// Text in a language whose strings cannot have every character. Such a character becomes '?'.
+/// `special(c)` gives the text for quotes and backslashes.
 template <class Special>
 void write_shown(TextWriter& out, std::string_view text, Special const& special) {
   while (!text.empty()) {

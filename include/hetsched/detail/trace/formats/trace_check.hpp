@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What must hold between the columns of a trace file.
+// Checks of a trace file between its columns.
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/time.hpp>
@@ -17,11 +17,12 @@
 
 namespace hetsched::detail {
 
-/// What must hold between the columns of a file that was read, each of which is in order by itself.
+/// Checks the relations between the columns of a file that was read. Each column alone is valid.
 /// Throws Error(bad_input).
 class TraceCheck {
 public:
-  /// Of `trace`, Task::accesses is how many it has; run() makes it the first.
+  /// In `trace`, Task::accesses is the number of accesses. run() makes it the place of the first
+  /// one.
   TraceCheck(Trace& trace, std::string const& file) : trace_(trace), file_(file) {}
 
   void run() {

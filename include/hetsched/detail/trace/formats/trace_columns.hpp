@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The format of trace files, "trace-1", as a table: writers and readers go by it.
+// The format of trace files, "trace-1", as a table that writers and readers use.
 
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/time.hpp>
@@ -53,7 +53,7 @@ struct TraceGroup {
 struct TraceList : TraceGroup {
   std::string const& (*label)(Trace const& trace, std::size_t row); // its "name"
   void (*set_label)(Trace& trace, std::size_t row, std::string label);
-  bool has_expected; // what it takes on each class of worker, in "expected_ns"
+  bool has_expected; // its times on each class of worker, in "expected_ns"
 };
 
 /// Where a member of a row has its number. Trace::none is -1 in files.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What nlohmann-json's parser calls to make a trace of a file.
+// Makes a trace of a file with nlohmann-json's parser.
 
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/error.hpp>
@@ -24,15 +24,15 @@
 
 namespace hetsched::detail {
 
-/// Makes a trace of what nlohmann-json's parser calls it with: a tree of all values would be many
-/// times as large as the trace.
+/// nlohmann-json's parser calls it for each value, and it makes a trace of them. A tree of all
+/// values would be many times as large as the trace.
 class TraceReader {
 public:
   using Json = nlohmann::json;
 
   explicit TraceReader(std::string const& file) : file_(file), tree_(file) {}
 
-  /// After the last call from the parser. Every number in it is the place of something.
+  /// To be called after the parser's last call. Every number in the result is a valid place.
   [[nodiscard]] Trace finish() {
     for (auto const* const name : {"format", "workers", "nodes", "types", "labels", "tasks"}) {
       if (std::find(members_.begin(), members_.end(), name) == members_.end()) {
@@ -44,7 +44,7 @@ public:
     return std::move(trace_);
   }
 
-  // What the parser calls.
+  // Called by the parser.
 
   bool null() {
     if (in_ == In::tree) {
@@ -310,7 +310,7 @@ private:
     refuse_kind();
   }
 
-  // What is wrong.
+  // Errors.
 
   [[noreturn]] void refuse(std::string const& where, std::string const& why) const {
     throw Error(ErrorCode::bad_input, file_, where + (where.empty() ? "" : ": ") + why);
@@ -336,7 +336,7 @@ private:
     return value;
   }
 
-  /// The value that the parser calls with, or would.
+  /// The place of the value that the parser reads.
   [[nodiscard]] std::string where() const {
     switch (in_) {
     case In::nothing:
@@ -357,7 +357,7 @@ private:
     }
   }
 
-  /// What is there is not what should be there.
+  /// Refuses a value of the wrong kind.
   [[noreturn]] void refuse_kind() const {
     switch (in_) {
     case In::nothing:
@@ -386,7 +386,7 @@ private:
   std::string const& file_;
   Trace trace_;
   In in_ = In::nothing;
-  std::string key_;                   // of the value that comes, outside of the tree
+  std::string key_;                   // of the next value, outside of the tree
   std::vector<std::string> members_;  // so far
   TraceGroup const* group_ = nullptr; // that the value is in
   std::vector<std::string_view> columns_seen_;

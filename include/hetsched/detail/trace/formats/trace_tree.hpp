@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is small in a trace file: workers, memory nodes and task types.
+// The small lists in a trace file: workers, memory nodes and task types.
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/time.hpp>
@@ -28,13 +28,13 @@ public:
 
   explicit TraceTree(std::string const& file) : file_(file) {}
 
-  /// The list of that name; it is open then.
+  /// Opens the list of that name.
   void begin(std::string const& name) {
     name_ = name;
     open_.push_back(&(root_[name] = Json::array()));
   }
 
-  /// An object or an array in what was opened last.
+  /// Opens an object or an array inside the one that was opened last.
   void open(Json value) {
     if (open_.size() == 3) {
       refuse("is nested too deep");
@@ -42,19 +42,19 @@ public:
     open_.push_back(&add(std::move(value)));
   }
 
-  /// What was opened last. Whether that was the list.
+  /// Closes the one that was opened last. Returns whether that was the list.
   [[nodiscard]] bool close() {
     open_.pop_back();
     return open_.empty();
   }
 
-  /// Of the value that comes, in an object. Whether that has it not already.
+  /// The key of the next value in an object. Returns whether the key is new.
   [[nodiscard]] bool key(std::string const& name) {
     key_ = name;
     return !open_.back()->contains(name);
   }
 
-  /// A value in what was opened last.
+  /// Adds a value to the one that was opened last.
   template <class Value>
   Json& add(Value&& value) {
     auto& parent = *open_.back();
@@ -68,7 +68,7 @@ public:
     return parent.back();
   }
 
-  /// All lists, each of which must have come.
+  /// Reads all lists into the trace. Each must have come.
   void read(Trace& trace) const {
     JsonValue const root(root_, file_, "");
     auto const nodes = root["nodes"].elements().size();

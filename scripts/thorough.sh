@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Runs what takes too long for .ci/run. Run it once before an issue is closed, on an idle machine: it
+# takes hours on two cores. The last line is `N passed, N failed`.
+# Usage: scripts/thorough.sh [PART...]      (all, in this order)
+#   default   all programs with the default optimisation, and all tests, in build-thorough/
+#   random    more random graphs in that build, and many repetitions of the tests where threads meet
+#   thread    all unit tests under ThreadSanitizer
+#   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   plain     a build without LAPACK, CUDA, hwloc and the compiled library: its tests with devices,
+#             and those of the linear algebra with Eigen's kernels
+#   weight    what the headers cost to compile: printed, not judged
+# Environment:
+#   JOBS   compilations at once (2)
+#   SEEDS  further seeds of the random graphs, 10,000 graphs for each (3)
+#   TIMES  repetitions of the tests where threads meet (20)
+# shellcheck disable=SC2317  # the parts are called by their names
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+source scripts/counting.sh
+source scripts/sanitizing.sh
+export JOBS=${JOBS:-2}
+readonly seeds=${SEEDS:-3} times=${TIMES:-20} graphs=10000
+readonly build=build-thorough
+
+# Two parts need this build. The second call compiles nothing.
+build_default() {
+  CXX=g++ run_step "build" scripts/build.sh "$build" -Dwerror=true \
+    -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled
+}
+
+part_default() {
+  title "all tests with the default optimisation"
+  if build_default; then
+    run_counted scripts/run_tests.sh "$build" --timeout-multiplier 2
+  fi
+}
+
+part_random() {
+  local k
+  title "random graphs and threads"
+  build_default || return
+  # Graph k of a run has the run's first seed + k, so no graph is drawn twice.
+  for ((k = 1; k <= seeds; ++k)); do
+    HETSCHED_TEST_GRAPHS=$graphs HETSCHED_TEST_SEED=$((1 + k * graphs)) \
+      run_counted scripts/run_tests.sh "$build" --suite equivalence --timeout-multiplier 2
+  done
+  # The seeds of these tests are fixed. The order of the threads differs from run to run.
+  run_counted scripts/run_tests.sh "$build" --repeat "$times" --timeout-multiplier 2 \
+    --suite queues --suite detail --suite testing --suite schedulers --suite runtime \
+    --suite devices
+}
+
+part_thread() {
+  title "ThreadSanitizer"
+  HETSCHED_TEST_GRAPHS=2000 timeout_multiplier=20 sanitized g++ build-thorough-tsan thread ""
+}
+
+part_address() {
+  title "AddressSanitizer and UndefinedBehaviorSanitizer"
+  local compiler=g++
+  # clang++ compiles this build in half of g++'s time.
+  ! command -v clang++-19 >/dev/null || compiler=clang++-19
+  HETSCHED_TEST_GRAPHS=2000 timeout_multiplier=20 sanitized "$compiler" build-thorough-asan \
+    address,undefined -fno-sanitize-recover=undefined
+}
+
+part_plain() {
+  title "without what is optional"
+  if CXX=g++ run_step "build without options" scripts/build.sh build-thorough-plain \
+    -Dlapack=disabled -Dcuda=disabled -Dhwloc=disabled -Dcompiled=disabled -Dwerror=true \
+    -Doptimization=1 -Ddebug=false \
+    -Dtests=enabled -Dexamples=disabled -Dbenchmarks=disabled -- \
+    tests/test_devices tests/test_linalg tests/test_equivalence; then
+    HETSCHED_TEST_GRAPHS=1000 run_counted scripts/run_tests.sh build-thorough-plain \
+      --timeout-multiplier 2 --suite devices --suite linalg --suite equivalence
+  fi
+}
+
+part_weight() {
+  title "what the headers cost to compile"
+  scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
+}
+
+readonly all_parts=(default random thread address plain weight)
+(($# > 0)) || set -- "${all_parts[@]}"
+for part; do
+  if [[ " ${all_parts[*]} " != *" $part "* ]]; then
+    echo "thorough: there is no part '$part'; the parts are ${all_parts[*]}" >&2
+    exit 2
+  fi
+done
+
+scripts/install_deps.sh -- graphviz pajeng chromium || exit # the tests read traces with them
+for part; do
+  "part_$part"
+done
+
+title "end"
+finish
