@@ -17,7 +17,9 @@ namespace kernels_test {
 
 TEST_SUITE_BEGIN("linalg/kernels");
 
+using factorisations::marked; // where nobody may look
 using factorisations::Matrix;
+using factorisations::positive_definite;
 
 template <class T>
 constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
@@ -51,21 +53,6 @@ struct Framed {
                whole.size() - rows * cols + inside().array().isNaN().count();
   }
 };
-
-template <class T>
-Matrix<T> positive_definite(Eigen::Index n) {
-  Matrix<T> const m = Matrix<T>::Random(n, n);
-  return m * m.transpose() + T(n + 1) * Matrix<T>::Identity(n, n);
-}
-
-/// NaN above the diagonal: nobody may look there.
-template <class T>
-Matrix<T> lower_only(Matrix<T> m) {
-  for (Eigen::Index j = 0; j < m.cols(); ++j) {
-    m.col(j).head(j).setConstant(not_a_number<T>);
-  }
-  return m;
-}
 
 template <class T>
 bool upper_is_nan(Matrix<T> const& m) {
@@ -116,7 +103,7 @@ TEST_CASE_TEMPLATE("kernels: gemm_update, syrk and trsm", T, float, double) {
     CHECK(c.frame_is_intact());
 
     Matrix<T> const symmetric = positive_definite<T>(n);
-    Framed<T> s(lower_only(symmetric));
+    Framed<T> s(marked(symmetric));
     kernels::syrk(b.read(), s.view());
     CHECK(upper_is_nan<T>(s.inside()));
     CHECK(s.frame_is_intact());
@@ -124,7 +111,7 @@ TEST_CASE_TEMPLATE("kernels: gemm_update, syrk and trsm", T, float, double) {
     Matrix<T> const difference = symmetric - b.inside() * b.inside().transpose();
     CHECK(close<T>(lower, difference.template triangularView<Eigen::Lower>()));
 
-    Framed<T> l(lower_only<T>(Matrix<T>::Random(n, n) + T(n) * Matrix<T>::Identity(n, n)));
+    Framed<T> l(marked<T>(Matrix<T>::Random(n, n) + T(n) * Matrix<T>::Identity(n, n)));
     Matrix<T> const right = c.inside();
     kernels::trsm(l.read(), c.view());
     Matrix<T> const factor = l.inside().template triangularView<Eigen::Lower>();
@@ -136,7 +123,7 @@ TEST_CASE_TEMPLATE("kernels: gemm_update, syrk and trsm", T, float, double) {
 TEST_CASE_TEMPLATE("kernels: potrf factorises the lower triangle", T, float, double) {
   for (auto const n : sizes) {
     Matrix<T> const symmetric = positive_definite<T>(n);
-    Framed<T> a(lower_only(symmetric));
+    Framed<T> a(marked(symmetric));
     CHECK_FALSE(kernels::potrf(a.view()).has_value());
     CHECK(upper_is_nan<T>(a.inside()));
     CHECK(a.frame_is_intact());
@@ -150,7 +137,7 @@ TEST_CASE_TEMPLATE("kernels: potrf says at which column it stopped", T, float, d
   for (auto const n : sizes) {
     for (Eigen::Index const column : {Eigen::Index(0), n / 2, n - 1}) {
       for (T const pivot : {T(0), T(-1), not_a_number<T>, inf, -inf}) {
-        Framed<T> a(lower_only<T>(Matrix<T>::Identity(n, n)));
+        Framed<T> a(marked<T>(Matrix<T>::Identity(n, n)));
         a.inside()(column, column) = pivot;
         auto const where = kernels::potrf(a.view());
         REQUIRE(where.has_value());

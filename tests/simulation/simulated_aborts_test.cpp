@@ -44,12 +44,13 @@ namespace simulated_aborts_test {
 /// "label worker begin end", in the order of the ends; "!" in front of what was stopped.
 using Log = std::vector<std::string>;
 
-void keep(Simulation& config, Log& log) {
+Simulation logging_to(Log& log, Simulation config) {
   config.on_task = [&log](hs::SimulatedTask const& task) {
     log.push_back((task.aborted ? "!" : "") + std::string(task.label) + " " +
                   std::to_string(task.worker.value) + " " + std::to_string(task.begin.ns) + " " +
                   std::to_string(task.end.ns));
   };
+  return config;
 }
 
 Simulation serving_cores(Simulation config) {
@@ -137,10 +138,8 @@ TEST_CASE("Simulated aborts: the engine sees the hooks") {
 TEST_CASE("Simulated aborts: an idle GPU takes over what it ends earlier") {
   // Fast takes 40 on the core, 10 on the GPU, which is free at 10.
   Log log;
-  auto config = on(1, 1);
-  keep(config, log);
   std::vector<int> memory(2);
-  hs::SimulatedRuntime<HeteroPrio> rt(config);
+  hs::SimulatedRuntime<HeteroPrio> rt(logging_to(log, on(1, 1)));
   auto const x = cells(rt, memory);
   rt.spawn<Fast>(hs::label("a"))(x[0]);
   rt.spawn<Fast>(hs::label("b"))(x[1]);
@@ -165,10 +164,8 @@ TEST_CASE("Simulated aborts: an idle GPU takes over what it ends earlier") {
 
 TEST_CASE("Simulated aborts: at the instant at which it began") {
   Log log;
-  auto config = serving_cores(on(1, 1));
-  keep(config, log);
   std::vector<int> memory(1);
-  hs::SimulatedRuntime<HeteroPrio> rt(config);
+  hs::SimulatedRuntime<HeteroPrio> rt(logging_to(log, serving_cores(on(1, 1))));
   auto const x = cells(rt, memory);
   rt.spawn<Fast>(hs::label("a"))(x[0]);
   rt.sync();
@@ -226,10 +223,8 @@ TEST_CASE("Simulated aborts: what finds no worker takes another's place") {
   // Two cores. At 10, `a` makes `b` and `c` ready; one core is free, on the other runs `low`, since
   // 0, which begins again when they have ended.
   Log log;
-  auto config = on(2, 0);
-  keep(config, log);
   std::vector<int> memory(4);
-  hs::SimulatedRuntime<Preempting> rt(config);
+  hs::SimulatedRuntime<Preempting> rt(logging_to(log, on(2, 0)));
   auto const x = cells(rt, memory);
   rt.spawn<Even>(hs::label("a"), hs::priority(5))(x[0]);
   rt.spawn<Mix>(hs::label("b"), hs::priority(9))(x[0], x[1]);
@@ -306,9 +301,7 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
     // The core has `a` from 0 on, the GPU `b`: its data come until 105, and it ends at 115. Then it
     // takes `a` over, whose data the core has not touched: they come until 220.
     Log log;
-    auto config = machine(1);
-    keep(config, log);
-    hs::SimulatedRuntime<HeteroPrio> rt(config);
+    hs::SimulatedRuntime<HeteroPrio> rt(logging_to(log, machine(1)));
     auto const x = arrays(rt, memory);
     rt.spawn<Fast>(hs::label("a"), hs::SetArch(hs::ArchHost))(x[2]);
     rt.spawn<Fast>(hs::label("b"))(x[1]);
@@ -331,9 +324,7 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
     // `a` is the GPU's, and its data are on their way when the core would rather run it: they may
     // be written at 105, when they have arrived.
     Log log;
-    auto config = machine(1);
-    keep(config, log);
-    hs::SimulatedRuntime<HeteroPrio> rt(config);
+    hs::SimulatedRuntime<HeteroPrio> rt(logging_to(log, machine(1)));
     auto const x = arrays(rt, memory);
     rt.spawn<Even>(hs::label("a"))(x[0]);
     rt.sync();
@@ -348,9 +339,7 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
     // data are in host memory still. The GPU goes on with `b`, at once if that is in its window.
     CAPTURE(window);
     Log log;
-    auto config = machine(window);
-    keep(config, log);
-    hs::SimulatedRuntime<OldestOrAnothers> rt(config);
+    hs::SimulatedRuntime<OldestOrAnothers> rt(logging_to(log, machine(window)));
     auto const x = arrays(rt, memory);
     rt.spawn<HostOnly>(hs::label("long"))(x[2]);
     rt.spawn<Even>(hs::label("a"))(x[0]);

@@ -7,6 +7,7 @@
 #include <hetsched/policies/caches/reuse_guided.hpp>
 #include <hetsched/testing/cache_conformance.hpp>
 
+#include "../support/violations.hpp"
 #include "broken_caches.hpp"
 
 #include <doctest/doctest.h>
@@ -15,19 +16,9 @@ namespace hs = hetsched;
 
 namespace cache_conformance_test {
 
-using hs::testing::CacheReport;
 using hs::testing::CacheRule;
 using hs::testing::check_cache;
-
-/// Whether it broke this rule and no other.
-bool only(CacheReport const& report, CacheRule rule) {
-  for (auto const& violation : report.violations) {
-    if (violation.rule != rule) {
-      return false;
-    }
-  }
-  return !report.ok();
-}
+using violations::only;
 
 /// Keeps the next uses that `foresee` gets.
 struct Listener : broken::NewestOut {

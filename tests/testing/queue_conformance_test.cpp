@@ -7,6 +7,7 @@
 #include <hetsched/policies/queues/work_stealing_deque.hpp>
 #include <hetsched/testing/queue_conformance.hpp>
 
+#include "../support/violations.hpp"
 #include "broken_queues.hpp"
 
 #include <doctest/doctest.h>
@@ -20,16 +21,7 @@ namespace queue_conformance_test {
 using hs::testing::check_queue;
 using hs::testing::QueueReport;
 using hs::testing::QueueRule;
-
-/// Whether it broke this rule and no other.
-bool only(QueueReport const& report, QueueRule rule) {
-  for (auto const& violation : report.violations) {
-    if (violation.rule != rule) {
-      return false;
-    }
-  }
-  return !report.ok();
-}
+using violations::only;
 
 /// Without threads: enough for queues that are wrong in one.
 template <class Q>

@@ -138,14 +138,17 @@ struct DataTraits {
   }
 };
 
-template <class T>
-struct DataTraits<VectorView<T>> {
+template <template <class> class View, class T>
+struct ViewTraits {
   using Element = std::remove_const_t<T>;
-  using Mutable = VectorView<Element>;
-  using ReadView = VectorView<Element const>;
-  using WriteView = VectorView<Element>;
+  using Mutable = View<Element>;
+  using ReadView = View<Element const>;
+  using WriteView = View<Element>;
   static constexpr bool writable = !std::is_const_v<T>;
+};
 
+template <class T>
+struct DataTraits<VectorView<T>> : ViewTraits<VectorView, T> {
   template <class E>
   static VectorView<E> view(E* base, Shape const& shape) noexcept {
     return {base, shape.rows};
@@ -153,13 +156,7 @@ struct DataTraits<VectorView<T>> {
 };
 
 template <class T>
-struct DataTraits<TileView<T>> {
-  using Element = std::remove_const_t<T>;
-  using Mutable = TileView<Element>;
-  using ReadView = TileView<Element const>;
-  using WriteView = TileView<Element>;
-  static constexpr bool writable = !std::is_const_v<T>;
-
+struct DataTraits<TileView<T>> : ViewTraits<TileView, T> {
   template <class E>
   static TileView<E> view(E* base, Shape const& shape) noexcept {
     return {base, shape.rows, shape.cols, shape.ld};

@@ -153,6 +153,39 @@ void syr2k(GpuStream& stream,
                                      detail::ld(c)));
 }
 
+namespace detail {
+
+/// One of the two operations with a triangular matrix.
+template <class T, class Operation>
+void triangular(GpuStream& stream,
+                Operation operation,
+                char side,
+                char uplo,
+                char trans,
+                char diag,
+                T alpha,
+                TileView<T const> a,
+                TileView<T> b) {
+  HETSCHED_ASSERT(fits_beside(side, a, b), "shapes");
+  if (!is_empty(b)) {
+    stream.check(operation(stream.stream(),
+                           type_of<T>,
+                           side,
+                           uplo,
+                           trans,
+                           diag,
+                           size(b.rows()),
+                           size(b.cols()),
+                           alpha,
+                           a.data(),
+                           ld(a),
+                           b.data(),
+                           ld(b)));
+  }
+}
+
+} // namespace detail
+
 /// B := alpha op(A) B, or alpha B op(A) with side 'R'; A triangular.
 template <class T>
 void trmm(GpuStream& stream,
@@ -163,23 +196,7 @@ void trmm(GpuStream& stream,
           std::type_identity_t<T> alpha,
           std::type_identity_t<TileView<T const>> a,
           TileView<T> b) {
-  HETSCHED_ASSERT(detail::fits_beside(side, a, b), "shapes");
-  if (detail::is_empty(b)) {
-    return;
-  }
-  stream.check(stream.driver().trmm(stream.stream(),
-                                    detail::type_of<T>,
-                                    side,
-                                    uplo,
-                                    trans,
-                                    diag,
-                                    detail::size(b.rows()),
-                                    detail::size(b.cols()),
-                                    alpha,
-                                    a.data(),
-                                    detail::ld(a),
-                                    b.data(),
-                                    detail::ld(b)));
+  detail::triangular<T>(stream, stream.driver().trmm, side, uplo, trans, diag, alpha, a, b);
 }
 
 /// B := alpha op(A)^-1 B, or alpha B op(A)^-1 with side 'R'; A triangular.
@@ -192,23 +209,7 @@ void trsm(GpuStream& stream,
           std::type_identity_t<T> alpha,
           std::type_identity_t<TileView<T const>> a,
           TileView<T> b) {
-  HETSCHED_ASSERT(detail::fits_beside(side, a, b), "shapes");
-  if (detail::is_empty(b)) {
-    return;
-  }
-  stream.check(stream.driver().trsm(stream.stream(),
-                                    detail::type_of<T>,
-                                    side,
-                                    uplo,
-                                    trans,
-                                    diag,
-                                    detail::size(b.rows()),
-                                    detail::size(b.cols()),
-                                    alpha,
-                                    a.data(),
-                                    detail::ld(a),
-                                    b.data(),
-                                    detail::ld(b)));
+  detail::triangular<T>(stream, stream.driver().trsm, side, uplo, trans, diag, alpha, a, b);
 }
 
 /// A := its Cholesky factor L (uplo 'L', the lower triangle) or U. A pivot that is not positive

@@ -106,30 +106,29 @@ void dot(GpuStream& stream, X x, Y y, T& result) {
                                    &result));
 }
 
+namespace detail {
+
+/// A norm of x.
+template <vector X, class T, class Operation>
+void norm(GpuStream& stream, Operation operation, X x, T& result) {
+  auto const from = strided(x);
+  static_assert(std::same_as<std::remove_const_t<ElementOf<X>>, T>);
+  stream.check(
+      operation(stream.stream(), type_of<T>, size(from.size), from.data, stride(from), &result));
+}
+
+} // namespace detail
+
 /// result := ||x||, the 2-norm
 template <detail::vector X, class T>
 void nrm2(GpuStream& stream, X x, T& result) {
-  auto const from = detail::strided(x);
-  static_assert(std::same_as<std::remove_const_t<detail::ElementOf<X>>, T>);
-  stream.check(stream.driver().nrm2(stream.stream(),
-                                    detail::type_of<T>,
-                                    detail::size(from.size),
-                                    from.data,
-                                    detail::stride(from),
-                                    &result));
+  detail::norm(stream, stream.driver().nrm2, x, result);
 }
 
 /// result := the sum of the moduli
 template <detail::vector X, class T>
 void asum(GpuStream& stream, X x, T& result) {
-  auto const from = detail::strided(x);
-  static_assert(std::same_as<std::remove_const_t<detail::ElementOf<X>>, T>);
-  stream.check(stream.driver().asum(stream.stream(),
-                                    detail::type_of<T>,
-                                    detail::size(from.size),
-                                    from.data,
-                                    detail::stride(from),
-                                    &result));
+  detail::norm(stream, stream.driver().asum, x, result);
 }
 
 } // namespace hetsched::gpu

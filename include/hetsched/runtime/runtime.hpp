@@ -49,9 +49,9 @@ struct ThreadEngine {
 
   using OwnConfig = Config; // a runtime fills in its own copy
 
-  /// Answers the priorities of graphs.
-  static Priorities resolve(Config& config) {
-    detail::resolve_config(config);
+  static void resolve(Config& config) { detail::resolve_config(config); }
+
+  [[nodiscard]] static Priorities priorities(Config const& config) noexcept {
     return config.priorities.value_or(Priorities::own);
   }
 

@@ -41,9 +41,9 @@ struct VirtualEngine {
 
   using OwnConfig = Config const&; // nothing is filled in
 
-  /// Answers the priorities of graphs.
-  static Priorities resolve(Config const& config) {
-    detail::check_simulation(config);
+  static void resolve(Config const& config) { detail::check_simulation(config); }
+
+  [[nodiscard]] static Priorities priorities(Config const& config) noexcept {
     return config.priorities;
   }
 };

@@ -145,13 +145,7 @@ template <class S>
                 "default; see concepts/scheduler.hpp");
   return detail::Conformance(
              options,
-             [](std::span<WorkerInfo const> workers) -> std::unique_ptr<detail::Subject> {
-               if constexpr (std::is_constructible_v<S, std::span<WorkerInfo const>>) {
-                 return std::make_unique<detail::SubjectOf<S>>(workers);
-               } else {
-                 return std::make_unique<detail::SubjectOf<S>>();
-               }
-             })
+             [](std::span<WorkerInfo const> workers) { return detail::make_subject<S>(workers); })
       .run();
 }
 
@@ -160,7 +154,7 @@ template <class S>
 [[nodiscard]] Report check_scheduler(Options const& options, typename S::Config const& config) {
   return detail::Conformance(options,
                              [&](std::span<WorkerInfo const> workers) {
-                               return std::make_unique<detail::SubjectOf<S>>(workers, config);
+                               return detail::make_subject<S>(workers, config);
                              })
       .run();
 }

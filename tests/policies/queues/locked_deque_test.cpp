@@ -19,27 +19,11 @@ TEST_CASE("LockedDeque: tells how many tasks it holds") {
 }
 
 TEST_CASE("Fifo: gives the oldest first, thieves the newest") {
-  Fifo queue;
-  push(queue, {a, b, c, d});
-
-  CHECK(queue.pop(any) == a);
-  CHECK(queue.steal(any) == d);
-  CHECK(queue.pop(any) == b);
-  CHECK(queue.steal(any) == c);
-  CHECK(queue.pop(any) == hs::no_task);
-  CHECK(queue.steal(any) == hs::no_task);
+  check_ends<Fifo>({a, d, b, c});
 }
 
 TEST_CASE("Lifo: gives the newest first, thieves the oldest") {
-  Lifo queue;
-  push(queue, {a, b, c, d});
-
-  CHECK(queue.pop(any) == d);
-  CHECK(queue.steal(any) == a);
-  CHECK(queue.pop(any) == c);
-  CHECK(queue.steal(any) == b);
-  CHECK(queue.pop(any) == hs::no_task);
-  CHECK(queue.steal(any) == hs::no_task);
+  check_ends<Lifo>({d, a, c, b});
 }
 
 TEST_CASE("LockedDeque: looks behind refused tasks and leaves them where they are") {

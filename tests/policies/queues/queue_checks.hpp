@@ -4,6 +4,9 @@
 
 #include <hetsched/concepts/queue.hpp>
 
+#include <doctest/doctest.h>
+
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -87,6 +90,20 @@ private:
   std::vector<std::atomic<int>> taken_;
   std::atomic<std::size_t> total_{0};
 };
+
+/// What pop and steal give in turn, of a, b, c and d, pushed in this order; then both give nothing.
+template <class Queue>
+void check_ends(std::array<hs::TaskId, 4> const& expected) {
+  Queue queue;
+  push(queue, {a, b, c, d});
+
+  CHECK(queue.pop(any) == expected[0]);
+  CHECK(queue.steal(any) == expected[1]);
+  CHECK(queue.pop(any) == expected[2]);
+  CHECK(queue.steal(any) == expected[3]);
+  CHECK(queue.pop(any) == hs::no_task);
+  CHECK(queue.steal(any) == hs::no_task);
+}
 
 /// Calls f(0) to f(count - 1), each in a thread of its own.
 template <class F>

@@ -19,15 +19,7 @@ TEST_CASE("WorkStealingDeque: tells how many tasks it holds") {
 }
 
 TEST_CASE("WorkStealingDeque: gives its owner the newest, thieves the oldest") {
-  WorkStealingDeque deque;
-  push(deque, {a, b, c, d});
-
-  CHECK(deque.pop(any) == d);
-  CHECK(deque.steal(any) == a);
-  CHECK(deque.pop(any) == c);
-  CHECK(deque.steal(any) == b);
-  CHECK(deque.pop(any) == hs::no_task);
-  CHECK(deque.steal(any) == hs::no_task);
+  check_ends<WorkStealingDeque>({d, a, c, b});
 }
 
 TEST_CASE("WorkStealingDeque: is contested if its owner used it between two thefts") {

@@ -38,7 +38,8 @@ using Mms = DynamicHeftp<LookAhead::min_makespan>;
 using Forms = hs::policies::DynamicHeftpForms;
 
 template hs::Wake DynamicHeft::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
-template hs::TaskId DynamicHeft::pop(ContextArchetype const&, hs::WorkerId);
+template hs::TaskId hs::detail::EarliestFinish<hs::policies::Fifo, hs::policies::Fifo>::pop(
+    ContextArchetype const&, hs::WorkerId); // which is DynamicHeft's
 template void
 Forms::prepare(ContextArchetype const&, hs::TaskGraph const&, std::span<hs::ExpectedTimes const>);
 template hs::Wake Forms::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);

@@ -24,9 +24,14 @@ using hs::policies::Dmdar;
 using hs::policies::Dmdas;
 using hs::policies::Heft;
 
-template hs::Wake Heft<>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
+/// Whose hooks Heft<> and Dmdas have.
+using InOrder = hs::detail::EarliestFinish<hs::policies::Fifo, hs::policies::Fifo>;
+using ByPriority =
+    hs::detail::EarliestFinish<hs::policies::PriorityHeap, hs::policies::PriorityHeap>;
+
+template hs::Wake InOrder::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
+template hs::TaskId ByPriority::pop(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Dmdar::pop(ContextArchetype const&, hs::WorkerId);
-template hs::TaskId Dmdas::pop(ContextArchetype const&, hs::WorkerId);
 
 namespace earliest_finish_test {
 

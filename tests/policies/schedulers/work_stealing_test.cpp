@@ -22,15 +22,25 @@ using namespace scripted;
 using hs::policies::WorkStealing;
 
 template hs::Wake WorkStealing<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
-template hs::TaskId WorkStealing<>::pop(PlacementArchetype const&, hs::WorkerId);
-template hs::Stolen WorkStealing<>::steal(PlacementArchetype const&, hs::WorkerId);
+
+/// Whose pop and steal these have.
+using FromAnyVictim = hs::detail::
+    StealingQueues<hs::policies::WorkStealingDeque, hs::policies::Fifo, hs::policies::RandomVictim>;
+
+template hs::TaskId FromAnyVictim::pop(PlacementArchetype const&, hs::WorkerId);
+template hs::Stolen FromAnyVictim::steal(PlacementArchetype const&, hs::WorkerId);
 
 /// As WorkStealing<>, but for the victim.
 using MostLoaded = WorkStealing<hs::policies::WorkStealingDeque, hs::policies::MostLoadedVictim>;
 
 template hs::Wake MostLoaded::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
-template hs::TaskId MostLoaded::pop(PlacementArchetype const&, hs::WorkerId);
-template hs::Stolen MostLoaded::steal(PlacementArchetype const&, hs::WorkerId);
+
+using FromMostLoaded = hs::detail::StealingQueues<hs::policies::WorkStealingDeque,
+                                                  hs::policies::Fifo,
+                                                  hs::policies::MostLoadedVictim>;
+
+template hs::TaskId FromMostLoaded::pop(PlacementArchetype const&, hs::WorkerId);
+template hs::Stolen FromMostLoaded::steal(PlacementArchetype const&, hs::WorkerId);
 
 namespace work_stealing_test {
 

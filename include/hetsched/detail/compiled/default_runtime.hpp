@@ -18,6 +18,7 @@ extern template void detail::release_accesses(detail::ThreadCore::Host& host,
 extern template class detail::
     Policies<detail::ThreadCore, policies::WorkStealing<>, policies::NoModel>;
 extern template class detail::ThreadCoreOf<policies::WorkStealing<>, policies::NoModel>;
+extern template class RuntimeData<ThreadEngine>;
 extern template class BaseRuntime<ThreadEngine>;
 extern template class Runtime<>;
 

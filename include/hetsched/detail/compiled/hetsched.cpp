@@ -15,6 +15,7 @@ template void detail::register_accesses(detail::ThreadCore::Host& host, detail::
 template void detail::release_accesses(detail::ThreadCore::Host& host, detail::TaskRecord& task);
 template class detail::Policies<detail::ThreadCore, policies::WorkStealing<>, policies::NoModel>;
 template class detail::ThreadCoreOf<policies::WorkStealing<>, policies::NoModel>;
+template class RuntimeData<ThreadEngine>;
 template class BaseRuntime<ThreadEngine>;
 template class Runtime<>;
 

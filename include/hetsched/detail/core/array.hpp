@@ -156,6 +156,16 @@ public:
     }
   }
 
+  /// Removes the first that equals `element`, if there is one.
+  void remove(T element) noexcept {
+    for (std::size_t k = 0; k < size_; ++k) {
+      if (first_[k] == element) {
+        erase(k, k + 1);
+        return;
+      }
+    }
+  }
+
   T pop_back() noexcept { return first_[--size_]; }
 
   void clear() noexcept { size_ = 0; }

@@ -31,13 +31,15 @@ namespace hetsched::detail {
 /// one more, so that whoever chooses sees what was chosen before. A worker's own pops and ends wait
 /// for nobody but those who give it something at that moment. Nothing is iterated over in the order
 /// of a hash. `Undecided` is a task_queue, too.
+///
+/// push, pop, peek and epilogue are a scheduler's hooks.
 template <class Queue, class Undecided>
 class EarliestFinish {
 public:
   explicit EarliestFinish(std::span<WorkerInfo const> workers) : slots_(workers.size()) {}
 
   template <context Ctx>
-  Wake push(Ctx const& ctx, TaskId task) {
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
     return together([&] { return assign(ctx, task); });
   }
 
@@ -154,16 +156,16 @@ public:
     return undecided_.pop(accept);
   }
 
-  /// What pop would answer the worker next.
-  std::size_t peek(WorkerId worker, std::span<TaskId> next) {
+  template <context Ctx>
+    requires peekable_queue<Queue>
+  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
     auto& slot = slots_[worker.index()];
     std::lock_guard const guard(slot.lock);
     return slot.queue.peek(next);
   }
 
-  /// The task has ended there. Called by the worker.
   template <clock_context Ctx>
-  void end(Ctx const& ctx, TaskId task, WorkerId worker) {
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
     auto& slot = slots_[worker.index()];
     std::erase_if(slot.taken, [task](Taken const& taken) { return taken.task == task; });
     auto until = ctx.now();

@@ -3,6 +3,7 @@
 // How much better than on cores a task runs elsewhere.
 
 #include <hetsched/concepts/context.hpp>
+#include <hetsched/detail/policies/times_by_class.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,21 +16,14 @@ namespace hetsched::detail {
 template <context Ctx>
 [[nodiscard]] double ratio_of_times(Ctx const& ctx, TaskId task) {
   constexpr auto never = std::numeric_limits<double>::infinity();
-  auto const archs = ctx.task(task).archs;
   auto on_core = never;
   auto elsewhere = never;
-  ArchMask asked;
-  for (auto const& info : ctx.workers()) {
-    if (!archs.has(info.arch) || asked.has(info.arch)) {
-      continue;
-    }
-    asked = asked | ArchMask::only(info.arch);
-    auto const known = ctx.predicted(task, info.id);
-    if (!known) {
-      return 1;
-    }
-    auto& its = info.arch == ArchHost ? on_core : elsewhere;
-    its = std::min(its, static_cast<double>(std::max<std::int64_t>(known->mean.ns, 1)));
+  bool const known = for_each_class(ctx, task, [&](Arch arch, Duration time) {
+    auto& its = arch == ArchHost ? on_core : elsewhere;
+    its = std::min(its, static_cast<double>(std::max<std::int64_t>(time.ns, 1)));
+  });
+  if (!known) {
+    return 1;
   }
   return on_core == never ? never : elsewhere == never ? 0 : on_core / elsewhere;
 }

@@ -54,6 +54,8 @@ draw_worker(Ctx const& ctx, ArchMask archs, std::uint64_t nodes, WorkerId maker)
 /// each other worker once, in the order of `Victim` (victims.hpp): the oldest of its queue, then
 /// its inbox. `Queue` is an owned_queue, `Inbox` a task_queue; both sized if the victim's load
 /// counts.
+///
+/// pop and steal are a scheduler's hooks.
 template <class Queue, class Inbox, class Victim>
 class StealingQueues {
   static_assert(!Victim::needs_load || (sized_queue<Queue> && sized_queue<Inbox>),

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -41,7 +40,9 @@ public:
 
   [[nodiscard]] ScriptedContext& context() noexcept { return context_; }
 
-  [[nodiscard]] PriorityScope priority_scope() const noexcept { return subject_->priority_scope(); }
+  [[nodiscard]] PriorityScope priority_scope() const noexcept {
+    return subject_->rules().priority_scope;
+  }
 
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return context_.workers(); }
 
@@ -51,17 +52,15 @@ public:
   /// Every answer so far, as numbers; one thread only.
   [[nodiscard]] std::vector<std::uint64_t> const& trace() const noexcept { return trace_; }
 
-  TaskId add(ScriptedTask task) {
-    entries_.emplace_back().task = task;
-    return context_.add(std::move(task));
-  }
+  TaskId add(ScriptedTask task) { return tasks_.add(std::move(task)); }
 
-  [[nodiscard]] Entry& entry(TaskId task) { return entries_[*context_.number(task)]; }
+  [[nodiscard]] Entry& entry(TaskId task) { return tasks_[task]; }
 
   // ---- hooks ----
 
   void prepare(TaskGraph const& graph) {
-    call([&] { return subject_->prepare(context_, graph), 0; }, 0);
+    auto const unknown = unknown_times(graph);
+    call([&] { return subject_->prepare(context_, graph, unknown), 0; }, 0);
   }
 
   Wake push(TaskId task, WorkerId from) {
@@ -74,7 +73,7 @@ public:
   /// One wake for each task; by `push` each if the scheduler has no push_activated.
   std::vector<Wake> activate(std::span<TaskId const> tasks, WorkerId from) {
     std::vector<Wake> wakes;
-    if ((subject_->hooks() & hook_push_activated) != 0) {
+    if ((subject_->rules().hooks & hook_push_activated) != 0) {
       wakes.assign(tasks.size(), Wake::none());
       for (auto const task : tasks) {
         before_push(task, from);
@@ -93,15 +92,15 @@ public:
 
   /// pop, and steal if that gave none. Only judged answers count as a task.
   TaskId poll(WorkerId worker) {
-    if (threads_ == Threads::one && (subject_->hooks() & hook_peek) != 0) {
+    if (threads_ == Threads::one && (subject_->rules().hooks & hook_peek) != 0) {
       look(worker);
     }
     auto begin = stamp();
     auto task = call([&] { return subject_->pop(context_, worker); }, no_task);
     bool stolen = false;
-    if (!task && (subject_->hooks() & hook_steal) != 0) {
+    if (!task && (subject_->rules().hooks & hook_steal) != 0) {
       begin = stamp();
-      task = call([&] { return subject_->steal(context_, worker); }, no_task);
+      task = call([&] { return subject_->steal(context_, worker).task; }, no_task);
       stolen = true;
     }
     if (!task || spoiled()) {
@@ -119,14 +118,14 @@ public:
   }
 
   void end_body(TaskId task, WorkerId worker) {
-    call([&] { return subject_->epilogue(context_, task, worker), 0; }, 0);
+    call([&] { return subject_->epilogue(context_, task, worker, Duration{1}), 0; }, 0);
     context_.set_running(worker, entry(task).outer);
     context_.finish(task);
   }
 
   /// Whether the scheduler may stop tasks half way.
   [[nodiscard]] bool aborts() const noexcept {
-    return (subject_->hooks() & (hook_reconsider | hook_preempt)) != 0;
+    return (subject_->rules().hooks & (hook_reconsider | hook_preempt)) != 0;
   }
 
   /// A task that is to leave another worker for this one: it has left, and not begun.
@@ -181,14 +180,7 @@ public:
   }
 
   /// The first task that was pushed and has not come out.
-  [[nodiscard]] TaskId first_pending() const {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (entries_[i].pushed.load() && !entries_[i].taken.load()) {
-        return context_.task_id(i);
-      }
-    }
-    return no_task;
-  }
+  [[nodiscard]] TaskId first_pending() const { return tasks_.first_pending(); }
 
   void report(Rule rule, WorkerId worker, std::string what) {
     findings_.add(rule, where_, seed_, worker, std::move(what));
@@ -212,13 +204,13 @@ public:
 
   /// At the end of a scenario with threads: the order of all pops. Nobody was restricted.
   void judge_priorities() {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      auto const& mine = entries_[i];
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      auto const& mine = tasks_.at(i);
       if (!mine.taken.load() || mine.stolen) {
         continue;
       }
-      for (std::size_t k = 0; k < entries_.size(); ++k) {
-        auto const& other = entries_[k];
+      for (std::size_t k = 0; k < tasks_.size(); ++k) {
+        auto const& other = tasks_.at(k);
         bool const was_there = other.pushed.load() && other.push_end < mine.take_begin &&
                                (!other.taken.load() || other.take_begin > mine.take_end);
         if (was_there && precedes(priority_scope(), other, mine, mine.taker) &&
@@ -230,17 +222,10 @@ public:
     }
   }
 
-  /// "task 3 (priority 2, classes 1, pushed by worker 0)"
-  [[nodiscard]] std::string describe(TaskId task) const {
-    auto const index = *context_.number(task);
-    auto const& entry = entries_[index];
-    return "task " + std::to_string(index) + " (priority " + std::to_string(entry.task.priority) +
-           ", classes " + std::to_string(entry.task.archs.bits) + ", pushed by " +
-           describe(entry.from) + ")";
-  }
-
-  [[nodiscard]] static std::string describe(WorkerId worker) {
-    return worker ? "worker " + std::to_string(worker.value) : "an outside thread";
+  /// Of a task or a worker, for people.
+  template <class Id>
+  [[nodiscard]] std::string describe(Id id) const {
+    return tasks_.describe(id);
   }
 
 private:
@@ -249,7 +234,7 @@ private:
   R call(F&& hook, R otherwise) {
     try {
       std::unique_lock<std::mutex> guard(mutex_, std::defer_lock);
-      if (subject_->threading() == Threading::serialized) {
+      if (subject_->rules().threading == Threading::serialized) {
         guard.lock();
       }
       return hook();
@@ -280,10 +265,10 @@ private:
       return;
     }
     for (std::size_t k = 0; k < count; ++k) {
-      auto const number = context_.number(next[k]);
-      if (!number || !entries_[*number].pushed.load()) {
+      auto const* const known = tasks_.pushed(next[k]);
+      if (known == nullptr) {
         report(Rule::peeked, worker, hook + "an id that was not pushed");
-      } else if (entries_[*number].taken.load()) {
+      } else if (known->taken.load()) {
         report(Rule::peeked, worker, hook + describe(next[k]) + ", which had been taken");
       } else if (std::find(next.begin(), next.begin() + k, next[k]) != next.begin() + k) {
         report(Rule::peeked, worker, hook + describe(next[k]) + " twice");
@@ -294,7 +279,7 @@ private:
   /// Judges what is to be aborted, for `heir` if that is a worker; what runs and may be, stops.
   bool stop(TaskId task, WorkerId heir, std::string const& hook) {
     auto const number = context_.number(task);
-    auto const* const known = number ? &entries_[*number] : nullptr;
+    auto const* const known = number ? &entry(task) : nullptr;
     bool const runs =
         known != nullptr && known->taken.load() && context_.running(known->taker) == task;
     std::string wrong;
@@ -347,14 +332,14 @@ private:
   }
 
   bool accept(TaskId task, WorkerId worker, bool stolen, std::uint64_t begin, std::uint64_t end) {
-    auto const number = context_.number(task);
+    auto* const known = tasks_.pushed(task);
     auto const hook = std::string(stolen ? "steal" : "pop") + " for " + describe(worker);
-    if (!number || !entries_[*number].pushed.load()) {
+    if (known == nullptr) {
       report(Rule::invented, worker, hook + " answered an id that was not pushed");
       spoiled_.store(true);
       return false;
     }
-    auto& entry = entries_[*number];
+    auto& entry = *known;
     if (entry.taken.exchange(true)) {
       report(Rule::twice, worker, hook + " answered " + describe(task) + " again");
       spoiled_.store(true);
@@ -364,7 +349,7 @@ private:
     entry.stolen = stolen;
     entry.take_begin = begin;
     entry.take_end = end;
-    note(worker.index(), *number + 1);
+    note(worker.index(), tasks_.number(task) + 1);
     if (!context_.can_run(task, worker)) {
       report(Rule::wrong_worker,
              worker,
@@ -379,8 +364,8 @@ private:
 
   /// One thread: nothing that is still there should have come instead.
   void judge_priority(TaskId task, WorkerId worker) {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      auto const& other = entries_[i];
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      auto const& other = tasks_.at(i);
       if (other.pushed.load() && !other.taken.load() &&
           precedes(priority_scope(), other, entry(task), worker) &&
           context_.can_run(context_.task_id(i), worker)) {
@@ -403,8 +388,8 @@ private:
   Threads threads_;
   Findings& findings_;
   std::unique_ptr<Subject> subject_;
-  std::deque<Entry> entries_; // entries stay where they are
-  std::mutex mutex_;          // the engine's lock around the hooks of a serialized scheduler
+  Ledger tasks_{context_};
+  std::mutex mutex_; // the engine's lock around the hooks of a serialized scheduler
   std::atomic<bool> spoiled_{false};
   std::atomic<std::uint64_t> clock_{0};
   std::vector<std::uint64_t> trace_;

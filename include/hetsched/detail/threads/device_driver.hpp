@@ -2,6 +2,7 @@
 #pragma once
 // The workers of the thread engine that drive devices. Compiled in the library of devices alone.
 
+#include <hetsched/detail/threads/running_tasks.hpp>
 #include <hetsched/detail/threads/thread_attempts.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
 
@@ -142,16 +143,16 @@ inline void DeviceDriver::begin(TaskRecord& task) {
   if (core_.policies_->has(hook_prologue)) {
     core_.policies_->prologue(task.id(), worker_.info.id);
   }
-  attempts().note_running(task);
+  note_running(core_, worker_, task);
 }
 
 /// Policies do not see the task running from now on. Until now `reconsider` might look at it.
 inline void DeviceDriver::forget(TaskRecord& task) {
   if (core_.policies_->has(hook_reconsider)) {
     ThreadCore::HookGuard const guard(core_);
-    attempts().forget_running(task);
+    forget_running(core_, worker_, task);
   } else {
-    attempts().forget_running(task);
+    forget_running(core_, worker_, task);
   }
 }
 

@@ -10,6 +10,8 @@
 // in host memory: the task, and with it the accesses by which it reads, ends when that has
 // returned. One on a device has places of its own there, and nobody waits for it.
 
+#include <hetsched/detail/threads/attempt_records.hpp>
+#include <hetsched/detail/threads/running_tasks.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
 #include <hetsched/detail/threads/thread_host.hpp>
 
@@ -20,23 +22,6 @@
 #include <utility>
 
 namespace hetsched::detail {
-
-/// Takes the element out, if it is there.
-template <class T>
-void erase(Array<T>& all, T element) noexcept {
-  auto const k = static_cast<std::size_t>(std::find(all.begin(), all.end(), element) - all.begin());
-  if (k != all.size()) {
-    all.erase(k, k + 1);
-  }
-}
-
-/// Gives up what an attempt owns, which it is not to use any more.
-inline void empty_attempt(TaskRecord& attempt) noexcept {
-  drop_stand_ins(attempt);
-  if (auto* const destroy = attempt.type_of().destroy_values) {
-    destroy(attempt.values());
-  }
-}
 
 /// A worker as it begins, runs and ends attempts. For the length of a call, by the worker's thread.
 class ThreadAttempts {
@@ -64,17 +49,9 @@ public:
   /// or is dropped. `refusal`: why its device would not take it.
   void end(TaskRecord& attempt, bool won, Duration time, std::exception_ptr refusal = nullptr);
 
-  /// This worker has begun the task, or, of a device's, launched it; the oldest of those counts.
-  void note_running(TaskRecord& task);
-
-  /// It is over there, or may be gone soon.
-  void forget_running(TaskRecord& task) { forget_running(worker_, task); }
-
 private:
   TaskRecord* begin_elsewhere();
   Attempts* reserve(TaskId id);
-  TaskRecord& make(Attempts& all);
-  void drop(TaskRecord& attempt);
   void call(TaskRecord& attempt, std::exception_ptr& error);
   void publish_on_host(TaskRecord& attempt, TaskRecord& task);
   void note_result(TaskRecord& attempt, Duration time);
@@ -83,14 +60,8 @@ private:
   void overtake_others(TaskRecord& attempt);
   void leave(Attempts& all, TaskRecord* attempt, std::exception_ptr refusal);
   void begin_anew(TaskRecord& task, std::exception_ptr refusal);
-  void forget_running(ThreadWorker& worker, TaskRecord& task);
-  void show_running(ThreadWorker& worker, TaskRecord* task);
 
   [[nodiscard]] bool reconsiders() const noexcept { return core_.policies_->has(hook_reconsider); }
-
-  void recycle(TaskRecord& attempt) {
-    ThreadCore::BareHost(core_, &worker_, nullptr).recycle(attempt);
-  }
 
   ThreadCore& core_;
   ThreadWorker& worker_;
@@ -102,13 +73,13 @@ inline TaskRecord* ThreadAttempts::begin(TaskRecord& task) {
     Owned<Attempts> all(new Attempts);
     all->task = &task;
     all->users = 1;
-    auto& attempt = make(*all);
+    auto& attempt = make_attempt(core_, worker_, *all);
     try {
       std::lock_guard const guard(core_.attempts_.lock);
       all->under_way.push_back(&attempt);
       core_.attempts_.all.push_back(all.get());
     } catch (...) {
-      drop(attempt);
+      drop_attempt(core_, worker_, attempt);
       throw;
     }
     (void)all.release();
@@ -145,7 +116,7 @@ inline TaskRecord* ThreadAttempts::begin_elsewhere() {
   try {
     Visit const visit(*all);
     if (visit) {
-      attempt = &make(*all);
+      attempt = &make_attempt(core_, worker_, *all);
       std::lock_guard const guard(core_.attempts_.lock);
       all->under_way.push_back(attempt);
       for (auto* other : all->under_way) {
@@ -154,7 +125,7 @@ inline TaskRecord* ThreadAttempts::begin_elsewhere() {
     }
   } catch (...) { // no memory: the other attempts go on
     if (attempt != nullptr) {
-      drop(*std::exchange(attempt, nullptr));
+      drop_attempt(core_, worker_, *std::exchange(attempt, nullptr));
     }
   }
   if (attempt == nullptr) {
@@ -189,46 +160,6 @@ inline Attempts* ThreadAttempts::reserve(TaskId id) {
   return nullptr;
 }
 
-/// A copy of a task's record with copies of its values, for this worker to execute.
-inline TaskRecord& ThreadAttempts::make(Attempts& all) {
-  auto& task = *all.task;
-  auto const& type = task.type_of();
-  auto& attempt = *worker_.pool.allocate(type.size_class);
-  try {
-    attempt.start(type,
-                  ArchMask{task.archs.load(std::memory_order_relaxed)},
-                  task.parent.load(std::memory_order_relaxed),
-                  no_attributes);
-    type.copy_values(attempt.values(), task.values());
-  } catch (...) {
-    recycle(attempt);
-    throw;
-  }
-  attempt.binding.store(Binding::none, std::memory_order_relaxed);
-  attempt.state.store(TaskState::running, std::memory_order_relaxed);
-  attempt.worker.store(worker_.info.id.value, std::memory_order_relaxed);
-  attempt.priority = task.priority;
-  attempt.graph_node = task.graph_node;
-  attempt.reuse = task.reuse;
-  attempt.access_count = task.access_count;
-  for (std::uint32_t k = 0; k < task.access_count; ++k) {
-    auto const& access = task.accesses()[k];
-    new (attempt.accesses() + k)
-        Access{access.queue, nullptr, {}, access.mode, access.duplicate, k};
-  }
-  auto& link = AttemptLink::of(attempt);
-  link.all = &all;
-  link.begin_ns = core_.clock().ns;
-  link.of_task = task.id();
-  return attempt;
-}
-
-/// Undoes `make`.
-inline void ThreadAttempts::drop(TaskRecord& attempt) {
-  empty_attempt(attempt);
-  recycle(attempt);
-}
-
 inline void ThreadAttempts::run(TaskRecord& attempt) {
   auto& link = AttemptLink::of(attempt);
   auto& all = *link.all;
@@ -242,7 +173,7 @@ inline void ThreadAttempts::run(TaskRecord& attempt) {
         core_.devices_->bring_to_host(attempt);
       }
       worker_.counts.kept_bytes.add(make_stand_ins(attempt, *all.task, true));
-      note_running(*all.task);
+      note_running(core_, worker_, *all.task);
       if (core_.policies_->has(hook_prologue)) {
         core_.policies_->prologue(all.task->id(), worker_.info.id);
       }
@@ -322,7 +253,7 @@ ThreadAttempts::end(TaskRecord& attempt, bool won, Duration time, std::exception
   }
   empty_attempt(attempt); // before anybody can see the task complete
   leave(all, &attempt, std::move(refusal));
-  recycle(attempt);
+  recycle_attempt(core_, worker_, attempt);
 }
 
 /// The attempt has the result.
@@ -352,7 +283,7 @@ inline void ThreadAttempts::note_loss(TaskRecord& attempt) {
     ThreadCore::HookGuard const hooks(core_);
     std::lock_guard const guard(core_.attempts_.lock);
     if (link.holds) {
-      forget_running(*link.all->task);
+      forget_running(core_, worker_, *link.all->task);
     }
   }
   worker_.counts.aborted.add();
@@ -392,7 +323,7 @@ inline void ThreadAttempts::overtake_others(TaskRecord& attempt) {
   if (reconsiders()) {
     core_.attempts_.undecided.fetch_sub(1, std::memory_order_relaxed);
   }
-  forget_running(task);
+  forget_running(core_, worker_, task);
   std::int32_t dropped = 0;
   for (auto* other : all.under_way) {
     auto& runs_it =
@@ -402,7 +333,7 @@ inline void ThreadAttempts::overtake_others(TaskRecord& attempt) {
       continue;
     }
     link.stop.store(true, std::memory_order_relaxed);
-    forget_running(runs_it, task);
+    forget_running(core_, runs_it, task);
     if (runs_it.drives_device() && std::exchange(link.holds, false)) {
       ++dropped;
     }
@@ -420,11 +351,11 @@ inline void ThreadAttempts::leave(Attempts& all, TaskRecord* attempt, std::excep
     std::lock_guard const guard(core_.attempts_.lock);
     if (attempt != nullptr) {
       held = AttemptLink::of(*attempt).holds; // now that nobody changes it
-      erase(all.under_way, attempt);
+      all.under_way.remove(attempt);
     }
     if (--all.users == 0) {
       last = Owned<Attempts>(&all);
-      erase(core_.attempts_.all, &all);
+      core_.attempts_.all.remove(&all);
     }
   }
   if (last && last->winner.load(std::memory_order_seq_cst) == nullptr) {
@@ -449,44 +380,6 @@ inline void ThreadAttempts::begin_anew(TaskRecord& task, std::exception_ptr refu
     core_.fail(worker_, task, std::move(refusal));
     task.children.fetch_sub(TaskRecord::body_bias, std::memory_order_relaxed);
   }
-}
-
-// ---- what policies see running ----
-
-inline void ThreadAttempts::note_running(TaskRecord& task) {
-  auto& launched = worker_.launched;
-  std::lock_guard const guard(launched.lock);
-  if (worker_.drives_device()) {
-    launched.tasks.push_back(&task);
-    if (launched.tasks.size() == 1) {
-      show_running(worker_, &task);
-    }
-  } else {
-    show_running(worker_, &task);
-  }
-}
-
-inline void ThreadAttempts::forget_running(ThreadWorker& worker, TaskRecord& task) {
-  auto& launched = worker.launched;
-  std::lock_guard const guard(launched.lock);
-  erase(launched.tasks, &task);
-  if (worker.running.load(std::memory_order_relaxed) == &task) {
-    show_running(worker, launched.tasks.empty() ? nullptr : launched.tasks[0]);
-  }
-}
-
-inline void ThreadAttempts::show_running(ThreadWorker& worker, TaskRecord* task) {
-  auto const now = core_.clock();
-  auto until = now;
-  bool const abortable = task != nullptr && task->type_of().attempt_at != 0;
-  if (task != nullptr) {
-    if (auto const expected = core_.policies_->predict(view_of(*task), worker.info.arch)) {
-      until = now + expected->mean;
-    }
-  }
-  worker.busy_since_ns.store(abortable ? now.ns : 0, std::memory_order_relaxed);
-  worker.busy_until_ns.store(until.ns, std::memory_order_relaxed);
-  worker.running.store(task, std::memory_order_release);
 }
 
 /// For the tables of abortable tasks.

@@ -35,32 +35,25 @@ enum class DataTies : bool { written_first, alike };
 /// Limits: knows neither priorities nor times; what one worker's data attract may crowd there until
 ///   others are idle.
 template <class Queue, class Inbox, class Victim, DataTies Ties>
-class DataAware {
+class DataAware : private detail::StealingQueues<Queue, Inbox, Victim> {
   static_assert(
       owned_queue<Queue> && task_queue<Inbox>,
       "hetsched: DataAware<Queue, Inbox> needs an owned_queue (push, pop and steal) and a "
       "task_queue; see concepts/queue.hpp");
+  using Queues = detail::StealingQueues<Queue, Inbox, Victim>;
 
 public:
   static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope = PriorityScope::none;
 
-  explicit DataAware(std::span<WorkerInfo const> workers) : queues_(workers) {}
+  using Queues::pop;
+  using Queues::Queues;
+  using Queues::steal;
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto const view = ctx.task(task);
-    return queues_.give(ctx, task, view, target(ctx, view, worker), worker);
-  }
-
-  template <placement_context Ctx>
-  TaskId pop(Ctx const& ctx, WorkerId worker) {
-    return queues_.pop(ctx, worker);
-  }
-
-  template <placement_context Ctx>
-  Stolen steal(Ctx const& ctx, WorkerId thief) {
-    return queues_.steal(ctx, thief);
+    return Queues::give(ctx, task, view, target(ctx, view, worker), worker);
   }
 
 private:
@@ -96,8 +89,6 @@ private:
     auto const makers = maker ? detail::node_bit(workers[maker.index()]) & nodes : 0;
     return detail::draw_worker(ctx, view.archs, makers != 0 ? makers : nodes, maker);
   }
-
-  detail::StealingQueues<Queue, Inbox, Victim> queues_;
 };
 
 } // namespace hetsched::policies

@@ -30,40 +30,21 @@ namespace hetsched::policies {
 /// Knobs: the queue of each worker, a task_queue.
 /// Limits: what is given to a worker is not taken back, however late that is.
 template <class Queue>
-class Dmda {
+class Dmda : private detail::EarliestFinish<Queue, Queue> {
   static_assert(task_queue<Queue>,
                 "hetsched: Dmda<Queue> needs a task_queue: push and pop; see concepts/queue.hpp");
+  using Dates = detail::EarliestFinish<Queue, Queue>;
 
 public:
   static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope =
       Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
 
-  explicit Dmda(std::span<WorkerInfo const> workers) : dates_(workers) {}
-
-  template <context Ctx>
-  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    return dates_.push(ctx, task);
-  }
-
-  template <context Ctx>
-  TaskId pop(Ctx const& ctx, WorkerId worker) {
-    return dates_.pop(ctx, worker);
-  }
-
-  template <context Ctx>
-    requires peekable_queue<Queue>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
-    return dates_.peek(worker, next);
-  }
-
-  template <clock_context Ctx>
-  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
-    dates_.end(ctx, task, worker);
-  }
-
-private:
-  detail::EarliestFinish<Queue, Queue> dates_;
+  using Dates::Dates;
+  using Dates::epilogue;
+  using Dates::peek;
+  using Dates::pop;
+  using Dates::push;
 };
 
 /// Decides: as Dmda, but a worker runs the task of its queue that lacks the fewest bytes on its
@@ -83,8 +64,8 @@ public:
   explicit Dmdar(std::span<WorkerInfo const> workers) : dates_(workers) {}
 
   template <context Ctx>
-  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    return dates_.push(ctx, task);
+  Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
+    return dates_.push(ctx, task, worker);
   }
 
   template <context Ctx>
@@ -112,8 +93,8 @@ public:
   }
 
   template <clock_context Ctx>
-  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
-    dates_.end(ctx, task, worker);
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration measured) {
+    dates_.epilogue(ctx, task, worker, measured);
   }
 
 private:

@@ -3,7 +3,9 @@
 // Solvers for independent tasks, applied to what is ready at once.
 
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/policies/batch_task.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
+#include <hetsched/detail/policies/times_by_class.hpp>
 #include <hetsched/independent/accel_32.hpp>
 #include <hetsched/independent/independent_tasks.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
@@ -37,7 +39,7 @@ namespace hetsched::policies {
 /// Limits: what is given to a worker is not taken back, however late that is; no priorities.
 ///   Devices of several classes count as one, with the longest of their times.
 template <class Solver>
-class DualApprox {
+class DualApprox : private detail::EarliestFinish<Fifo, Fifo> {
   static_assert(
       std::is_invocable_r_v<BatchSchedule, Solver const&, std::span<TaskTimes const>, TwoClasses>,
       "hetsched: DualApprox<Solver> needs a solver, see independent_tasks.hpp");
@@ -54,13 +56,16 @@ public:
   explicit DualApprox(std::span<WorkerInfo const> workers) : DualApprox(workers, Config{}) {}
 
   DualApprox(std::span<WorkerInfo const> workers, Config config)
-      : config_(config), dates_(workers), woken_(workers.size()) {}
+      : EarliestFinish(workers), config_(config), woken_(workers.size()) {}
+
+  using EarliestFinish::epilogue;
+  using EarliestFinish::peek;
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
     collect(ctx, {&task, 1});
     if (set_.empty()) {
-      return dates_.leave_open(ctx, task);
+      return leave_open(ctx, task);
     }
     place(ctx, [](WorkerId) { return true; });
     auto const worker = set_.front().worker;
@@ -81,7 +86,7 @@ public:
       wakes[its.number] = Wake::worker(its.worker);
     }
     for (std::size_t k = 0; k < tasks.size(); ++k) {
-      wakes[k] = wakes[k].is_none() ? dates_.leave_open(ctx, tasks[k]) : wakes[k];
+      wakes[k] = wakes[k].is_none() ? leave_open(ctx, tasks[k]) : wakes[k];
     }
   }
 
@@ -90,27 +95,11 @@ public:
     if (!since_.empty()) {
       place_anew(ctx, worker);
     }
-    return dates_.pop(ctx, worker);
-  }
-
-  template <context Ctx>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
-    return dates_.peek(worker, next);
-  }
-
-  template <clock_context Ctx>
-  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
-    dates_.end(ctx, task, worker);
+    return EarliestFinish::pop(ctx, worker);
   }
 
 private:
-  struct Ready {
-    TaskId task;
-    std::size_t number; // among those given
-    TaskTimes times;
-    WorkerId worker; // that it was given to
-    bool on_gpu;
-  };
+  using Ready = detail::BatchTask;
 
   [[nodiscard]] static Solver coarse() {
     Solver solver;
@@ -137,22 +126,12 @@ private:
   /// Nothing if some class that could run it has no time for it.
   template <context Ctx>
   [[nodiscard]] static std::optional<TaskTimes> times_of(Ctx const& ctx, TaskId task) {
-    auto const archs = ctx.task(task).archs;
     TaskTimes times{TaskTimes::never, TaskTimes::never};
-    ArchMask asked;
-    for (auto const& info : ctx.workers()) {
-      if (!archs.has(info.arch) || asked.has(info.arch)) {
-        continue;
-      }
-      asked = asked | ArchMask::only(info.arch);
-      auto const known = ctx.predicted(task, info.id);
-      if (!known) {
-        return std::nullopt;
-      }
-      auto& its = info.arch == ArchHost ? times.cpu : times.gpu;
-      its = std::max(its, known->mean);
-    }
-    return times;
+    bool const known = detail::for_each_class(ctx, task, [&](Arch arch, Duration time) {
+      auto& its = arch == ArchHost ? times.cpu : times.gpu;
+      its = std::max(its, time);
+    });
+    return known ? std::optional(times) : std::nullopt;
   }
 
   /// Gives each task of set_ to a worker among those that `may(worker)` take some, one of which
@@ -163,15 +142,14 @@ private:
       return;
     }
     auto const bound = solve(ctx);
-    auto const length = [](Ready const& its) { return its.on_gpu ? its.times.gpu : its.times.cpu; };
-    std::sort(set_.begin(), set_.end(), [&](Ready const& a, Ready const& b) {
-      return length(a) != length(b) ? length(a) > length(b) : a.number < b.number;
+    std::sort(set_.begin(), set_.end(), [](Ready const& a, Ready const& b) {
+      return a.length() != b.length() ? a.length() > b.length() : a.number < b.number;
     });
     for (auto& its : set_) {
-      auto chosen = choose(ctx, its, length(its), bound, may);
+      auto chosen = choose(ctx, its, bound, may);
       if (!chosen || !ctx.can_run(its.task, chosen)) { // nobody of the class may, or can now
         its.on_gpu = !its.on_gpu;
-        auto const other = choose(ctx, its, length(its), bound, may);
+        auto const other = choose(ctx, its, bound, may);
         if (other && (!chosen || ctx.can_run(its.task, other))) {
           chosen = other;
         } else {
@@ -179,7 +157,7 @@ private:
         }
       }
       its.worker = chosen;
-      (void)dates_.give(ctx, its.task, chosen, length(its), "is where the solver has it");
+      (void)give(ctx, its.task, chosen, its.length(), "is where the solver has it");
     }
   }
 
@@ -199,7 +177,7 @@ private:
     for (auto const& info : ctx.workers()) {
       bool const host = info.arch == ArchHost;
       ++(host ? machine.cpus : machine.gpus);
-      if (auto const left = dates_.free_at(info.id, ctx.now()) - ctx.now(); left > Duration{}) {
+      if (auto const left = free_at(info.id, ctx.now()) - ctx.now(); left > Duration{}) {
         tasks.push_back(
             {host ? time(left) : TaskTimes::never, host ? TaskTimes::never : time(left)});
       }
@@ -224,45 +202,20 @@ private:
   /// Of those that can run it now if there are any; nobody if none of its class may.
   template <context Ctx, class May>
   [[nodiscard]] WorkerId
-  choose(Ctx const& ctx, Ready const& its, Duration length, Instant bound, May const& may) const {
+  choose(Ctx const& ctx, Ready const& its, Instant bound, May const& may) const {
     auto const view = ctx.task(its.task);
-    auto const bytes_at = [&](NodeId node) {
-      std::size_t bytes = 0;
-      for (std::size_t k = 0; k < view.arguments; ++k) {
-        auto const argument = view.argument(k);
-        bytes += argument.valid_at(node) ? argument.bytes : 0;
-      }
-      return bytes;
-    };
-
-    struct Candidate {
-      WorkerId worker;
-      bool can;
-      bool early;
-      std::size_t bytes;
-      Instant free;
-    };
-
-    std::optional<Candidate> best;
+    std::optional<detail::Candidate> best;
     for (auto const& info : ctx.workers()) {
       if (!view.archs.has(info.arch) || (info.arch != ArchHost) != its.on_gpu || !may(info.id)) {
         continue;
       }
-      auto const free = dates_.free_at(info.id, ctx.now());
-      Candidate const one{info.id,
-                          ctx.can_run(its.task, info.id),
-                          free + length <= bound,
-                          bytes_at(info.node),
-                          free};
-      auto const better = [&](Candidate const& a, Candidate const& b) {
-        if (a.can != b.can || a.early != b.early) {
-          return a.can != b.can ? a.can : a.early;
-        }
-        return a.early && a.bytes != b.bytes ? a.bytes > b.bytes
-               : a.free != b.free            ? a.free < b.free
-                                             : a.bytes > b.bytes;
-      };
-      if (!best || better(one, *best)) {
+      auto const free = free_at(info.id, ctx.now());
+      detail::Candidate const one{.worker = info.id,
+                                  .can = ctx.can_run(its.task, info.id),
+                                  .early = free + its.length() <= bound,
+                                  .bytes = detail::valid_bytes(view, info.node),
+                                  .free = free};
+      if (!best || one.is_better_than(*best)) {
         best = one;
       }
     }
@@ -278,7 +231,7 @@ private:
       set_ = since_;
       for (std::size_t k = 0; k < set_.size(); ++k) {
         set_[k].number = k;
-        dates_.take_back(set_[k].task, set_[k].worker);
+        take_back(set_[k].task, set_[k].worker);
       }
       place(ctx, [this](WorkerId its) { return woken_[its.index()] != 0; });
     }
@@ -287,7 +240,6 @@ private:
   }
 
   Config config_;
-  detail::EarliestFinish<Fifo, Fifo> dates_;
   std::vector<Ready> set_;   // those being placed
   std::vector<Ready> since_; // pushed one by one since somebody last looked for work
   std::vector<char> woken_;  // for them

@@ -32,35 +32,20 @@ namespace hetsched::policies {
 /// Limits: what is given to a worker is not taken back, however late that is. Tasks of unknown
 /// times
 ///   go to whoever is free.
-class DynamicHeft {
+class DynamicHeft : private detail::EarliestFinish<Fifo, Fifo> {
 public:
   static constexpr auto threading = Threading::serialized;
   static constexpr auto priority_scope = PriorityScope::none;
 
-  explicit DynamicHeft(std::span<WorkerInfo const> workers) : dates_(workers) {}
+  using EarliestFinish::EarliestFinish;
+  using EarliestFinish::epilogue;
+  using EarliestFinish::peek;
+  using EarliestFinish::pop;
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    return dates_.assign(ctx, task);
+    return assign(ctx, task);
   }
-
-  template <context Ctx>
-  TaskId pop(Ctx const& ctx, WorkerId worker) {
-    return dates_.pop(ctx, worker);
-  }
-
-  template <context Ctx>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
-    return dates_.peek(worker, next);
-  }
-
-  template <clock_context Ctx>
-  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
-    dates_.end(ctx, task, worker);
-  }
-
-private:
-  detail::EarliestFinish<Fifo, Fifo> dates_;
 };
 
 /// What the thesis leaves open of heftp: what counts for when a worker is free (all that is in its
@@ -171,13 +156,13 @@ public:
   }
 
   template <context Ctx>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
-    return dates_.peek(worker, next);
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    return dates_.peek(ctx, worker, next);
   }
 
   template <context Ctx>
-  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
-    dates_.end(ctx, task, worker);
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration measured) {
+    dates_.epilogue(ctx, task, worker, measured);
     if (how_ != LookAhead::none) {
       if (auto const node = ctx.task(task).graph_node; forecast_.knows(node)) {
         forecast_.end(static_cast<Node>(node), worker, ctx.now().ns);

@@ -29,28 +29,28 @@ namespace hetsched::policies {
 /// Limits: what is given to a worker is not taken back, however late that is; no priorities, unless
 ///   the queue has them.
 template <class Queue>
-class Heft {
+class Heft : private detail::EarliestFinish<Queue, Queue> {
   static_assert(task_queue<Queue>,
                 "hetsched: Heft<Queue> needs a task_queue: push and pop; see concepts/queue.hpp");
+  using Dates = detail::EarliestFinish<Queue, Queue>;
 
 public:
   static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope =
       Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
 
-  explicit Heft(std::span<WorkerInfo const> workers) : dates_(workers) {}
-
-  template <context Ctx>
-  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    return dates_.push(ctx, task);
-  }
+  using Dates::Dates;
+  using Dates::epilogue;
+  using Dates::peek;
+  using Dates::pop;
+  using Dates::push;
 
   template <context Ctx>
   void push_activated(Ctx const& ctx,
                       std::span<TaskId const> tasks,
                       WorkerId /*worker*/,
                       std::span<Wake> wakes) {
-    dates_.together([&] {
+    Dates::together([&] {
       order_.clear();
       for (std::size_t k = 0; k < tasks.size(); ++k) {
         order_.push_back({detail::ratio_of_times(ctx, tasks[k]), k});
@@ -59,25 +59,9 @@ public:
         return a.speedup != b.speedup ? a.speedup > b.speedup : a.number < b.number;
       });
       for (auto const& place : order_) {
-        wakes[place.number] = dates_.assign(ctx, tasks[place.number]);
+        wakes[place.number] = Dates::assign(ctx, tasks[place.number]);
       }
     });
-  }
-
-  template <context Ctx>
-  TaskId pop(Ctx const& ctx, WorkerId worker) {
-    return dates_.pop(ctx, worker);
-  }
-
-  template <context Ctx>
-    requires peekable_queue<Queue>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
-    return dates_.peek(worker, next);
-  }
-
-  template <clock_context Ctx>
-  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration) {
-    dates_.end(ctx, task, worker);
   }
 
 private:
@@ -86,7 +70,6 @@ private:
     std::size_t number; // among those activated
   };
 
-  detail::EarliestFinish<Queue, Queue> dates_;
   std::vector<Place> order_; // used by one at a time: see EarliestFinish::together
 };
 

@@ -28,32 +28,25 @@ namespace hetsched::policies {
 /// Limits: knows neither priorities nor times; one datum decides, however small. Cores own host
 ///   memory together, caches or not.
 template <class Queue, class Inbox, class Victim>
-class LocalityAware {
+class LocalityAware : private detail::StealingQueues<Queue, Inbox, Victim> {
   static_assert(
       owned_queue<Queue> && task_queue<Inbox>,
       "hetsched: LocalityAware<Queue, Inbox> needs an owned_queue (push, pop and steal) and a "
       "task_queue; see concepts/queue.hpp");
+  using Queues = detail::StealingQueues<Queue, Inbox, Victim>;
 
 public:
   static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope = PriorityScope::none;
 
-  explicit LocalityAware(std::span<WorkerInfo const> workers) : queues_(workers) {}
+  using Queues::pop;
+  using Queues::Queues;
+  using Queues::steal;
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto const view = ctx.task(task);
-    return queues_.give(ctx, task, view, target(ctx, view, worker), worker);
-  }
-
-  template <placement_context Ctx>
-  TaskId pop(Ctx const& ctx, WorkerId worker) {
-    return queues_.pop(ctx, worker);
-  }
-
-  template <placement_context Ctx>
-  Stolen steal(Ctx const& ctx, WorkerId thief) {
-    return queues_.steal(ctx, thief);
+    return Queues::give(ctx, task, view, target(ctx, view, worker), worker);
   }
 
 private:
@@ -74,8 +67,6 @@ private:
     }
     return no_worker;
   }
-
-  detail::StealingQueues<Queue, Inbox, Victim> queues_;
 };
 
 } // namespace hetsched::policies

@@ -27,41 +27,31 @@ namespace hetsched::policies {
 /// Knobs: the queue, an owned_queue; the victim, RandomVictim or MostLoadedVictim.
 /// Limits: knows neither priorities nor data; a task refused by a thief hides those behind it.
 template <class Queue, class Victim>
-class WorkStealing {
+class WorkStealing : private detail::StealingQueues<Queue, Fifo, Victim> {
   static_assert(owned_queue<Queue>,
                 "hetsched: WorkStealing<Queue> needs an owned_queue: push, pop "
                 "and steal; see concepts/queue.hpp");
+  using Queues = detail::StealingQueues<Queue, Fifo, Victim>;
 
 public:
   static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope = PriorityScope::none;
 
-  explicit WorkStealing(std::span<WorkerInfo const> workers) : queues_(workers) {}
+  using Queues::pop;
+  using Queues::Queues;
+  using Queues::steal;
 
   template <placement_context Ctx>
   [[gnu::always_inline]] Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
     auto const view = ctx.task(task);
     auto const workers = ctx.workers();
     if (worker && view.archs.has(workers[worker.index()].arch)) {
-      queues_.push_own(task, view.priority, worker);
+      Queues::push_own(task, view.priority, worker);
     } else {
-      (void)queues_.send_somewhere(ctx, task, worker);
+      (void)Queues::send_somewhere(ctx, task, worker);
     }
     return Wake::any();
   }
-
-  template <placement_context Ctx>
-  TaskId pop(Ctx const& ctx, WorkerId worker) {
-    return queues_.pop(ctx, worker);
-  }
-
-  template <placement_context Ctx>
-  Stolen steal(Ctx const& ctx, WorkerId thief) {
-    return queues_.steal(ctx, thief);
-  }
-
-private:
-  detail::StealingQueues<Queue, Fifo, Victim> queues_;
 };
 
 } // namespace hetsched::policies

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Contributions to data, and the merges that end a series of them.
+
+#include <hetsched/core/access.hpp>
+#include <hetsched/detail/dataflow/data_registry.hpp>
+#include <hetsched/detail/dataflow/granting.hpp>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// Notes that contributions to the queue will want merging at the next sync of its domain.
+inline void list_unmerged(AccessQueue& queue) {
+  if (queue.listed.load(std::memory_order_relaxed)) {
+    return; // merge_all takes it off before it looks, under the queue's lock, whether to merge
+  }
+  std::lock_guard const guard(queue.domain->lock);
+  if (!queue.listed.exchange(true, std::memory_order_relaxed)) {
+    queue.next_unmerged = queue.domain->unmerged;
+    queue.domain->unmerged = &queue;
+  }
+}
+
+/// Inserts the merges of all finished series of contributions in a domain. Returns how many.
+template <class Host>
+[[gnu::cold]] int merge_all(Host& host, Domain& domain) {
+  int merges = 0;
+  for (;;) {
+    AccessQueue* queue = nullptr;
+    {
+      std::lock_guard const guard(domain.lock);
+      queue = domain.unmerged;
+      if (queue == nullptr) {
+        return merges;
+      }
+      domain.unmerged = queue->next_unmerged;
+      queue->listed.store(false, std::memory_order_relaxed);
+    }
+    TaskRecord* merge = nullptr;
+    bool held = false;
+    {
+      std::lock_guard const guard(queue->lock);
+      if (queue->last_mode == AccessMode::reduce) {
+        merge = &host.new_merge(*queue, *queue->last_op);
+        held = queue->enqueue(merge->accesses()[0]);
+        merge->pending.store(held ? 0 : 1, std::memory_order_relaxed);
+      }
+    }
+    if (merge != nullptr) {
+      ++merges;
+      if (held) {
+        granted(host, *merge);
+      }
+    }
+  }
+}
+
+/// Gives a CW access a private copy holding neutral elements.
+inline void lease_copy(Access& access) {
+  auto& queue = *access.queue;
+  PrivateCopy* copy = nullptr;
+  {
+    std::lock_guard const guard(queue.lock);
+    copy = queue.copies;
+    if (copy != nullptr) {
+      queue.copies = copy->next;
+    }
+  }
+  if (copy == nullptr) {
+    copy = PrivateCopy::create(queue.data->bytes());
+    AccessQueue::op_of(access)->fill_neutral(copy->elements(), queue.data->elements());
+  }
+  access.carried.copy = copy->elements();
+}
+
+/// Gives all CW accesses of a task their copies.
+[[gnu::noinline]] inline void lease_copies(TaskRecord& task) {
+  for (auto& access : std::span(task.accesses(), task.access_count)) {
+    if (access.mode == AccessMode::reduce && !access.duplicate) {
+      lease_copy(access);
+    }
+  }
+}
+
+/// Gives them back from a task that did not run, for any other to use.
+[[gnu::noinline]] inline void return_copies(TaskRecord& task) {
+  for (auto& access : std::span(task.accesses(), task.access_count)) {
+    if (access.mode == AccessMode::reduce && !access.duplicate) {
+      std::lock_guard const guard(access.queue->lock);
+      auto* const copy = PrivateCopy::of(std::exchange(access.carried.copy, nullptr));
+      copy->next = access.queue->copies;
+      access.queue->copies = copy;
+    }
+  }
+}
+
+/// Combines (or, if cancelled, drops) the private copies of a datum. Body of a merge task. If one
+/// is lost with its device, or cannot be combined, throws that when all are gone.
+[[gnu::cold]] inline void merge_copies(TaskRecord& merge) {
+  auto& access = merge.accesses()[0];
+  auto& queue = *access.queue;
+  auto const* const ops = access.carried.merge;
+  auto shape = queue.data->shape;
+  shape.ld = queue.ld;
+  PrivateCopy* copies = nullptr;
+  {
+    std::lock_guard const guard(queue.lock);
+    copies = std::exchange(queue.copies, nullptr);
+  }
+  std::exception_ptr error;
+  while (copies != nullptr) {
+    auto* const copy = copies;
+    copies = copy->next;
+    if (!merge.cancelled && error == nullptr) {
+      try {
+        take_data(copy->replicas, Destination::host, true);
+        ops->combine(queue.base, shape, copy->elements());
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    PrivateCopy::destroy(copy);
+  }
+  if (error != nullptr) {
+    std::rethrow_exception(error);
+  }
+}
+
+} // namespace hetsched::detail

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How a runtime comes to know data.
+
+#include <hetsched/detail/core/fork.hpp>
+#include <hetsched/detail/dataflow/nesting.hpp>
+#include <hetsched/detail/spawn/hints.hpp>
+#include <hetsched/detail/spawn/register_data.hpp>
+#include <hetsched/detail/spawn/spawn.hpp>
+#include <hetsched/detail/threads/thread_worker.hpp>
+#include <hetsched/handles/partition.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace hetsched {
+
+/// The members of Runtime that are about data, the same whatever its policies; see there.
+template <class Engine>
+class RuntimeData {
+public:
+  RuntimeData(RuntimeData const&) = delete;
+  RuntimeData& operator=(RuntimeData const&) = delete;
+
+  /// Registers a region and returns its handle: a scalar or any object (`data(x)`), a container
+  /// with data() and size(), a column-major matrix with rows(), cols(), outerStride() (Eigen),
+  /// `count` elements, or a block of rows x cols with leading dimension ld (in elements). Nothing
+  /// is copied; the memory must outlive the handles. Const memory gives a handle that may only be
+  /// read. Throws Error(bad_data) for a null pointer, ld < rows, or an overlap with another region.
+  template <class T>
+  [[nodiscard]] auto data(T& object) {
+    if constexpr (detail::matrix_like<T>) {
+      static_assert(detail::is_column_major<T>,
+                    "hetsched: data(matrix) needs column-major storage");
+      return data(object.data(),
+                  static_cast<std::size_t>(object.rows()),
+                  static_cast<std::size_t>(object.cols()),
+                  static_cast<std::size_t>(object.outerStride()));
+    } else if constexpr (detail::vector_like<T>) {
+      return data(object.data(), object.size());
+    } else {
+      return make_handle<T>(&object, {1, 1, 1});
+    }
+  }
+
+  template <class T>
+  void data(T const&& temporary) = delete; // the region would be gone at once
+
+  template <class T>
+  [[nodiscard]] Handle<VectorView<T>> data(T* first, std::size_t count) {
+    return make_handle<VectorView<T>>(first, {count, 1, count == 0 ? 1 : count});
+  }
+
+  template <class T>
+  [[nodiscard]] Handle<TileView<T>>
+  data(T* first, std::size_t rows, std::size_t cols, std::size_t ld) {
+    return make_handle<TileView<T>>(first, {rows, cols, ld});
+  }
+
+  /// Registers memory that the program has on a device (`cudaMalloc`; for emulated devices any host
+  /// memory) and that holds a value: `count` elements, or rows x cols densely packed. `sync()`,
+  /// `sync(handle)` and the end of the last handle bring the value back there, of a partitioned
+  /// region after the join; tasks elsewhere work on copies. Its place is not counted as memory for
+  /// data. What the program's own streams do to it is for `follow` to say. Throws Error: bad_call
+  /// (no such device), bad_data (null, not on that device, or an overlap).
+  template <class T>
+  [[nodiscard]] Handle<VectorView<T>> device_data(NodeId node, T* first, std::size_t count) {
+    return make_device_handle<VectorView<T>>(node, first, {count, 1, count == 0 ? 1 : count});
+  }
+
+  template <class T>
+  [[nodiscard]] Handle<TileView<T>>
+  device_data(NodeId node, T* first, std::size_t rows, std::size_t cols) {
+    return make_device_handle<TileView<T>>(node, first, {rows, cols, rows});
+  }
+
+  /// Later tasks on the datum, of `device_data`, wait for what a stream of the program's own on its
+  /// device holds now: a cudaStream_t, or for emulated devices an hs_stream of
+  /// hetsched_emulated_driver(). Returns at once. The other way round, what the program gives its
+  /// streams after `sync(handle)` comes after all tasks. Throws Error: bad_call (the datum's home
+  /// is no device), device_failed, and what a spawn that writes the datum throws.
+  template <class D>
+  void follow(Handle<D> const& handle, void* stream) {
+    check_usable("follow");
+    auto& record = record_of(handle);
+    auto const* const replicas = record.replicas.load(std::memory_order_acquire);
+    if (replicas == nullptr || replicas->home == host_node || record.read_only) {
+      throw Error(
+          ErrorCode::bad_call,
+          "follow",
+          detail::text("%s is no device_data that may be written", record.describe().c_str()));
+    }
+    auto const node = replicas->home;
+    detail::spawn_hint(
+        *core_, detail::follow_type, record, {node, core_->devices()->mark_stream(node, stream)});
+  }
+
+  /// Cuts a vector or tile into blocks; see Partition. Costs O(parts).
+  template <class D>
+  [[nodiscard]] Partition<D> partition(Handle<D> const& whole, Blocks blocks) {
+    check_usable("partition");
+    auto& record = record_of(whole);
+    detail::check_blocks<D>(record, blocks);
+    typename Core::Spawner spawner(*core_);
+    auto [state, parts] = detail::open_partition<D>(
+        spawner.host(), record, blocks, core_->current_task(), core_->current_domain());
+    auto const rows = state->grid_rows;
+    return Partition<D>(
+        this,
+        [](void* rt, detail::PartitionState* s) { static_cast<RuntimeData*>(rt)->join_parts(*s); },
+        state,
+        rows,
+        std::move(parts));
+  }
+
+  /// Gives a partitioned region back as a whole. Asynchronous: later tasks on the whole wait for
+  /// the tasks on its parts. Without effect if it was joined already.
+  template <class D>
+  void join(Partition<D>& partition) {
+    check_usable("join");
+    partition.join();
+  }
+
+protected:
+  using Core = typename Engine::BaseCore;
+
+  /// The derived class detaches the registry and deletes the core when it goes.
+  [[gnu::cold]] explicit RuntimeData(Core* core)
+      : core_(core),
+        registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
+          static_cast<RuntimeData*>(rt)->await_unused(record);
+        })) {}
+
+  ~RuntimeData() = default;
+
+  [[nodiscard]] Core& core() const noexcept { return *core_; }
+
+  [[nodiscard]] detail::DataRegistry& registry() const noexcept { return *registry_; }
+
+  [[nodiscard]] bool forked() const noexcept { return forked_.happened(); }
+
+  [[gnu::cold]] void check_usable(char const* operation) const {
+    if (forked_.happened()) {
+      throw Error(ErrorCode::bad_call,
+                  operation,
+                  "this runtime was made before fork() and its workers stayed with the parent "
+                  "process; make a runtime in the child");
+    }
+    if (auto const* const sink = capture_sink()) {
+      throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
+    }
+  }
+
+  [[nodiscard]] detail::CaptureSink* capture_sink() const noexcept {
+    auto const& state = detail::this_thread;
+    return state.capture_core == core_ ? static_cast<detail::CaptureSink*>(state.capture) : nullptr;
+  }
+
+  /// Whether the node is that of a device that computes; throws if there is no such node.
+  bool is_device(char const* operation, NodeId node) const {
+    check_usable(operation);
+    auto const last = static_cast<std::int32_t>(core_->nodes().size()) - 1;
+    if (node.value < 0 || node.value > last) {
+      throw Error(ErrorCode::bad_call,
+                  operation,
+                  detail::text("there is no memory node %d, only 0 to %d", int{node.value}, last));
+    }
+    return node != host_node && core_->devices() != nullptr;
+  }
+
+  template <class D>
+  static detail::DataRecord& record_of(Handle<D> const& handle) {
+    if (!handle) {
+      throw Error(ErrorCode::bad_data, "handle", "is empty");
+    }
+    return *handle.record();
+  }
+
+private:
+  template <class D, class T>
+  Handle<D> make_handle(T* first, detail::Shape shape) {
+    return Handle<D>(register_memory(first, shape, sizeof(T), std::is_const_v<T>));
+  }
+
+  [[gnu::cold, gnu::noinline]] detail::DataRecord* register_memory(void const* first,
+                                                                   detail::Shape shape,
+                                                                   std::size_t element_bytes,
+                                                                   bool read_only) {
+    check_usable("data");
+    return detail::register_region(
+        first, shape, element_bytes, read_only, core_->current_domain(), *registry_);
+  }
+
+  template <class D, class T>
+  Handle<D> make_device_handle(NodeId node, T* first, detail::Shape shape) {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "hetsched: device_data needs elements that are trivially copyable");
+    if (!is_device("device_data", node)) {
+      throw Error(ErrorCode::bad_call,
+                  "device_data",
+                  detail::text("node %d is no device's memory: see data()", int{node.value}));
+    }
+    auto const elements = shape.rows * shape.cols;
+    if (first == nullptr && elements != 0) {
+      throw Error(ErrorCode::bad_data, "device_data(nullptr)", "has no memory");
+    }
+    // Host memory for bodies on the host; the system backs it when it is first touched.
+    detail::HostBuffer buffer(elements * sizeof(T));
+    Handle<D> handle(register_memory(buffer.get(), shape, sizeof(T), std::is_const_v<T>));
+    handle.record()->buffer = std::move(buffer);
+    if (elements != 0) {
+      core_->devices()->adopt(*handle.record(), node, const_cast<std::remove_const_t<T>*>(first));
+    }
+    return handle;
+  }
+
+  [[gnu::cold]] void await_unused(detail::DataRecord& record) {
+    auto error = std::make_exception_ptr(
+        Error(ErrorCode::data_in_use,
+              record.describe(),
+              "its last handle was destroyed while tasks still used it; the destructor waited"));
+    auto* const task = core_->current_task();
+    core_->await_data(record.home, record.home.domain->owner == task ? task : nullptr);
+    core_->root_domain().failure.offer(core_->failure_log().add(std::move(error), "(no task)", ""));
+  }
+
+  void join_parts(detail::PartitionState& state) {
+    if (forked_.happened()) {
+      return;
+    }
+    typename Core::Spawner spawner(*core_);
+    detail::close_partition(spawner.host(), state);
+  }
+
+  detail::ForkMark forked_;
+  Core* const core_;
+  detail::DataRegistry* const registry_; // one reference is held
+};
+
+} // namespace hetsched
