@@ -23,8 +23,8 @@
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 
 #include "../examples/common/program.hpp"
 #include "callgrind.hpp"
@@ -273,7 +273,7 @@ struct Compared {
 };
 
 constexpr auto compared = std::tuple(Compared<hs::policies::LocalityAware<>>{"locality", 1.5},
-                                     Compared<hs::policies::Heft<>>{"heft", 3},
+                                     Compared<hs::policies::XkaapiHeft<>>{"heft", 3},
                                      Compared<hs::policies::Dmdas>{"dmdas", 3});
 
 /// One scheduler on one graph, as callgrind is to run it.

@@ -5,7 +5,7 @@
 
 #include "worst_cases.hpp"
 
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 
 #include "common/run_program.hpp"
@@ -51,7 +51,7 @@ public:
       auto const batch = hs::heft(instance.tasks(), instance.machine).makespan.seconds();
       auto const least = 0.45 * cpus;
       line(instance, "heft (batch)", batch / worst_cases::good_makespan(instance).seconds(), least);
-      line(instance, "heft", ratio<hs::policies::DynamicHeft>(instance), least);
+      line(instance, "heft", ratio<hs::policies::Heft>(instance), least);
     }
     if (missed_ != 0) {
       throw std::runtime_error(std::to_string(missed_) + " ratios not reached");

@@ -36,7 +36,7 @@ template <class Queue = WorkStealingDeque, class Inbox = Mailbox, class Victim =
 class LocalityAware;
 
 template <class Queue = LockedDeque<DequeOrder{false}>>
-class Heft;
+class XkaapiHeft;
 
 template <class Queue = LockedDeque<DequeOrder{false}>>
 class Dmda;

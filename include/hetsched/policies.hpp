@@ -13,11 +13,10 @@
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/queues/work_stealing_deque.hpp>
+#include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/dual_approx.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
@@ -28,3 +27,4 @@
 #include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/static_schedule.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// expected-error: hetsched: Heft<Queue> needs a task_queue: push and pop; see concepts/queue.hpp
+// expected-error: hetsched: XkaapiHeft<Queue> needs a task_queue: push and pop; see
+// concepts/queue.hpp
 #include <hetsched/hetsched.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 
 int main() {
-  hetsched::Runtime<hetsched::policies::Heft<int>> rt;
+  hetsched::Runtime<hetsched::policies::XkaapiHeft<int>> rt;
 }

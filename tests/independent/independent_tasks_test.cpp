@@ -38,7 +38,7 @@ struct Greedy2 {
   }
 };
 
-struct Heft {
+struct XkaapiHeft {
   hs::BatchSchedule operator()(Tasks const& tasks, TwoClasses machine) const {
     return hs::heft(tasks, machine);
   }
@@ -165,7 +165,7 @@ TEST_SUITE_BEGIN("independent_tasks");
 
 TEST_CASE_TEMPLATE("solvers: never more than the ratio times the best schedule",
                    Solver,
-                   Heft,
+                   XkaapiHeft,
                    ALL_SOLVERS) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     CAPTURE(seed);
@@ -267,13 +267,13 @@ TEST_CASE("heft: by falling mean time, each to who ends it first") {
   //  core 1 |1    |
   //  GPU    |0 |
   Tasks const tasks{{{9}, {3}}, {{6}, {5}}, {{7}, {70}}};
-  auto const schedule = checked<Heft>(tasks, {2, 1});
+  auto const schedule = checked<XkaapiHeft>(tasks, {2, 1});
   CHECK(schedule.worker == std::vector<int>{2, 1, 0});
   CHECK(schedule.makespan == Duration{7});
   CHECK(schedule.lower_bound == Duration{7});
 }
 
-TEST_CASE_TEMPLATE("solvers: the instance of lemma 3", Solver, Heft, ALL_SOLVERS) {
+TEST_CASE_TEMPLATE("solvers: the instance of lemma 3", Solver, XkaapiHeft, ALL_SOLVERS) {
   constexpr std::int64_t m = 8;
   constexpr std::int64_t one = 1000 * m * m;
   Tasks tasks(m, {{one}, {1}});
@@ -285,12 +285,12 @@ TEST_CASE_TEMPLATE("solvers: the instance of lemma 3", Solver, Heft, ALL_SOLVERS
   auto const schedule = checked<Solver>(tasks, {m, 1});
   CHECK(schedule.lower_bound == Duration{one});
   CHECK(static_cast<double>(schedule.makespan.ns) <= ratio_of<Solver> * one);
-  if constexpr (std::is_same_v<Solver, Heft>) {
+  if constexpr (std::is_same_v<Solver, XkaapiHeft>) {
     CHECK(schedule.makespan == Duration{one}); // not m / 2 + 3 / 2 - 1 / m
   }
 }
 
-TEST_CASE_TEMPLATE("solvers: nothing to do, no time, one worker", Solver, Heft, ALL_SOLVERS) {
+TEST_CASE_TEMPLATE("solvers: nothing to do, no time, one worker", Solver, XkaapiHeft, ALL_SOLVERS) {
   for (TwoClasses const machine : {TwoClasses{0, 0}, {1, 0}, {0, 1}, {3, 2}}) {
     auto const nothing = checked<Solver>({}, machine);
     CHECK(nothing.makespan == Duration{});
@@ -305,7 +305,7 @@ TEST_CASE_TEMPLATE("solvers: nothing to do, no time, one worker", Solver, Heft, 
   CHECK(checked<Solver>({{{2}, {5}}}, {1, 1}).makespan == Duration{2});
 }
 
-TEST_CASE_TEMPLATE("solvers: where tasks can run", Solver, Heft, ALL_SOLVERS) {
+TEST_CASE_TEMPLATE("solvers: where tasks can run", Solver, XkaapiHeft, ALL_SOLVERS) {
   Tasks const tasks{{{5}, TaskTimes::never}, {TaskTimes::never, {4}}, {{9}, {9}}};
   auto const schedule = checked<Solver>(tasks, {1, 1});
   CHECK(schedule.worker[0] == 0);
@@ -315,7 +315,7 @@ TEST_CASE_TEMPLATE("solvers: where tasks can run", Solver, Heft, ALL_SOLVERS) {
 
 TEST_CASE_TEMPLATE("solvers: times of years, and of more workers than tasks",
                    Solver,
-                   Heft,
+                   XkaapiHeft,
                    ALL_SOLVERS) {
   constexpr std::int64_t year = std::int64_t{365} * 24 * 3600 * 1'000'000'000;
   Tasks const tasks{{{10 * year}, {2 * year}},
@@ -332,7 +332,7 @@ TEST_CASE_TEMPLATE("solvers: times of years, and of more workers than tasks",
       (void)Solver{}(too_long, {1, 1}), "hetsched: tasks: take 2^61 ns or more in all", hs::Error);
 }
 
-TEST_CASE_TEMPLATE("solvers: what they refuse", Solver, Heft, ALL_SOLVERS) {
+TEST_CASE_TEMPLATE("solvers: what they refuse", Solver, XkaapiHeft, ALL_SOLVERS) {
   auto const refused = [](Tasks const& tasks, TwoClasses machine, char const* message) {
     CHECK_THROWS_WITH_AS((void)Solver{}(tasks, machine), message, hs::Error);
   };

@@ -5,8 +5,8 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/lookahead/hetero_prio_lookahead.hpp>
 #include <hetsched/lookahead/portfolio.hpp>
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
@@ -31,12 +31,12 @@
 namespace hs = hetsched;
 using namespace scripted;
 
-using hs::policies::DynamicHeft;
-using hs::policies::DynamicHeftp;
 using hs::policies::Eager;
+using hs::policies::Heft;
+using hs::policies::Heftp;
 using hs::policies::HeteroPrio;
 
-using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<>, HeteroPrio, DynamicHeftp<>>;
+using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<>, HeteroPrio, Heftp<>>;
 
 template void Lookahead::prepare(ContextArchetype const&,
                                  hs::TaskGraph const&,
@@ -110,7 +110,7 @@ struct Miser {
 /// Has the portfolio rank a graph by the expected times that `prepare` gets.
 struct Ranks : Eager<> {
   using Eager::Eager;
-  using Candidates = hs::Portfolio<HeteroPrio, DynamicHeft, Eager<>>;
+  using Candidates = hs::Portfolio<HeteroPrio, Heft, Eager<>>;
   static inline Candidates::Ranking found;
 
   void prepare(hs::context auto const& ctx,
@@ -170,7 +170,7 @@ TEST_CASE("HeteroPrioLookahead: does what it has planned, and no worse than a ca
     auto const own = makespan<Lookahead>(config, graph, knobs);
     CHECK(own == knobs.plan->makespan);
     CHECK(own == makespan<Lookahead>(config, graph, knobs)); // by the same plan
-    auto const candidate = makespan<DynamicHeftp<>>(config, graph);
+    auto const candidate = makespan<Heftp<>>(config, graph);
     CHECK(own <= candidate);
     better += own < candidate ? 1 : 0;
   }
@@ -262,7 +262,7 @@ TEST_CASE("HeteroPrioLookahead: plans for threads, too, by what the model predic
 }
 
 TEST_CASE("Portfolio: ranks by what runs take, and runs the best") {
-  using Those = hs::Portfolio<Miser, Eager<>, DynamicHeft>;
+  using Those = hs::Portfolio<Miser, Eager<>, Heft>;
   auto const config = simulated::on(1, 1);
   auto const graph = independent({"Fast", "Fast"});
   auto const ranking = Those::rank(graph, config);
@@ -275,15 +275,14 @@ TEST_CASE("Portfolio: ranks by what runs take, and runs the best") {
   CHECK(ranking[2].failure.find("idle workers") != std::string::npos);
   CHECK(Those::text(ranking, {"miser", "eager", "heft"}) ==
         "heft 2e-08 s, eager 4e-08 s, miser failed");
-  CHECK(Those::with_best(ranking, []<class Best>(std::type_identity<Best>) {
-    return std::is_same_v<Best, DynamicHeft>;
-  }));
+  CHECK(Those::with_best(
+      ranking, []<class Best>(std::type_identity<Best>) { return std::is_same_v<Best, Heft>; }));
 }
 
 TEST_CASE("Portfolio: does not know the noise") {
   auto config = simulated::on(2, 1);
   auto const graph = random_graph(3);
-  using Those = hs::Portfolio<Eager<>, DynamicHeft>;
+  using Those = hs::Portfolio<Eager<>, Heft>;
   auto const without = Those::rank(graph, config);
   config.noise = 0.5;
   CHECK(Those::rank(graph, config)[0].makespan == without[0].makespan);

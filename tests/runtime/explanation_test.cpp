@@ -6,7 +6,7 @@
 #include <hetsched/policies/perf_models/history.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../support/simulated_machine.hpp"
@@ -106,7 +106,7 @@ TEST_CASE("explain: with priorities only what goes first is waited for") {
 }
 
 TEST_CASE("explain: by type or place in a graph; only classes that may run it") {
-  hs::SimulatedRuntime<hs::policies::Heft<>> rt(on(1, 2));
+  hs::SimulatedRuntime<hs::policies::XkaapiHeft<>> rt(on(1, 2));
   std::vector<int> memory(1);
   auto const x = simulated::cells(rt, memory);
   auto const graph = rt.capture([&] {

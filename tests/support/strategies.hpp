@@ -5,8 +5,8 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 
 #include <array>
 #include <cstddef>
@@ -44,7 +44,7 @@ private:
   static std::string added(char const* name) {
     using namespace hetsched::policies;
     [[maybe_unused]] static bool const once = [] {
-      add_scheduler<Heft<PriorityHeap>>({names[3], "heft:xkaapi, highest priority first"});
+      add_scheduler<XkaapiHeft<PriorityHeap>>({names[3], "heft:xkaapi, highest priority first"});
       add_scheduler<WorkStealing<WorkStealingDeque, MostLoadedVictim>>(
           {names[14], "ws, from the most loaded first"});
       return true;

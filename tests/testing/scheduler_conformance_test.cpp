@@ -7,11 +7,10 @@
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/dual_approx.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
@@ -21,6 +20,7 @@
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 
 #include "../support/aborting_schedulers.hpp"
@@ -71,18 +71,18 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::DataAware<>,
                    hs::policies::DataAware<hs::policies::Fifo, hs::policies::PriorityHeap>,
                    hs::policies::LocalityAware<>,
-                   hs::policies::Heft<>,
-                   hs::policies::Heft<hs::policies::PriorityHeap>,
+                   hs::policies::XkaapiHeft<>,
+                   hs::policies::XkaapiHeft<hs::policies::PriorityHeap>,
                    hs::policies::Dmda<>,
                    hs::policies::Dmda<hs::policies::Mailbox>,
                    hs::policies::Dmdar,
                    hs::policies::Dmdas,
-                   hs::policies::DualApprox<hs::DualApprox2>,
-                   hs::policies::DualApprox<hs::DualApprox43>,
-                   hs::policies::DualApprox<hs::Accel32>,
-                   hs::policies::DynamicHeft,
-                   hs::policies::DynamicHeftp<>,
-                   hs::policies::DynamicHeftp<hs::policies::LookAhead::min_makespan>,
+                   hs::policies::Batches<hs::DualApprox2>,
+                   hs::policies::Batches<hs::DualApprox43>,
+                   hs::policies::Batches<hs::Accel32>,
+                   hs::policies::Heft,
+                   hs::policies::Heftp<>,
+                   hs::policies::Heftp<hs::policies::LookAhead::min_makespan>,
                    hs::policies::HeteroPrio,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hp>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::sp>,

@@ -6,8 +6,8 @@
 #include <hetsched/independent/dual_approx_2.hpp>
 #include <hetsched/independent/dual_approx_43.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
-#include <hetsched/policies/schedulers/dual_approx.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/batches.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../lima2015/workloads.hpp"
@@ -28,8 +28,8 @@ struct Undisclosed : hs::policies::Fifo {
 
 /// The solver's schedule of the ready tasks, without `peek`.
 template <class Solver>
-class Batches : hs::policies::DualApprox<Solver> {
-  using Base = hs::policies::DualApprox<Solver>;
+class Batches : hs::policies::Batches<Solver> {
+  using Base = hs::policies::Batches<Solver>;
 
 public:
   using Base::epilogue;
@@ -59,7 +59,7 @@ run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph con
   constexpr auto* heft = "heft:xkaapi:undisclosed";
   add_scheduler<Batches<hs::DualApprox2>>({"dual2:undisclosed", what});
   add_scheduler<Batches<hs::DualApprox43>>({"dual43:undisclosed", what});
-  add_scheduler<hs::policies::Heft<Undisclosed>>({heft, what});
+  add_scheduler<hs::policies::XkaapiHeft<Undisclosed>>({heft, what});
   auto const* const name = strategy == "dp"     ? "dual2:undisclosed"
                            : strategy == "heft" ? heft
                                                 : "dual43:undisclosed";

@@ -6,7 +6,7 @@
 #include <hetsched/platform/platform_json.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../../common/progress.hpp"
@@ -95,7 +95,7 @@ run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph con
   constexpr auto* letter = "dataaware:letter";
   constexpr auto* undisclosed = "heft:xkaapi:undisclosed";
   hs::policies::add_scheduler<ByTheLetter>({letter, "dataaware as the paper has it"});
-  hs::policies::add_scheduler<hs::policies::Heft<Undisclosed>>(
+  hs::policies::add_scheduler<hs::policies::XkaapiHeft<Undisclosed>>(
       {undisclosed, "heft:xkaapi, nothing sent ahead"});
   auto const plain = strategy.substr(0, strategy.find('+'));
   auto const* const name = plain == "ws"          ? "ws"

@@ -8,11 +8,10 @@
 #include <hetsched/independent/dual_approx_43.hpp>
 #include <hetsched/policies/names.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/dual_approx.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
@@ -22,6 +21,7 @@
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 
 #include <array>
 #include <span>
@@ -30,8 +30,8 @@
 
 namespace hetsched::policies {
 
-/// DualApprox by a solver that is chosen when the program runs.
-using DualApproxForms = DualApprox<detail::AnySolver>;
+/// Batches by a solver that is chosen when the program runs.
+using BatchesForms = Batches<detail::AnySolver>;
 
 } // namespace hetsched::policies
 
@@ -59,8 +59,8 @@ named(std::string_view name, std::string_view what, bool in_all = false) {
 }
 
 template <class Solver>
-[[nodiscard]] policies::DualApproxForms::Config solved_by() {
-  policies::DualApproxForms::Config config;
+[[nodiscard]] policies::BatchesForms::Config solved_by() {
+  policies::BatchesForms::Config config;
   config.solver.solve = solve_by<Solver>;
   return config;
 }
@@ -72,7 +72,7 @@ namespace hetsched::policies {
 /// The schedulers that ship: first those that programs run for `all`; behind them forms of others,
 /// which differ little from these or cost much.
 inline constexpr auto shipped_table = [] {
-  using Ahead = DynamicHeftpForms::Config;
+  using Ahead = HeftpForms::Config;
   using enum LookAhead;
   constexpr bool all = true;
   return std::to_array<NamedScheduler>(
@@ -83,11 +83,10 @@ inline constexpr auto shipped_table = [] {
        detail::named<DataAware<>>(
            "dataaware", "to the memory node with most of a task's bytes", all),
        detail::named<LocalityAware<>>("locality", "to an owner of what a task writes", all),
-       detail::named<Heft<>>(
+       detail::named<XkaapiHeft<>>(
            "heft:xkaapi", "by speedup, each to the worker that ends it first", all),
-       detail::named<DynamicHeft>("heft", "each to the worker that ends it first", all),
-       detail::named<DynamicHeftpForms>(
-           "heftp", "so, and the highest priority of a queue first", all),
+       detail::named<Heft>("heft", "each to the worker that ends it first", all),
+       detail::named<HeftpForms>("heftp", "so, and the highest priority of a queue first", all),
        detail::named<Dmda<>>(
            "dmda", "each to the worker that ends it first, transfers included", all),
        detail::named<Dmdar>("dmdar", "so, and of a queue what lacks the fewest bytes first", all),
@@ -95,19 +94,19 @@ inline constexpr auto shipped_table = [] {
        detail::named<HeteroPrio>("heteroprio", "by acceleration factor, with spoliation", all),
        detail::named<DualHP>(
            "dualhp", "cores and GPUs share what is ready by dual approximation", all),
-       detail::named<DualApproxForms, detail::solved_by<DualApprox43>>(
+       detail::named<BatchesForms, detail::solved_by<DualApprox43>>(
            "dual43", "sets of ready tasks by the dual approximation of ratio 4/3", all),
-       detail::named<DualApproxForms, detail::solved_by<Accel32>>(
+       detail::named<BatchesForms, detail::solved_by<Accel32>>(
            "accel32", "sets of ready tasks by the accelerated one of ratio 3/2", all),
-       detail::named<DualApproxForms, detail::solved_by<DualApprox2>>(
+       detail::named<BatchesForms, detail::solved_by<DualApprox2>>(
            "dual2", "sets of ready tasks by the dual approximation of ratio 2", all),
        detail::named<SciotoSingle>("scioto:single", "one queue by ratio of times, two ends", all),
        detail::named<SciotoDouble<>>("scioto:double", "a queue for cores and one for GPUs", all),
-       detail::named<DynamicHeftpForms, Ahead{local_time}>(
+       detail::named<HeftpForms, Ahead{local_time}>(
            "heftp:let", "heftp, to a core if a simulation ends it no earlier elsewhere"),
-       detail::named<DynamicHeftpForms, Ahead{gpus_busy}>(
-           "heftp:gb", "heftp, to a core if no GPU is idle for that"),
-       detail::named<DynamicHeftpForms, Ahead{min_makespan}>(
+       detail::named<HeftpForms, Ahead{gpus_busy}>("heftp:gb",
+                                                   "heftp, to a core if no GPU is idle for that"),
+       detail::named<HeftpForms, Ahead{min_makespan}>(
            "heftp:mms", "heftp, to a core if the whole graph ends earlier then"),
        detail::named<HeteroPrioForms, hetero_prio::hp>("heteroprio:hp", "a queue for each type"),
        detail::named<HeteroPrioForms, hetero_prio::sp>("heteroprio:sp", "hp with spoliation"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/perf_models/table.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 
 #include "../../support/support.hpp"
 #include "measured_platform.hpp"
@@ -78,7 +78,7 @@ TEST_CASE("Table: a platform with fewer GPUs than the runtime has devices") {
 }
 
 TEST_CASE("Table: in a runtime") {
-  hs::Runtime<hs::policies::Heft<>, hs::policies::Lru, Described> rt(support::on_cpus(2));
+  hs::Runtime<hs::policies::XkaapiHeft<>, hs::policies::Lru, Described> rt(support::on_cpus(2));
   int sum = 0;
   auto const x = rt.data(sum);
   for (int k = 0; k < 10; ++k) {

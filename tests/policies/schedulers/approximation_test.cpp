@@ -2,7 +2,7 @@
 // How far from the best schedule of independent tasks schedulers are: never farther than proven,
 // and as far where the papers prove it.
 
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 
 #include "../../../benchmarks/worst_cases.hpp"
@@ -110,7 +110,7 @@ TEST_CASE("HEFT: lemma 3 of Bleuse et al. 2015, in a batch and as a policy") {
   auto const good = worst_cases::good_makespan(instance).seconds();
   auto const batch = hs::heft(instance.tasks(), instance.machine).makespan.seconds();
   CHECK(batch / good == doctest::Approx(instance.limit).epsilon(1e-6));
-  CHECK(worst_cases::ratio<hs::policies::DynamicHeft>(instance) ==
+  CHECK(worst_cases::ratio<hs::policies::Heft>(instance) ==
         doctest::Approx(instance.limit).epsilon(1e-6));
   CHECK(worst_cases::ratio<HeteroPrio>(instance) <= 1 + std::numbers::phi);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Heft and the Dmda family: dates worked out on paper.
+// XkaapiHeft and the Dmda family: dates worked out on paper.
 
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/heft.hpp>
+#include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
@@ -22,9 +22,9 @@ using namespace scripted;
 using hs::policies::Dmda;
 using hs::policies::Dmdar;
 using hs::policies::Dmdas;
-using hs::policies::Heft;
+using hs::policies::XkaapiHeft;
 
-/// Whose hooks Heft<> and Dmdas have.
+/// Whose hooks XkaapiHeft<> and Dmdas have.
 using InOrder = hs::detail::EarliestFinish<hs::policies::Fifo, hs::policies::Fifo>;
 using ByPriority =
     hs::detail::EarliestFinish<hs::policies::PriorityHeap, hs::policies::PriorityHeap>;
@@ -75,9 +75,9 @@ struct Machine {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
-TEST_CASE("Heft, Dmda: hooks and declarations") {
+TEST_CASE("XkaapiHeft, Dmda: hooks and declarations") {
   constexpr unsigned least = hs::hook_push | hs::hook_pop | hs::hook_epilogue;
-  static_assert(hs::hooks_of<Heft<>, ContextArchetype>() ==
+  static_assert(hs::hooks_of<XkaapiHeft<>, ContextArchetype>() ==
                 (least | hs::hook_push_activated | hs::hook_peek));
   static_assert(hs::hooks_of<Dmda<>, ContextArchetype>() == (least | hs::hook_peek));
   static_assert(hs::hooks_of<Dmdas, ContextArchetype>() == (least | hs::hook_peek));
@@ -86,13 +86,13 @@ TEST_CASE("Heft, Dmda: hooks and declarations") {
   static_assert(Dmdas::priority_scope == hs::PriorityScope::per_queue);
 }
 
-TEST_CASE_TEMPLATE("Heft, Dmda: to the worker that ends it first",
+TEST_CASE_TEMPLATE("XkaapiHeft, Dmda: to the worker that ends it first",
                    S,
-                   Heft<>,
+                   XkaapiHeft<>,
                    Dmda<>,
                    Dmdar,
                    Dmdas,
-                   Heft<hs::policies::PriorityHeap>) {
+                   XkaapiHeft<hs::policies::PriorityHeap>) {
   Machine<S> m;
   CHECK(m.pushed(m.add(40, 10)) == g2); // until 10
   CHECK(m.pushed(m.add(40, 10)) == g2); // 20
@@ -100,8 +100,11 @@ TEST_CASE_TEMPLATE("Heft, Dmda: to the worker that ends it first",
   CHECK(m.pushed(m.add(30, 10)) == w1); // 30 on both: the lower number
 }
 
-TEST_CASE_TEMPLATE(
-    "Heft, Dmda: transfers count, and hide behind what the worker does", S, Heft<>, Dmda<>, Dmdar) {
+TEST_CASE_TEMPLATE("XkaapiHeft, Dmda: transfers count, and hide behind what the worker does",
+                   S,
+                   XkaapiHeft<>,
+                   Dmda<>,
+                   Dmdar) {
   Machine<S> m;
   CHECK(m.pushed(m.add(40, 10, 35)) == w0); // 45 on the GPU
   CHECK(m.pushed(m.add(60, 10, 35)) == g2); // 45: the kernel waits for the data
@@ -110,7 +113,7 @@ TEST_CASE_TEMPLATE(
 }
 
 TEST_CASE_TEMPLATE(
-    "Heft, Dmda: dates are corrected when tasks end", S, Heft<>, Dmda<>, Dmdar, Dmdas) {
+    "XkaapiHeft, Dmda: dates are corrected when tasks end", S, XkaapiHeft<>, Dmda<>, Dmdar, Dmdas) {
   Machine<S> m;
   auto const first = m.add(500, 100);
   auto const second = m.add(500, 20);
@@ -120,8 +123,8 @@ TEST_CASE_TEMPLATE(
   CHECK(m.pushed(m.add(50, 10)) == g2); // at 5 + 20 + 10, on a core at 55
 }
 
-TEST_CASE("Heft: what was made ready at once goes by speedup, the highest first") {
-  Machine<Heft<>> m;
+TEST_CASE("XkaapiHeft: what was made ready at once goes by speedup, the highest first") {
+  Machine<XkaapiHeft<>> m;
   // Speedups 2, 10, 5; the GPU gets them in the order 10, 5, 2 as long as it ends them first.
   std::vector const tasks{m.add(40, 20), m.add(100, 10), m.add(100, 20)};
   std::vector<hs::Wake> wakes(3, hs::Wake::none());
@@ -133,9 +136,9 @@ TEST_CASE("Heft: what was made ready at once goes by speedup, the highest first"
   CHECK(m.run(g2, 30) == tasks[2]);
 }
 
-TEST_CASE_TEMPLATE("Heft, Dmda: a task of unknown time is tried by whoever is free",
+TEST_CASE_TEMPLATE("XkaapiHeft, Dmda: a task of unknown time is tried by whoever is free",
                    S,
-                   Heft<>,
+                   XkaapiHeft<>,
                    Dmda<>,
                    Dmdar,
                    Dmdas) {
@@ -187,7 +190,10 @@ TEST_CASE("Dmdar: first what lacks the fewest bytes on the worker's node, then t
   }
 }
 
-TEST_CASE_TEMPLATE("Heft, Dmda: what was taken and never ended is forgotten", S, Heft<>, Dmda<>) {
+TEST_CASE_TEMPLATE("XkaapiHeft, Dmda: what was taken and never ended is forgotten",
+                   S,
+                   XkaapiHeft<>,
+                   Dmda<>) {
   Machine<S> m;
   CHECK(m.pushed(m.add(1000, 500)) == g2);
   CHECK(m.scheduler.pop(m.ctx, g2)); // and cancelled: no epilogue

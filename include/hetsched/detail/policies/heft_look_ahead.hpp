@@ -10,7 +10,7 @@
 
 namespace hetsched::policies {
 
-/// DynamicHeftp gives a task to the worker that ends it first. Some tasks should run on a core
+/// Heftp gives a task to the worker that ends it first. Some tasks should run on a core
 /// instead (Kumar 2017, sec. 3.6.1). A simulation of the rest of the graph finds them, in one of
 /// these ways:
 enum class LookAhead : std::uint8_t {

@@ -1,76 +1,229 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Heterogeneous earliest finish time, at the activation of tasks.
+// HEFT for tasks as they become ready, with priorities, and with a look at what will come of it.
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
-#include <hetsched/detail/policies/ratio_of_times.hpp>
-#include <hetsched/fwd.hpp>
+#include <hetsched/detail/policies/heft_forecast.hpp>
+#include <hetsched/detail/policies/heft_look_ahead.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
+#include <hetsched/policies/queues/priority_heap.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hetsched::policies {
 
-/// Decides: what a task's end makes ready is sorted by speedup, its time on a core over the least
-///   on another class, highest first; then each task goes to the worker that is expected to end it
-///   first, its transfers included, and stays there. Dates are corrected when tasks end. Tasks of
-///   unknown times go to whoever is free.
-/// Source: Lima et al. 2015, sec. 4.3.4, algorithm 4 (heft:xkaapi: other papers' HEFT differ).
-/// Cost: push O(W + data), under a lock that pushes share; pop as the queue's, with its own.
+/// Decides: each ready task goes, in the order in which it becomes ready, to the queue of the
+/// worker
+///   that is expected to end it first, its transfers included, and stays there; a queue is first
+///   come, first served. The thesis' `heft`, which is StarPU's dmda: the decisions are Dmda's.
+/// Source: Kumar 2017, sec. 3.6 (transfers are free there). Not XkaapiHeft, which is Lima's.
+/// Cost: push O(W + data); pop O(1); one lock.
 /// Needs: context: predicted times and transfers, from a PerfModel or a platform.
-/// Threading: concurrent.
+/// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
-/// Knobs: the queue of each worker, a task_queue.
-/// Limits: what is given to a worker is not taken back, however late that is; no priorities, unless
-///   the queue has them.
-template <class Queue>
-class Heft : private detail::EarliestFinish<Queue, Queue> {
-  static_assert(task_queue<Queue>,
-                "hetsched: Heft<Queue> needs a task_queue: push and pop; see concepts/queue.hpp");
-  using Dates = detail::EarliestFinish<Queue, Queue>;
-
+/// Knobs: none.
+/// Limits: what is given to a worker is not taken back, however late that is. Tasks of unknown
+/// times
+///   go to whoever is free.
+class Heft : private detail::EarliestFinish<Fifo, Fifo> {
 public:
-  static constexpr auto threading = Threading::concurrent;
-  static constexpr auto priority_scope =
-      Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::none;
 
-  using Dates::Dates;
-  using Dates::epilogue;
-  using Dates::peek;
-  using Dates::pop;
-  using Dates::push;
+  using EarliestFinish::EarliestFinish;
+  using EarliestFinish::epilogue;
+  using EarliestFinish::peek;
+  using EarliestFinish::pop;
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
+    return assign(ctx, task);
+  }
+};
+
+/// What the thesis leaves open of heftp: what counts for when a worker is free (all that is in its
+/// queue: the text has tasks passed over later, when dmdas would leave lower priorities out), and
+/// which tasks are sorted before they choose (those that one task's end makes ready; ends at the
+/// same time are told apart). Of the look-ahead: that the simulation knows what is not ready yet,
+/// the only way for +MMS, goes on as plain heftp, and that its transfers are free.
+///
+/// Decides: as Heft, but of the tasks that one end makes ready the highest priority chooses
+///   first, the first in its graph among equals, and workers run the highest priority of their
+///   queues first. With a LookAhead a task may go to the core that would end it first instead.
+/// Source: Kumar 2017, sec. 3.6 and 3.6.1: heftp, heftp+LET, +GB, +MMS; the readings are above.
+/// Cost: push O(W + data), pop O(log Q); with a LookAhead each task one simulation, +MMS two, of
+///   O(tasks left x W + edges) at most; one lock.
+/// Needs: context: predicted times and transfers; priorities of graphs, such as
+///   Priorities::bottom_min. Look-ahead: a graph by Runtime::run, and times of all its tasks.
+/// Threading: serialized.
+/// Deterministic: with one thread or in virtual time.
+/// Knobs: Config::look_ahead, none.
+/// Limits: as Heft's. Without what it needs, or for tasks outside a graph, there is no
+///   look-ahead. All that are not cores are GPUs.
+class HeftpForms {
+public:
+  struct Config {
+    LookAhead look_ahead = LookAhead::none;
+  };
+
+  static constexpr auto threading = Threading::serialized;
+  static constexpr auto priority_scope = PriorityScope::per_queue;
+
+  explicit HeftpForms(std::span<WorkerInfo const> workers) : HeftpForms(workers, Config{}) {}
+
+  HeftpForms(std::span<WorkerInfo const> workers, Config config)
+      : how_(config.look_ahead), dates_(workers), forecast_(workers) {}
+
+  /// Without look-ahead no graph is prepared.
+  template <class Ctx>
+  [[nodiscard]] SchedulerRules rules() const noexcept {
+    return {threading,
+            priority_scope,
+            hook_push | hook_pop | hook_push_activated | hook_peek | hook_epilogue |
+                (how_ != LookAhead::none ? hook_prepare : 0U)};
+  }
+
+  template <context Ctx>
+  void prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
+    if (how_ == LookAhead::none) {
+      return;
+    }
+    std::vector<detail::HeftForecast::Times> times;
+    for (auto const& known : expected) {
+      times.emplace_back().fill(detail::HeftForecast::never);
+      for (auto const& info : ctx.workers()) {
+        auto const& time = known.on[info.arch.index];
+        if (known.archs.has(info.arch) && !time) {
+          forecast_.begin(graph, {});
+          return;
+        }
+        if (known.archs.has(info.arch)) {
+          times.back()[info.arch.index] = time->ns;
+        }
+      }
+    }
+    forecast_.begin(graph, std::move(times));
+  }
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
+    auto wake = Wake::none();
+    push_activated(ctx, {&task, 1}, worker, {&wake, 1});
+    return wake;
+  }
 
   template <context Ctx>
   void push_activated(Ctx const& ctx,
                       std::span<TaskId const> tasks,
                       WorkerId /*worker*/,
                       std::span<Wake> wakes) {
-    Dates::together([&] {
-      order_.clear();
-      for (std::size_t k = 0; k < tasks.size(); ++k) {
-        order_.push_back({detail::ratio_of_times(ctx, tasks[k]), k});
-      }
-      std::sort(order_.begin(), order_.end(), [](Place const& a, Place const& b) {
-        return a.speedup != b.speedup ? a.speedup > b.speedup : a.number < b.number;
-      });
-      for (auto const& place : order_) {
-        wakes[place.number] = Dates::assign(ctx, tasks[place.number]);
-      }
+    order_.clear();
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      auto const view = ctx.task(tasks[k]);
+      order_.push_back({view.priority, k, view.graph_node});
+    }
+    std::sort(order_.begin(), order_.end(), [](Place const& a, Place const& b) {
+      return a.priority != b.priority ? a.priority > b.priority
+             : a.node != b.node       ? a.node < b.node
+                                      : a.number < b.number;
     });
+    rest_.clear();
+    for (auto const& place : order_) {
+      rest_.push_back(static_cast<Node>(place.node));
+    }
+    for (std::size_t k = 0; k < order_.size(); ++k) {
+      wakes[order_[k].number] = assign(ctx, tasks[order_[k].number], k);
+    }
+  }
+
+  template <context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    auto const task = dates_.pop(ctx, worker);
+    if (task && how_ != LookAhead::none) {
+      if (auto const node = ctx.task(task).graph_node; forecast_.knows(node)) {
+        forecast_.take(static_cast<Node>(node), worker, ctx.now().ns);
+      }
+    }
+    return task;
+  }
+
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    return dates_.peek(ctx, worker, next);
+  }
+
+  template <context Ctx>
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration measured) {
+    dates_.epilogue(ctx, task, worker, measured);
+    if (how_ != LookAhead::none) {
+      if (auto const node = ctx.task(task).graph_node; forecast_.knows(node)) {
+        forecast_.end(static_cast<Node>(node), worker, ctx.now().ns);
+      }
+    }
   }
 
 private:
-  struct Place {
-    double speedup;
-    std::size_t number; // among those activated
+  using Node = detail::HeftForecast::Node;
+
+  /// Highest first, and all that is there counts.
+  struct Queue : PriorityHeap {
+    static constexpr bool ordered_by_priority = false;
   };
 
-  std::vector<Place> order_; // used by one at a time: see EarliestFinish::together
+  struct Place {
+    std::int32_t priority;
+    std::size_t number; // among those activated
+    std::int32_t node;
+  };
+
+  /// The k-th of order_.
+  template <context Ctx>
+  Wake assign(Ctx const& ctx, TaskId task, std::size_t k) {
+    if (how_ == LookAhead::none || !forecast_.knows(order_[k].node)) {
+      return dates_.assign(ctx, task);
+    }
+    auto const rest = std::span(rest_).subspan(k + 1);
+    auto const classes = detail::classes_to_ask(forecast_, how_, ctx.now().ns, rest_[k], rest);
+    auto const wake = dates_.assign(ctx, task, classes);
+    if (wake.target()) {
+      forecast_.give(rest_[k], wake.target());
+    }
+    return wake;
+  }
+
+  LookAhead how_;
+  detail::EarliestFinish<Queue, PriorityHeap> dates_;
+  detail::HeftForecast forecast_; // of look-ahead
+  std::vector<Place> order_;
+  std::vector<Node> rest_; // nodes of order_
+};
+
+/// With one look-ahead, as a type of its own, which has no hooks but those it needs.
+template <LookAhead How = LookAhead::none>
+class Heftp : private HeftpForms {
+public:
+  using HeftpForms::epilogue;
+  using HeftpForms::peek;
+  using HeftpForms::pop;
+  using HeftpForms::priority_scope;
+  using HeftpForms::push;
+  using HeftpForms::push_activated;
+  using HeftpForms::threading;
+
+  explicit Heftp(std::span<WorkerInfo const> workers) : HeftpForms(workers, {How}) {}
+
+  template <context Ctx>
+    requires(How != LookAhead::none)
+  void prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
+    HeftpForms::prepare(ctx, graph, expected);
+  }
 };
 
 } // namespace hetsched::policies

@@ -4,7 +4,7 @@
 #include <hetsched/independent/dual_approx_2.hpp>
 #include <hetsched/independent/dual_approx_43.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
-#include <hetsched/policies/schedulers/dual_approx.hpp>
+#include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
@@ -25,16 +25,16 @@ using namespace scripted;
 using hs::Accel32;
 using hs::DualApprox2;
 using hs::DualApprox43;
-using hs::policies::DualApprox;
+using hs::policies::Batches;
 
-template hs::Wake DualApprox<Accel32>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
-template hs::TaskId DualApprox<Accel32>::pop(ContextArchetype const&, hs::WorkerId);
-template void DualApprox<Accel32>::push_activated(ContextArchetype const&,
-                                                  std::span<hs::TaskId const>,
-                                                  hs::WorkerId,
-                                                  std::span<hs::Wake>);
+template hs::Wake Batches<Accel32>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
+template hs::TaskId Batches<Accel32>::pop(ContextArchetype const&, hs::WorkerId);
+template void Batches<Accel32>::push_activated(ContextArchetype const&,
+                                               std::span<hs::TaskId const>,
+                                               hs::WorkerId,
+                                               std::span<hs::Wake>);
 
-namespace dual_approx_test {
+namespace batches_test {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
@@ -43,7 +43,7 @@ constexpr hs::WorkerId gpu_too{2};
 /// A core on node 0, and two GPUs on nodes 1 and 2.
 template <class Solver>
 struct Machine {
-  using Policy = DualApprox<Solver>;
+  using Policy = Batches<Solver>;
   ScriptedContext ctx{{ArchHost, ArchCUDA, ArchCUDA}};
   Policy scheduler{ctx.workers()};
 
@@ -79,27 +79,26 @@ struct Count : hs::Task<1>::Signature<hs::RW<int>> {
   static constexpr std::string_view name = "count";
 };
 
-} // namespace dual_approx_test
+} // namespace batches_test
 
 template <>
-struct hetsched::TaskBodyCPU<dual_approx_test::Count> {
+struct hetsched::TaskBodyCPU<batches_test::Count> {
   void operator()(int& value) const { ++value; }
 };
 
-namespace dual_approx_test {
+namespace batches_test {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
-TEST_CASE_TEMPLATE(
-    "DualApprox: hooks and declarations", Solver, DualApprox2, DualApprox43, Accel32) {
+TEST_CASE_TEMPLATE("Batches: hooks and declarations", Solver, DualApprox2, DualApprox43, Accel32) {
   static_assert(
-      hs::hooks_of<DualApprox<Solver>, ContextArchetype>() ==
+      hs::hooks_of<Batches<Solver>, ContextArchetype>() ==
       (hs::hook_push | hs::hook_push_activated | hs::hook_pop | hs::hook_peek | hs::hook_epilogue));
-  static_assert(DualApprox<Solver>::threading == hs::Threading::serialized);
-  CHECK(typename DualApprox<Solver>::Config{}.solver.tolerance == 1e-3);
+  static_assert(Batches<Solver>::threading == hs::Threading::serialized);
+  CHECK(typename Batches<Solver>::Config{}.solver.tolerance == 1e-3);
 }
 
-TEST_CASE_TEMPLATE("DualApprox: what is ready at once, each where the solver says",
+TEST_CASE_TEMPLATE("Batches: what is ready at once, each where the solver says",
                    Solver,
                    DualApprox43,
                    Accel32) {
@@ -116,7 +115,7 @@ TEST_CASE_TEMPLATE("DualApprox: what is ready at once, each where the solver say
 }
 
 TEST_CASE_TEMPLATE(
-    "DualApprox: the longest of a worker first", Solver, DualApprox2, DualApprox43, Accel32) {
+    "Batches: the longest of a worker first", Solver, DualApprox2, DualApprox43, Accel32) {
   Machine<Solver> m;
   std::vector const tasks{m.add(9000, 10), m.add(9000, 100), m.add(9000, 90)};
   CHECK(m.activate(tasks) == Workers{gpu_too, gpu, gpu_too});
@@ -127,7 +126,7 @@ TEST_CASE_TEMPLATE(
   CHECK(m.pop(gpu_too) == tasks[2]);
 }
 
-TEST_CASE_TEMPLATE("DualApprox: to the data, as long as nobody waits for that",
+TEST_CASE_TEMPLATE("Batches: to the data, as long as nobody waits for that",
                    Solver,
                    DualApprox2,
                    DualApprox43,
@@ -139,7 +138,7 @@ TEST_CASE_TEMPLATE("DualApprox: to the data, as long as nobody waits for that",
   CHECK(m.activate({m.add(900, 15, 1), m.add(900, 15, 1)}) == Workers{gpu, gpu_too});
 }
 
-TEST_CASE("DualApprox: what workers have to do is part of the problem") {
+TEST_CASE("Batches: what workers have to do is part of the problem") {
   Machine<DualApprox43> m;
   CHECK(m.activate({m.add(9000, 40), m.add(9000, 40)}) == Workers{gpu, gpu_too});
   CHECK(m.activate({m.add(30, 20)}) == Workers{core}); // ends at 30, on a GPU at 60
@@ -149,7 +148,7 @@ TEST_CASE("DualApprox: what workers have to do is part of the problem") {
   CHECK(m.activate({m.add(30, 20)}) == Workers{gpu}); // at 60, on the core, late itself, at 65
 }
 
-TEST_CASE("DualApprox: what is pushed one by one is placed anew when somebody looks for work") {
+TEST_CASE("Batches: what is pushed one by one is placed anew when somebody looks for work") {
   Machine<Accel32> m;
   auto const first = m.add(5, 4);
   auto const second = m.add(100, 4);
@@ -162,7 +161,7 @@ TEST_CASE("DualApprox: what is pushed one by one is placed anew when somebody lo
   CHECK(m.pop(gpu_too) != hs::no_task);
 }
 
-TEST_CASE("DualApprox: only who was woken gets what others were woken for") {
+TEST_CASE("Batches: only who was woken gets what others were woken for") {
   Machine<Accel32> m;
   auto const first = m.add(5, 4);
   CHECK(m.push(first) == hs::Wake::worker(gpu));
@@ -173,7 +172,7 @@ TEST_CASE("DualApprox: only who was woken gets what others were woken for") {
   CHECK(m.pop(core) == hs::no_task);
 }
 
-TEST_CASE("DualApprox: a task of unknown time is tried by whoever is free") {
+TEST_CASE("Batches: a task of unknown time is tried by whoever is free") {
   Machine<DualApprox2> m;
   auto const unknown = m.add(std::nullopt, 10);
   CHECK(m.push(unknown) == hs::Wake::any());
@@ -183,10 +182,10 @@ TEST_CASE("DualApprox: a task of unknown time is tried by whoever is free") {
   CHECK(m.pop(core) == other);
 }
 
-TEST_CASE("DualApprox: a set for which DualApprox43 has no room goes by Accel32") {
+TEST_CASE("Batches: a set for which DualApprox43 has no room goes by Accel32") {
   Machine<Accel32> expected;
   Machine<DualApprox43> m;
-  DualApprox<DualApprox43> small(m.ctx.workers(), {.solver = {.most_states = 1}});
+  Batches<DualApprox43> small(m.ctx.workers(), {.solver = {.most_states = 1}});
   std::vector<hs::TaskId> tasks;
   std::vector<hs::TaskId> same;
   for (std::int64_t k = 1; k <= 12; ++k) {
@@ -201,8 +200,8 @@ TEST_CASE("DualApprox: a set for which DualApprox43 has no room goes by Accel32"
   }
 }
 
-TEST_CASE_TEMPLATE("DualApprox: runs on threads", Solver, DualApprox2, DualApprox43, Accel32) {
-  hs::Runtime<DualApprox<Solver>, hs::policies::Lru, hs::policies::History> rt(
+TEST_CASE_TEMPLATE("Batches: runs on threads", Solver, DualApprox2, DualApprox43, Accel32) {
+  hs::Runtime<Batches<Solver>, hs::policies::Lru, hs::policies::History> rt(
       {.cpus = 3, .bind = hs::Bind::none, .devices = "none"});
   std::vector<int> values(20);
   std::vector<hs::Handle<int>> handles;
@@ -220,4 +219,4 @@ TEST_CASE_TEMPLATE("DualApprox: runs on threads", Solver, DualApprox2, DualAppro
 
 TEST_SUITE_END();
 
-} // namespace dual_approx_test
+} // namespace batches_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/capture.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
-#include <hetsched/policies/schedulers/dynamic_heft.hpp>
+#include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
@@ -28,25 +28,25 @@ using namespace scripted;
 
 using hs::detail::HeftForecast;
 using hs::policies::Dmdas;
-using hs::policies::DynamicHeft;
-using hs::policies::DynamicHeftp;
+using hs::policies::Heft;
+using hs::policies::Heftp;
 using hs::policies::LookAhead;
 
-using Let = DynamicHeftp<LookAhead::local_time>;
-using Gb = DynamicHeftp<LookAhead::gpus_busy>;
-using Mms = DynamicHeftp<LookAhead::min_makespan>;
-using Forms = hs::policies::DynamicHeftpForms;
+using Let = Heftp<LookAhead::local_time>;
+using Gb = Heftp<LookAhead::gpus_busy>;
+using Mms = Heftp<LookAhead::min_makespan>;
+using Forms = hs::policies::HeftpForms;
 
-template hs::Wake DynamicHeft::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
+template hs::Wake Heft::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId hs::detail::EarliestFinish<hs::policies::Fifo, hs::policies::Fifo>::pop(
-    ContextArchetype const&, hs::WorkerId); // which is DynamicHeft's
+    ContextArchetype const&, hs::WorkerId); // which is Heft's
 template void
 Forms::prepare(ContextArchetype const&, hs::TaskGraph const&, std::span<hs::ExpectedTimes const>);
 template hs::Wake Forms::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Forms::pop(ContextArchetype const&, hs::WorkerId);
 template void Forms::epilogue(ContextArchetype const&, hs::TaskId, hs::WorkerId, hs::Duration);
 
-namespace dynamic_heft_test {
+namespace heft_test {
 
 constexpr hs::WorkerId core{0};
 constexpr hs::WorkerId gpu{1};
@@ -134,31 +134,30 @@ Outcome outcome(hs::TaskGraph const& tasks, int cores = 1, int gpus = 1) {
   return result;
 }
 
-} // namespace dynamic_heft_test
+} // namespace heft_test
 
 template <>
-struct hetsched::TaskBodyCPU<dynamic_heft_test::Increment> {
+struct hetsched::TaskBodyCPU<heft_test::Increment> {
   void operator()(int& number) const { ++number; }
 };
 
-namespace dynamic_heft_test {
+namespace heft_test {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
-TEST_CASE("DynamicHeft: hooks and declarations") {
+TEST_CASE("Heft: hooks and declarations") {
   constexpr unsigned least = hs::hook_push | hs::hook_pop | hs::hook_peek | hs::hook_epilogue;
-  static_assert(hs::hooks_of<DynamicHeft, ContextArchetype>() == least);
-  static_assert(hs::hooks_of<DynamicHeftp<>, ContextArchetype>() ==
-                (least | hs::hook_push_activated));
+  static_assert(hs::hooks_of<Heft, ContextArchetype>() == least);
+  static_assert(hs::hooks_of<Heftp<>, ContextArchetype>() == (least | hs::hook_push_activated));
   static_assert(hs::hooks_of<Mms, ContextArchetype>() ==
                 (least | hs::hook_push_activated | hs::hook_prepare));
-  static_assert(DynamicHeft::threading == hs::Threading::serialized);
+  static_assert(Heft::threading == hs::Threading::serialized);
   static_assert(Mms::threading == hs::Threading::serialized);
   static_assert(Mms::priority_scope == hs::PriorityScope::per_queue);
 }
 
-TEST_CASE("DynamicHeft: to who ends it first, in the order in which tasks become ready") {
-  Machine<DynamicHeft> m;
+TEST_CASE("Heft: to who ends it first, in the order in which tasks become ready") {
+  Machine<Heft> m;
   auto const first = m.add(25, 10, 0);
   auto const second = m.add(25, 10, 9);
   auto const third = m.add(25, 10, 0);
@@ -171,8 +170,8 @@ TEST_CASE("DynamicHeft: to who ends it first, in the order in which tasks become
   CHECK(m.pop(core) == third);
 }
 
-TEST_CASE("DynamicHeftp: workers run the highest priority of their queue first") {
-  Machine<DynamicHeftp<>> m;
+TEST_CASE("Heftp: workers run the highest priority of their queue first") {
+  Machine<Heftp<>> m;
   auto const low = m.add(90, 10, 1);
   auto const high = m.add(90, 10, 2);
   auto const high_too = m.add(90, 10, 2);
@@ -184,8 +183,8 @@ TEST_CASE("DynamicHeftp: workers run the highest priority of their queue first")
   CHECK(m.pop(gpu) == low);
 }
 
-TEST_CASE("DynamicHeftp: the highest priority of what becomes ready at once chooses first") {
-  Machine<DynamicHeftp<>> m;
+TEST_CASE("Heftp: the highest priority of what becomes ready at once chooses first") {
+  Machine<Heftp<>> m;
   std::array const tasks{m.add(10, 10, 1), m.add(10, 10, 3)};
   std::array<hs::Wake, 2> wakes;
   m.scheduler.push_activated(m.ctx, tasks, hs::no_worker, wakes);
@@ -193,8 +192,8 @@ TEST_CASE("DynamicHeftp: the highest priority of what becomes ready at once choo
   CHECK(wakes[0] == hs::Wake::worker(gpu));
 }
 
-TEST_CASE("DynamicHeftp: all that is in a queue counts, for Dmdas what is not lower") {
-  Machine<DynamicHeftp<>> all;
+TEST_CASE("Heftp: all that is in a queue counts, for Dmdas what is not lower") {
+  Machine<Heftp<>> all;
   Machine<Dmdas> higher;
   for (int k = 0; k < 3; ++k) {
     CHECK(all.push(all.add(100, 10, 1)) == hs::Wake::worker(gpu));
@@ -204,21 +203,21 @@ TEST_CASE("DynamicHeftp: all that is in a queue counts, for Dmdas what is not lo
   CHECK(higher.push(higher.add(25, 10, 2)) == hs::Wake::worker(gpu));
 }
 
-TEST_CASE("DynamicHeftp: look-ahead, schedules worked out on paper") {
+TEST_CASE("Heftp: look-ahead, schedules worked out on paper") {
   SUBCASE("t would wait for a chain of 3, and end at 40") {
     // GPU: c0 c1 c2 t, 10 each. On the core t ends at 40, too: +LET puts it there. Then the GPU is
     // idle from 30 on, so +GB does not, nor does +MMS: nothing is gained.
     auto const tasks = graph(3, 0);
-    CHECK(outcome<DynamicHeft>(tasks) == Outcome{40, 1, 10});
-    CHECK(outcome<DynamicHeftp<>>(tasks) == Outcome{40, 1, 30});
+    CHECK(outcome<Heft>(tasks) == Outcome{40, 1, 10});
+    CHECK(outcome<Heftp<>>(tasks) == Outcome{40, 1, 30});
     CHECK(outcome<Let>(tasks) == Outcome{40, 0, 0});
     CHECK(outcome<Gb>(tasks) == Outcome{40, 1, 30});
     CHECK(outcome<Mms>(tasks) == Outcome{40, 1, 30});
   }
   SUBCASE("of 4, and end at 50") {
     auto const tasks = graph(4, 0);
-    CHECK(outcome<DynamicHeft>(tasks) == Outcome{50, 1, 10});
-    CHECK(outcome<DynamicHeftp<>>(tasks) == Outcome{50, 1, 40});
+    CHECK(outcome<Heft>(tasks) == Outcome{50, 1, 10});
+    CHECK(outcome<Heftp<>>(tasks) == Outcome{50, 1, 40});
     CHECK(outcome<Let>(tasks) == Outcome{40, 0, 0});
     CHECK(outcome<Gb>(tasks) == Outcome{40, 0, 0});
     CHECK(outcome<Mms>(tasks) == Outcome{40, 0, 0});
@@ -226,7 +225,7 @@ TEST_CASE("DynamicHeftp: look-ahead, schedules worked out on paper") {
   SUBCASE("of 4, but the core is needed for something else") {
     // h0 to h4 can begin at 10; behind t on the core, they end at 40 + 25.
     auto const tasks = graph(4, 5);
-    CHECK(outcome<DynamicHeftp<>>(tasks) == Outcome{50, 1, 40});
+    CHECK(outcome<Heftp<>>(tasks) == Outcome{50, 1, 40});
     CHECK(outcome<Let>(tasks) == Outcome{65, 0, 0});
     CHECK(outcome<Gb>(tasks) == Outcome{65, 0, 0});
     CHECK(outcome<Mms>(tasks) == Outcome{50, 1, 40});
@@ -276,7 +275,7 @@ TEST_CASE("HeftForecast: what ends at the same time is seen to before anybody be
   CHECK(!forecast.knows(3));
 }
 
-TEST_CASE("DynamicHeftp: no look-ahead without a graph") {
+TEST_CASE("Heftp: no look-ahead without a graph") {
   auto const makespan = []<class Scheduler>(Scheduler const*) {
     std::vector<int> memory(2);
     hs::SimulatedRuntime<Scheduler> rt(simulated::on(1, 1));
@@ -287,12 +286,12 @@ TEST_CASE("DynamicHeftp: no look-ahead without a graph") {
     rt.template spawn<simulated::Fast>()(x[1]);
     return simulated::waited(rt);
   };
-  CHECK(makespan(static_cast<DynamicHeftp<> const*>(nullptr)) == 50);
+  CHECK(makespan(static_cast<Heftp<> const*>(nullptr)) == 50);
   CHECK(makespan(static_cast<Mms const*>(nullptr)) == 50);
   CHECK(makespan(static_cast<Gb const*>(nullptr)) == 50);
 }
 
-TEST_CASE("DynamicHeftp: graphs on threads") {
+TEST_CASE("Heftp: graphs on threads") {
   std::vector<int> numbers(6);
   hs::Runtime<Mms, hs::policies::Lru, OneMicrosecond> rt(support::on_cpus(2));
   std::vector<hs::Handle<int>> data;
@@ -312,13 +311,13 @@ TEST_CASE("DynamicHeftp: graphs on threads") {
   }
 }
 
-TEST_CASE("DynamicHeftp: with +MMS no graph ends later than without") {
+TEST_CASE("Heftp: with +MMS no graph ends later than without") {
   // Each decision takes the earlier of two ends, of which one is what the decision before took; so
   // does the last, whose end is the makespan. Unless what is simulated differs from what happens.
   int earlier = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     auto const tasks = random_graph(seed);
-    auto const without = outcome<DynamicHeftp<>>(tasks, 2, 2).makespan;
+    auto const without = outcome<Heftp<>>(tasks, 2, 2).makespan;
     auto const with = outcome<Mms>(tasks, 2, 2).makespan;
     CAPTURE(seed);
     CHECK(with <= without);
@@ -329,4 +328,4 @@ TEST_CASE("DynamicHeftp: with +MMS no graph ends later than without") {
 
 TEST_SUITE_END();
 
-} // namespace dynamic_heft_test
+} // namespace heft_test

@@ -39,10 +39,10 @@ namespace hetsched::policies {
 /// Limits: what is given to a worker is not taken back, however late that is; no priorities.
 ///   Devices of several classes count as one, with the longest of their times.
 template <class Solver>
-class DualApprox : private detail::EarliestFinish<Fifo, Fifo> {
+class Batches : private detail::EarliestFinish<Fifo, Fifo> {
   static_assert(
       std::is_invocable_r_v<BatchSchedule, Solver const&, std::span<TaskTimes const>, TwoClasses>,
-      "hetsched: DualApprox<Solver> needs a solver, see independent_tasks.hpp");
+      "hetsched: Batches<Solver> needs a solver, see independent_tasks.hpp");
 
 public:
   static constexpr auto threading = Threading::serialized;
@@ -53,9 +53,9 @@ public:
     double reach = 1; // lower bounds that a task may take to end, if its data are there
   };
 
-  explicit DualApprox(std::span<WorkerInfo const> workers) : DualApprox(workers, Config{}) {}
+  explicit Batches(std::span<WorkerInfo const> workers) : Batches(workers, Config{}) {}
 
-  DualApprox(std::span<WorkerInfo const> workers, Config config)
+  Batches(std::span<WorkerInfo const> workers, Config config)
       : EarliestFinish(workers), config_(config), woken_(workers.size()) {}
 
   using EarliestFinish::epilogue;
