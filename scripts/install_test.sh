@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Installs hetsched, moves the installed tree to another folder, and builds and runs the README's
 # first program against it in three ways: with pkg-config, with CMake, and as a Meson subproject. The
-# first two ways are also tried with devices. The last line is `N passed, N failed`.
+# first two ways are also tried with devices and on the compiled library. The last line is
+# `N passed, N failed`.
 # Usage: scripts/install_test.sh
 set -uo pipefail
 
@@ -53,80 +54,64 @@ install_and_move() {
   mv stage/opt/hetsched "$work/prefix"
 }
 
-with_pkg_config() {
-  local flags
-  flags=$(PKG_CONFIG_PATH="$work/prefix/share/pkgconfig" pkg-config --cflags --libs hetsched)
-  # shellcheck disable=SC2086  # several flags
-  ${CXX:-g++} -std=c++20 "$work/main.cpp" $flags -o program
-  ./program
-}
-
-# The same program with one emulated device.
-devices_program() {
-  { echo '#include <hetsched/gpu.hpp>' && cat "$work/main.cpp"; } >main.cpp
-  export HETSCHED_DEVICES=emu:1@1MB
-}
-
-devices_with_pkg_config() {
+# Builds and runs main.cpp by what a package of pkg-config says.
+build_with_pkg_config() { # PACKAGE
   local flags path
-  devices_program
   path=$(find "$work/prefix" -type d -name pkgconfig | paste -s -d :)
-  flags=$(PKG_CONFIG_PATH=$path pkg-config --cflags --libs hetsched-devices)
+  flags=$(PKG_CONFIG_PATH=$path pkg-config --cflags --libs "$1")
   # shellcheck disable=SC2086  # several flags
   ${CXX:-g++} -std=c++20 main.cpp $flags -o program
   ./program
 }
 
-devices_with_cmake() {
-  devices_program
-  cat >CMakeLists.txt <<'EOF'
+# The same with the CMake package, and one component of it if there is one.
+build_with_cmake() { # [COMPONENT]
+  cat >CMakeLists.txt <<EOF
 cmake_minimum_required(VERSION 3.16)
 project(outside CXX)
-find_package(hetsched 0.1 REQUIRED COMPONENTS devices)
+find_package(hetsched 0.1 REQUIRED${1:+ COMPONENTS $1})
 add_executable(program main.cpp)
-target_link_libraries(program PRIVATE hetsched::hetsched hetsched::devices)
+target_link_libraries(program PRIVATE hetsched::hetsched${1:+ hetsched::$1})
 EOF
   cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
   cmake --build build
   ./build/program
 }
 
-# The same program on the compiled library.
-compiled_with_pkg_config() {
-  local flags path
-  path=$(find "$work/prefix" -type d -name pkgconfig | paste -s -d :)
-  flags=$(PKG_CONFIG_PATH=$path pkg-config --cflags --libs hetsched-compiled)
-  # shellcheck disable=SC2086  # several flags
-  ${CXX:-g++} -std=c++20 "$work/main.cpp" $flags -o program
-  ./program
+# The program with one emulated device.
+devices_program() {
+  { echo '#include <hetsched/gpu.hpp>' && cat "$work/main.cpp"; } >main.cpp
+  export HETSCHED_DEVICES=emu:1@1MB
 }
 
-compiled_with_cmake() {
+with_pkg_config() {
   cp "$work/main.cpp" .
-  cat >CMakeLists.txt <<'EOF'
-cmake_minimum_required(VERSION 3.16)
-project(outside CXX)
-find_package(hetsched 0.1 REQUIRED COMPONENTS compiled)
-add_executable(program main.cpp)
-target_link_libraries(program PRIVATE hetsched::hetsched hetsched::compiled)
-EOF
-  cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
-  cmake --build build
-  ./build/program
+  build_with_pkg_config hetsched
 }
 
 with_cmake() {
   cp "$work/main.cpp" .
-  cat >CMakeLists.txt <<'EOF'
-cmake_minimum_required(VERSION 3.16)
-project(outside CXX)
-find_package(hetsched 0.1 REQUIRED)
-add_executable(program main.cpp)
-target_link_libraries(program PRIVATE hetsched::hetsched)
-EOF
-  cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
-  cmake --build build
-  ./build/program
+  build_with_cmake
+}
+
+devices_with_pkg_config() {
+  devices_program
+  build_with_pkg_config hetsched-devices
+}
+
+devices_with_cmake() {
+  devices_program
+  build_with_cmake devices
+}
+
+compiled_with_pkg_config() {
+  cp "$work/main.cpp" .
+  build_with_pkg_config hetsched-compiled
+}
+
+compiled_with_cmake() {
+  cp "$work/main.cpp" .
+  build_with_cmake compiled
 }
 
 as_meson_subproject() {

@@ -130,11 +130,13 @@ private:
           node.evict();
         }
         if (node.size() < capacity) {
-          node.set_dirty(node.insert(draw_use(dice, task, node)), dice.chance(30));
+          bool const dirty = dice.chance(30);
+          node.set_dirty(node.insert(draw_use(dice, task, node)), dirty);
         }
         continue;
       }
-      touch(node, node.at(dice.below(node.size())), dice, draw_use(dice, task, node));
+      auto const use = draw_use(dice, task, node); // in an order that no compiler may change
+      touch(node, node.at(dice.below(node.size())), dice, use);
       node.victim();
     }
     drain(node);
@@ -184,7 +186,8 @@ private:
       node.set_dirty(block, dice.chance(50));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      node.access(node.at(dice.below(count)), draw_use(dice, ++task, node));
+      auto const use = draw_use(dice, ++task, node);
+      node.access(node.at(dice.below(count)), use);
     }
     for (std::size_t i = 0; i < count; i += count / 32 + 1) { // blocks that tasks use at a time
       node.pin(node.at(i));
