@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT The emulation's table: streams, events, and the operations in
-// streams that are not BLAS.
+// SPDX-License-Identifier: MIT
+// The emulation's table: streams, events, and the operations in streams that are not BLAS.
 
 #include "../last_error.hpp"
 #include "calls.hpp"

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT This is a file of its own because the engine of virtual time takes
-// long to compile.
+// SPDX-License-Identifier: MIT
+// This is a file of its own because the engine of virtual time takes long to compile.
 
 #include "candidates.hpp"
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT The engines and the performance model of all programs with devices,
-// compiled once.
+// SPDX-License-Identifier: MIT
+// The engines and the performance model of all programs with devices, compiled once.
 
 #include <hetsched/explaining.hpp>
 #include <hetsched/recording.hpp>

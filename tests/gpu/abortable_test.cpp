@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Spoliation on threads: tasks that begin anew on another worker
-// before they have ended.
+// SPDX-License-Identifier: MIT
+// Spoliation on threads: tasks that begin anew on another worker before they have ended.
 
 #include <hetsched/capture.hpp>
 #include <hetsched/gpu.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Early activation: a device gets tasks before their predecessors have
-// ended there.
+// SPDX-License-Identifier: MIT
+// Early activation: a device gets tasks before their predecessors have ended there.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>

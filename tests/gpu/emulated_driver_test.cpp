@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Emulated devices: the conformance of drivers, memory, options,
-// delays, the order of streams.
+// SPDX-License-Identifier: MIT
+// Emulated devices: the conformance of drivers, memory, options, delays, the order of streams.
 
 #include "device_fixture.hpp"
 #include "driver_conformance.hpp"

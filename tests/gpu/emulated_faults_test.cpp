@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Emulated devices: operations fail and devices get lost as the
-// options say.
+// SPDX-License-Identifier: MIT
+// Emulated devices: operations fail and devices get lost as the options say.
 
 #include "device_fixture.hpp"
 

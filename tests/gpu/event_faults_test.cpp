@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Devices that cannot make or record some event. No task may count as
-// ended before it has ended.
+// SPDX-License-Identifier: MIT
+// Devices that cannot make or record some event. No task may count as ended before it has ended.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>

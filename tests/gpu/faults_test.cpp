@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Whatever fault a device has, a program gets its results or one error
-// that names the fault.
+// SPDX-License-Identifier: MIT
+// Whatever fault a device has, a program gets its results or one error that names the fault.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>

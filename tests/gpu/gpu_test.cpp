@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT Programs on emulated devices: where data are, statistics, errors.
+// SPDX-License-Identifier: MIT
+// Programs on emulated devices: where data are, statistics, errors.
 
 #include <hetsched/capture.hpp>
 #include <hetsched/gpu.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT The overlap of transfers and kernels in Stats::devices: the sums
-// alone, and the engine's on emulated devices.
+// SPDX-License-Identifier: MIT
+// The overlap of transfers and kernels in Stats::devices: the sums alone, and the engine's on
+// emulated devices.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>

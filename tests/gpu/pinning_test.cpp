@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT The memory that the runtime pins, and memory that the program has
-// pinned itself.
+// SPDX-License-Identifier: MIT
+// The memory that the runtime pins, and memory that the program has pinned itself.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>

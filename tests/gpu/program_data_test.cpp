@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Data that the program has on a device, and its own streams there. An
-// emulated device's memory is host memory, so the test reads it as the program's kernels would.
+// SPDX-License-Identifier: MIT
+// Data that the program has on a device, and its own streams there. An emulated device's memory is
+// host memory, so the test reads it as the program's kernels would.
 
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Static schedules on threads: workers on cores and emulated devices
-// run the plan's tasks in its order. The results are those of the program.
+// SPDX-License-Identifier: MIT
+// Static schedules on threads: workers on cores and emulated devices run the plan's tasks in its
+// order. The results are those of the program.
 
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/capture.hpp>

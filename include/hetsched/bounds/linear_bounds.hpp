@@ -91,8 +91,8 @@ struct TaskGroups {
     std::map<std::vector<Duration>, std::size_t> known;
     for (std::size_t v = 0; v < all.tasks(); ++v) {
       auto const first = all.times.begin() + static_cast<std::ptrdiff_t>(v) * classes;
-      std::vector<Duration> its(first, first + classes);
-      auto const [found, fresh] = known.try_emplace(std::move(its), known.size());
+      std::vector<Duration> task_times(first, first + classes);
+      auto const [found, fresh] = known.try_emplace(std::move(task_times), known.size());
       group.push_back(found->second);
       if (fresh) {
         count.push_back(0);
@@ -100,10 +100,11 @@ struct TaskGroups {
       ++count[found->second];
     }
     times.times.resize(known.size() * all.workers.size());
-    for (auto const& [its, number] : known) {
-      for (std::size_t c = 0; c < its.size(); ++c) {
-        times.times[number * its.size() + c] =
-            its[c] == ClassTimes::never ? its[c] : Duration{its[c].ns * count[number]};
+    for (auto const& [class_times, number] : known) {
+      for (std::size_t c = 0; c < class_times.size(); ++c) {
+        times.times[number * class_times.size() + c] =
+            class_times[c] == ClassTimes::never ? class_times[c]
+                                                : Duration{class_times[c].ns * count[number]};
       }
     }
   }

@@ -19,8 +19,8 @@ template <context Ctx>
   auto on_core = never;
   auto elsewhere = never;
   bool const known = for_each_class(ctx, task, [&](Arch arch, Duration time) {
-    auto& its = arch == ArchHost ? on_core : elsewhere;
-    its = std::min(its, static_cast<double>(std::max<std::int64_t>(time.ns, 1)));
+    auto& least = arch == ArchHost ? on_core : elsewhere;
+    least = std::min(least, static_cast<double>(std::max<std::int64_t>(time.ns, 1)));
   });
   if (!known) {
     return 1;

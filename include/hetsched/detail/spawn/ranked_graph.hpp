@@ -36,10 +36,10 @@ struct Prospect {
   view.archs = task.archs;
   view.arguments = task.data.size();
   view.set_source(&task, [](void const* source, std::size_t i) {
-    auto const& its = *static_cast<Prospect const*>(source);
-    return ArgumentView{its.type->parameters[i].mode,
-                        its.data[i]->bytes(),
-                        reinterpret_cast<std::uintptr_t>(its.data[i]),
+    auto const& prospect = *static_cast<Prospect const*>(source);
+    return ArgumentView{prospect.type->parameters[i].mode,
+                        prospect.data[i]->bytes(),
+                        reinterpret_cast<std::uintptr_t>(prospect.data[i]),
                         1};
   });
   return view;

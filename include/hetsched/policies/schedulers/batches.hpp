@@ -82,8 +82,8 @@ public:
     std::fill(wakes.begin(), wakes.end(), Wake::none());
     collect(ctx, tasks);
     place(ctx, [](WorkerId) { return true; });
-    for (auto const& its : set_) {
-      wakes[its.number] = Wake::worker(its.worker);
+    for (auto const& ready : set_) {
+      wakes[ready.number] = Wake::worker(ready.worker);
     }
     for (std::size_t k = 0; k < tasks.size(); ++k) {
       wakes[k] = wakes[k].is_none() ? leave_open(ctx, tasks[k]) : wakes[k];
@@ -128,8 +128,8 @@ private:
   [[nodiscard]] static std::optional<TaskTimes> times_of(Ctx const& ctx, TaskId task) {
     TaskTimes times{TaskTimes::never, TaskTimes::never};
     bool const known = detail::for_each_class(ctx, task, [&](Arch arch, Duration time) {
-      auto& its = arch == ArchHost ? times.cpu : times.gpu;
-      its = std::max(its, time);
+      auto& longest = arch == ArchHost ? times.cpu : times.gpu;
+      longest = std::max(longest, time);
     });
     return known ? std::optional(times) : std::nullopt;
   }
@@ -145,19 +145,19 @@ private:
     std::sort(set_.begin(), set_.end(), [](Ready const& a, Ready const& b) {
       return a.length() != b.length() ? a.length() > b.length() : a.number < b.number;
     });
-    for (auto& its : set_) {
-      auto chosen = choose(ctx, its, bound, may);
-      if (!chosen || !ctx.can_run(its.task, chosen)) { // nobody of the class may, or can now
-        its.on_gpu = !its.on_gpu;
-        auto const other = choose(ctx, its, bound, may);
-        if (other && (!chosen || ctx.can_run(its.task, other))) {
+    for (auto& ready : set_) {
+      auto chosen = choose(ctx, ready, bound, may);
+      if (!chosen || !ctx.can_run(ready.task, chosen)) { // nobody of the class may, or can now
+        ready.on_gpu = !ready.on_gpu;
+        auto const other = choose(ctx, ready, bound, may);
+        if (other && (!chosen || ctx.can_run(ready.task, other))) {
           chosen = other;
         } else {
-          its.on_gpu = !its.on_gpu;
+          ready.on_gpu = !ready.on_gpu;
         }
       }
-      its.worker = chosen;
-      (void)give(ctx, its.task, chosen, its.length(), "is where the solver has it");
+      ready.worker = chosen;
+      (void)give(ctx, ready.task, chosen, ready.length(), "is where the solver has it");
     }
   }
 
@@ -166,12 +166,13 @@ private:
   [[nodiscard]] Instant solve(Ctx const& ctx) {
     auto const most =
         (detail::most_work - 1) / static_cast<std::int64_t>(set_.size() + ctx.workers().size());
-    auto const time = [most](Duration its) {
-      return its == TaskTimes::never ? its : Duration{std::clamp<std::int64_t>(its.ns, 0, most)};
+    auto const time = [most](Duration length) {
+      return length == TaskTimes::never ? length
+                                        : Duration{std::clamp<std::int64_t>(length.ns, 0, most)};
     };
     std::vector<TaskTimes> tasks;
-    for (auto const& its : set_) {
-      tasks.push_back({time(its.times.cpu), time(its.times.gpu)});
+    for (auto const& ready : set_) {
+      tasks.push_back({time(ready.times.cpu), time(ready.times.gpu)});
     }
     TwoClasses machine;
     for (auto const& info : ctx.workers()) {
@@ -202,17 +203,17 @@ private:
   /// Of those that can run it now if there are any; nobody if none of its class may.
   template <context Ctx, class May>
   [[nodiscard]] WorkerId
-  choose(Ctx const& ctx, Ready const& its, Instant bound, May const& may) const {
-    auto const view = ctx.task(its.task);
+  choose(Ctx const& ctx, Ready const& ready, Instant bound, May const& may) const {
+    auto const view = ctx.task(ready.task);
     std::optional<detail::Candidate> best;
     for (auto const& info : ctx.workers()) {
-      if (!view.archs.has(info.arch) || (info.arch != ArchHost) != its.on_gpu || !may(info.id)) {
+      if (!view.archs.has(info.arch) || (info.arch != ArchHost) != ready.on_gpu || !may(info.id)) {
         continue;
       }
       auto const free = free_at(info.id, ctx.now());
       detail::Candidate const one{.worker = info.id,
-                                  .can = ctx.can_run(its.task, info.id),
-                                  .early = free + its.length() <= bound,
+                                  .can = ctx.can_run(ready.task, info.id),
+                                  .early = free + ready.length() <= bound,
                                   .bytes = detail::valid_bytes(view, info.node),
                                   .free = free};
       if (!best || one.is_better_than(*best)) {
@@ -233,7 +234,7 @@ private:
         set_[k].number = k;
         take_back(set_[k].task, set_[k].worker);
       }
-      place(ctx, [this](WorkerId its) { return woken_[its.index()] != 0; });
+      place(ctx, [this](WorkerId idle) { return woken_[idle.index()] != 0; });
     }
     std::fill(woken_.begin(), woken_.end(), 0);
     since_.clear();

@@ -146,18 +146,18 @@ public:
     std::int32_t priority = 0;
     Instant end;
     for (auto const& other : ctx.workers()) {
-      auto const its = other.arch == ArchHost ? ctx.running(other.id) : no_task;
-      if (!its || !ctx.can_run(task, other.id)) {
+      auto const candidate = other.arch == ArchHost ? ctx.running(other.id) : no_task;
+      if (!candidate || !ctx.can_run(task, other.id)) {
         continue;
       }
-      auto const running = ctx.task(its);
+      auto const running = ctx.task(candidate);
       auto const until = ctx.busy_until(other.id);
-      if (!running.abortable || plan().suits_cores(types_.type_of(ctx, its, running)) ||
+      if (!running.abortable || plan().suits_cores(types_.type_of(ctx, candidate, running)) ||
           (victim &&
            (running.priority > priority || (running.priority == priority && until <= end)))) {
         continue;
       }
-      victim = its;
+      victim = candidate;
       core = other.id;
       priority = running.priority;
       end = until;
@@ -197,14 +197,14 @@ private:
   /// What a core was stopped for, unless another has taken it.
   template <context Ctx>
   [[nodiscard]] TaskId take_promised(Ctx const& ctx, WorkerId worker) {
-    auto const its = std::find_if(promised_.begin(), promised_.end(), [&](Promise const& promise) {
-      return promise.core == worker;
+    auto const found = std::find_if(promised_.begin(), promised_.end(), [&](Promise const& made) {
+      return made.core == worker;
     });
-    if (its == promised_.end()) {
+    if (found == promised_.end()) {
       return no_task;
     }
-    auto const [core, type, entry] = *its;
-    promised_.erase(its);
+    auto const [core, type, entry] = *found;
+    promised_.erase(found);
     return ctx.can_run(entry.task, worker) && queues_.erase(type, entry) ? entry.task : no_task;
   }
 
