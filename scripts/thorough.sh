@@ -5,6 +5,8 @@
 # Usage: scripts/thorough.sh [PART...]      (all, in this order)
 #   default   all programs with the default optimisation, and all tests, in build-thorough/
 #   random    more random graphs in that build, and many repetitions of the tests where threads meet
+#   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
+#             CPU that this machine can stand for: each rounds in another order
 #   thread    all unit tests under ThreadSanitizer
 #   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   plain     a build without LAPACK, CUDA, hwloc and the compiled library: its tests with devices,
@@ -24,7 +26,7 @@ export JOBS=${JOBS:-2}
 readonly seeds=${SEEDS:-3} times=${TIMES:-20} graphs=10000
 readonly build=build-thorough
 
-# Two parts need this build. The second call compiles nothing.
+# Three parts need this build. Further calls compile nothing.
 build_default() {
   CXX=g++ run_step "build" scripts/build.sh "$build" -Dwerror=true \
     -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled
@@ -50,6 +52,24 @@ part_random() {
   run_counted scripts/run_tests.sh "$build" --repeat "$times" --timeout-multiplier 2 \
     --suite queues --suite detail --suite testing --suite schedulers --suite runtime \
     --suite devices
+}
+
+part_blas() {
+  local core flag
+  title "OpenBLAS's kernels for other CPUs"
+  build_default || return
+  for core in Prescott:sse3 Nehalem:sse4_2 Barcelona:sse4a Sandybridge:avx Haswell:avx2 Zen:avx2 \
+    SkylakeX:avx512vl Cooperlake:avx512_bf16; do
+    flag=${core#*:}
+    core=${core%:*}
+    if grep -qw "$flag" /proc/cpuinfo; then
+      echo "OPENBLAS_CORETYPE=$core"
+      OPENBLAS_CORETYPE=$core run_counted scripts/run_tests.sh "$build" --suite linalg \
+        --timeout-multiplier 2
+    else
+      echo "SKIPPED: OPENBLAS_CORETYPE=$core needs a CPU with $flag"
+    fi
+  done
 }
 
 part_thread() {
@@ -83,7 +103,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random thread address plain weight)
+readonly all_parts=(default random blas thread address plain weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then
