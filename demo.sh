@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs missing packages, builds the examples in build/, and factorises a matrix with every
+# Installs missing packages, builds what it runs in build/, and factorises a matrix with every
 # scheduler, on CPU cores and with devices. The devices are GPUs if there are any, and otherwise
 # emulated. Without a network the matrix is generated. Ends with a page that shows the runs with
 # devices.
@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 scripts/install_deps.sh
 scripts/build.sh build --buildtype=release -Dexamples=enabled -Dbenchmarks=enabled -- \
-  examples benchmarks/hetsched-report
+  examples/cholesky benchmarks/hetsched-report
 
 arguments=(--scheduler all)
 matrix=matrices/bcsstk24.rsa
