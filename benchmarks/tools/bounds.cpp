@@ -3,9 +3,17 @@
 // machine that a file describes (docs/platforms.md), transfers left aside: no schedule is shorter
 // than any of them.
 
+#include <hetsched/graphs/graph_json.hpp>
+
+#include "../common/run_program.hpp"
 #include "graph_bounds.hpp"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
 #include <fstream>
+#include <string>
 #include <utility>
 
 namespace hs = hetsched;

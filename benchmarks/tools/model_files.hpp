@@ -5,6 +5,7 @@
 #include <hetsched/core/explanation.hpp>
 #include <hetsched/detail/policies/model_files.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/platform/platform_json.hpp>
 
 #include <algorithm>
 #include <cstdio>

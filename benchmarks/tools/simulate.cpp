@@ -4,7 +4,11 @@
 
 #include <hetsched/policies/names.hpp>
 
+#include "../../examples/common/static_name.hpp"
+#include "../common/run_program.hpp"
 #include "simulate/run.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <set>
 #include <string>
@@ -16,6 +20,11 @@ int main(int argc, char** argv) {
   options.bounds.add_to(app);
   options.plans.add_to(app);
   benchmarks::add_own_schedulers();
+  CLI::Validator const a_static_schedule(
+      [](std::string const& name) {
+        return name.starts_with(example::static_prefix) ? "" : "is no static schedule";
+      },
+      "static:...");
   std::set<std::string> names{"all"};
   for (auto const& one : hetsched::policies::scheduler_names()) {
     names.emplace(one.name);
@@ -25,7 +34,7 @@ int main(int argc, char** argv) {
                  "NAME[:OPTION=VALUE], all without options (default), or "
                  "static:FILE[,g|,gs][,steal][,merge], static:heft[...], static:search[...], "
                  "static:solver[...]")
-      ->check(benchmarks::StaticChoice::is_one() | CLI::IsMember(names));
+      ->check(a_static_schedule | CLI::IsMember(names));
   app.add_option("--rank", options.rank, "priorities: min, avg, fifo or the graph's own (default)")
       ->check(CLI::IsMember({"min", "avg", "fifo", "own"}));
   app.add_option("--serve", options.serve, "idle workers offered work first: cpu or gpu (default)")

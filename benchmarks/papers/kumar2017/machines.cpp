@@ -4,6 +4,7 @@
 
 #include <hetsched/bounds/linear_bounds.hpp>
 #include <hetsched/detail/core/random_stream.hpp>
+#include <hetsched/platform/platform_json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,8 @@
 
 #include "run.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <fstream>
 #include <tuple>

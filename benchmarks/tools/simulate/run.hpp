@@ -11,6 +11,8 @@
 #include "../graph_bounds.hpp"
 #include "../static_choice.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -76,7 +78,7 @@ struct Case {
   std::optional<hs::Duration> plan_bound = {}; // that the solver has proved, if it is the solver's
 };
 
-// ---- in runs.cpp ----
+// ---- in schedulers.cpp ----
 
 /// Adds what only simulate has to the names of schedulers: options of others, and what knows the
 /// graph beforehand.
@@ -84,6 +86,8 @@ void add_own_schedulers();
 
 /// What `--scheduler` stands for, which may be `all`: those whose names say so.
 [[nodiscard]] std::vector<std::string> schedulers_of(std::string const& asked);
+
+// ---- in runs.cpp ----
 
 [[nodiscard]] hs::Priorities priorities(std::string const& rank);
 

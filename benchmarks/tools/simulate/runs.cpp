@@ -3,10 +3,6 @@
 
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
-#include <hetsched/policies/queues/priority_heap.hpp>
-#include <hetsched/policies/schedulers/eager.hpp>
-#include <hetsched/policies/schedulers/random.hpp>
-#include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/recording.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
@@ -94,29 +90,6 @@ Result run(std::string const& scheduler,
 }
 
 } // namespace
-
-void add_own_schedulers() {
-  add_lookahead(Options{}.effort);
-  add_scheduler<AnyScheduler>({"portfolio", "the best of some, by simulations beforehand"});
-  add_scheduler<WorkStealing<Fifo>>({"ws:queue=fifo", "ws, own oldest first"});
-  add_scheduler<WorkStealing<WorkStealingDeque, MostLoadedVictim>>(
-      {"ws:victim=loaded", "ws, from the most loaded first"});
-  add_scheduler<Eager<Lifo>>({"eager:queue=lifo", "eager, newest first"});
-  add_scheduler<Random<PriorityHeap>>({"random:queue=priority", "random, highest priority first"});
-}
-
-std::vector<std::string> schedulers_of(std::string const& asked) {
-  if (StaticChoice::of(asked)) {
-    return {asked};
-  }
-  std::vector<std::string> names;
-  for (auto const& one : scheduler_names()) {
-    if (asked == one.name || (asked == "all" && one.in_all)) {
-      names.emplace_back(one.name);
-    }
-  }
-  return names;
-}
 
 hs::Priorities priorities(std::string const& rank) {
   return rank == "min"   ? hs::Priorities::bottom_min

@@ -8,6 +8,8 @@
 #include "../../common/progress.hpp"
 #include "run.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
