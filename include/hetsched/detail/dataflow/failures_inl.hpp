@@ -2,6 +2,7 @@
 #pragma once
 // Definitions of failures.hpp.
 
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/failures.hpp>
 
 #include <exception>
@@ -14,7 +15,7 @@ namespace hetsched::detail {
   try {
     std::rethrow_exception(error);
   } catch (std::exception const& known) {
-    return known.what();
+    return message_of(known);
   } catch (...) {
     return "unknown exception";
   }
