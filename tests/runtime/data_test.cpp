@@ -8,9 +8,11 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -41,6 +43,17 @@ public:
 
 struct Sum : hs::Task<2>::Signature<hs::R<hs::VectorView<int>>, hs::W<int>> {};
 
+template <std::size_t I, class T>
+using Repeated = T;
+
+/// Some data, and one more.
+template <class Indices>
+struct Many;
+
+template <std::size_t... I>
+struct Many<std::index_sequence<I...>>
+    : hs::Task<sizeof...(I) + 1>::template Signature<Repeated<I, hs::RW<int>>..., hs::RW<int>> {};
+
 } // namespace data_test
 
 template <>
@@ -50,9 +63,40 @@ struct hetsched::TaskBodyCPU<data_test::Sum> {
   }
 };
 
+/// Has a child add to the last.
+template <std::size_t... I>
+struct hetsched::TaskBodyCPU<data_test::Many<std::index_sequence<I...>>> {
+  void
+  operator()(hs::Runtime<>& rt, data_test::Repeated<I, int&>... values, hs::Handle<int> last) const {
+    (++values, ...);
+    rt.spawn()([](int& value) { ++value; }, hs::read_write(last));
+  }
+};
+
 namespace data_test {
 
+/// The sum of so many data, and one more, after a task and a lambda have each added 1 to them.
+template <std::size_t... I>
+int add_to_all(std::index_sequence<I...>) {
+  std::array<int, sizeof...(I) + 1> values{};
+  hs::Runtime<> rt(on_cpus(2));
+  std::vector<hs::Handle<int>> handles;
+  for (auto& value : values) {
+    handles.push_back(rt.data(value));
+  }
+  rt.spawn<Many<std::index_sequence<I...>>>()(handles[I]..., handles.back());
+  rt.spawn()([](auto&... v) { (++v, ...); }, hs::read_write(handles[I])...,
+             hs::read_write(handles.back()));
+  rt.sync();
+  return std::accumulate(values.begin(), values.end(), 0);
+}
+
 TEST_SUITE_BEGIN("data");
+
+TEST_CASE("data: a task may have 33 or 64, the last of them as a handle") {
+  CHECK(add_to_all(std::make_index_sequence<32>()) == 66);
+  CHECK(add_to_all(std::make_index_sequence<63>()) == 128);
+}
 
 TEST_CASE("data: a scalar and any object arrive as references to what was registered") {
   hs::Runtime<> rt(on_cpus(1));
