@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -39,6 +40,17 @@ public:
   [[nodiscard]] double* data() { return numbers.data(); }
 
   std::array<double, 12> numbers{};
+};
+
+/// Aligned to more than any allocator does by itself.
+struct alignas(128) Wide {
+  int value = 0;
+};
+
+struct AddWide {
+  static Wide neutral() { return {}; }
+
+  static Wide combine(Wide a, Wide b) { return {a.value + b.value}; }
 };
 
 struct Sum : hs::Task<2>::Signature<hs::R<hs::VectorView<int>>, hs::W<int>> {};
@@ -152,6 +164,26 @@ TEST_CASE("data: a tile with a leading dimension beyond its rows leaves the rows
 
   CHECK(memory ==
         std::array<int, 15>{0, 100, 110, 120, 0, 0, 101, 111, 121, 0, 0, 102, 112, 122, 0});
+}
+
+TEST_CASE("data: copies that the library makes are aligned as their elements need") {
+  hs::Runtime<> rt(on_cpus(1));
+  std::vector<Wide> v(5);
+  std::vector<std::unique_ptr<char[]>> between; // so that blocks begin anywhere
+  auto const hv = rt.data(v);
+  int misplaced = 0;
+  auto const increment = [&misplaced](hs::VectorView<Wide> view) {
+    misplaced += reinterpret_cast<std::uintptr_t>(view.data()) % alignof(Wide) == 0 ? 0 : 1;
+    ++view[4].value;
+  };
+  for (std::size_t k = 0; k < 32; ++k) {
+    between.push_back(std::make_unique<char[]>(8 + 16 * (k % 7)));
+    rt.spawn(hs::abortable)(increment, hs::read_write(hv));
+    rt.spawn()(increment, hs::reduce<AddWide>(hv));
+    rt.sync();
+  }
+  CHECK(misplaced == 0);
+  CHECK(v[4].value == 64);
 }
 
 TEST_CASE("data: a matrix with a stride arrives as a tile") {

@@ -208,7 +208,7 @@ private:
       throw Error(ErrorCode::bad_data, "device_data(nullptr)", "has no memory");
     }
     // Host memory for bodies on the host; the system backs it when it is first touched.
-    detail::HostBuffer buffer(elements * sizeof(T));
+    detail::HostBuffer buffer(elements * sizeof(T), sizeof(T));
     Handle<D> handle(register_memory(buffer.get(), shape, sizeof(T), std::is_const_v<T>));
     handle.record()->buffer = std::move(buffer);
     if (elements != 0) {

@@ -72,7 +72,7 @@ inline void lease_copy(Access& access) {
     }
   }
   if (copy == nullptr) {
-    copy = PrivateCopy::create(queue.data->bytes());
+    copy = PrivateCopy::create(queue.data->bytes(), queue.data->element_bytes);
     AccessQueue::op_of(access)->fill_neutral(copy->elements(), queue.data->elements());
   }
   access.carried.copy = copy->elements();

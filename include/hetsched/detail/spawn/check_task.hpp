@@ -260,6 +260,10 @@ template <class T>
 struct ValueOps {
   using Values = typename SignatureOf<T>::Values;
 
+  static_assert(alignof(Values) <= SizeClass::alignment,
+                "hetsched: a by-value argument, or what a lambda captures, may be aligned to at "
+                "most 64 bytes (task type: see ValueOps<task>)");
+
   static void destroy(void* values) noexcept { static_cast<Values*>(values)->~Values(); }
 
   static void copy(void* to, void const* from) {
