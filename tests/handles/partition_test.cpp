@@ -230,6 +230,28 @@ TEST_CASE("partition: contributions to parts arrive before the join") {
   CHECK(sum == 14);
 }
 
+TEST_CASE("partition: parts with contributions may go while the body that made them ends") {
+  using Rt = hs::Runtime<>;
+  Rt rt(on_cpus(4));
+  std::vector<int> v(8);
+  auto const hv = rt.data(v);
+  constexpr int rounds = 500;
+  for (int k = 0; k < rounds; ++k) {
+    rt.spawn()(
+        [](Rt& inner, hs::Handle<Vector> const& whole) {
+          auto parts = inner.partition(whole, hs::block_rows(4));
+          for (std::size_t p = 0; p < parts.size(); ++p) {
+            inner.spawn()([](Vector part) { ++part[0]; }, hs::reduce<hs::Sum<int>>(parts[p]));
+          }
+          inner.join(parts);
+        },
+        hs::read_write(hv));
+  }
+  rt.sync();
+  CHECK(v[0] == rounds);
+  CHECK(v[4] == rounds);
+}
+
 TEST_CASE("partition: sync on a part waits for that one") {
   hs::Runtime<> rt(on_cpus(2));
   std::vector<int> v(4);

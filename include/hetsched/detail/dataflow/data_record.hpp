@@ -336,6 +336,14 @@ struct DataRecord {
 
   [[nodiscard]] std::size_t bytes() const noexcept { return elements() * element_bytes; }
 
+  /// Adds a reference, unless the last one is gone: then returns false.
+  [[nodiscard]] bool retain() noexcept {
+    auto count = references.load(std::memory_order_relaxed);
+    while (count != 0 && !references.compare_exchange_weak(count, count + 1)) {
+    }
+    return count != 0;
+  }
+
   /// For messages: the name given, or the address and shape.
   [[nodiscard]] std::string describe() const;
 };

@@ -145,7 +145,7 @@ DataRegistry::extent(DataRecord const& record) noexcept {
     return;
   }
   record->registry->remove(*record);
-  if (record->home.listed) {
+  if (record->home.listed.load(std::memory_order_acquire)) { // see next_unmerged
     unlist(record->home);
   }
   forget_replicas(record->replicas);
