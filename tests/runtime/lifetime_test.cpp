@@ -168,6 +168,21 @@ TEST_CASE("lifetime: a partition keeps its whole registered") {
   CHECK_NOTHROW((void)rt.data(v));
 }
 
+TEST_CASE("lifetime: partitions may outlive their runtime, joined or not") {
+  std::vector<int> v(8);
+  hs::Partition<hs::VectorView<int>> open;
+  hs::Partition<hs::VectorView<int>> joined;
+  {
+    hs::Runtime<> rt(on_cpus(2));
+    open = rt.partition(rt.data(v.data(), 4), hs::block_rows(2));
+    joined = rt.partition(rt.data(v.data() + 4, 4), hs::block_rows(2));
+    rt.spawn()(SlowFill{}, hs::write(open[1]), 2);
+    rt.spawn()(SlowFill{}, hs::write(joined[0]), 3);
+    rt.join(joined);
+  }
+  CHECK(v == std::vector<int>{0, 0, 2, 2, 3, 3, 0, 0});
+}
+
 TEST_CASE_TEMPLATE("lifetime: two runtimes side by side, one used in bodies of the other",
                    Scheduler,
                    HETSCHED_ALL_SCHEDULERS) {

@@ -327,6 +327,8 @@ struct DataRecord {
   DataRegistry* registry = nullptr;        // one reference is held
   ReplicaSlot replicas{nullptr};           // copies of the whole region
   DataRecord* whole = nullptr;    // this is a part of it; a handle and a reference are held
+  PartitionState* division = nullptr; // its partition, if it was cut in its own domain and not
+                                      // joined since; guarded by home.lock
   std::string name;               // empty: none given
   HostBuffer buffer;              // host memory of a datum for which the program has none
   DataRecord* previous = nullptr; // the registry's list of all records

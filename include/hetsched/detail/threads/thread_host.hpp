@@ -174,6 +174,9 @@ public:
   /// A hint for a device's worker holds its datum.
   void give_to_device(TaskRecord& hint);
 
+  /// See `divide`.
+  [[nodiscard]] Divisions*& divisions() noexcept { return divisions_; }
+
   /// Makes and counts a merge task.
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops);
 
@@ -185,6 +188,7 @@ private:
 
   Origin origin_;
   std::size_t count_ = 0;
+  Divisions* divisions_ = nullptr;
   alignas(TaskId) std::array<std::byte, batch_size * sizeof(TaskId)> batch_; // uninitialised
 };
 
