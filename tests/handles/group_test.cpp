@@ -260,6 +260,15 @@ TEST_CASE("group: its destructor waits") {
   CHECK(ran == 50);
 }
 
+TEST_CASE("group: one of another runtime is refused") {
+  hs::Runtime<> one(on_cpus(1));
+  hs::Runtime<> two(on_cpus(1));
+  hs::TaskGroup group(one);
+  CHECK(support::code_of([&] { two.spawn(hs::in(group))([] {}); }) == hs::ErrorCode::bad_call);
+  CHECK(support::code_of([&] { two.sync(group); }) == hs::ErrorCode::bad_call);
+  CHECK_NOTHROW(one.sync(group));
+}
+
 TEST_CASE("group: several threads may wait for one") {
   hs::Runtime<> rt(on_cpus(2));
   hs::TaskGroup group(rt);

@@ -78,8 +78,9 @@ struct hetsched::TaskBodyCPU<data_test::Sum> {
 /// Has a child add to the last.
 template <std::size_t... I>
 struct hetsched::TaskBodyCPU<data_test::Many<std::index_sequence<I...>>> {
-  void
-  operator()(hs::Runtime<>& rt, data_test::Repeated<I, int&>... values, hs::Handle<int> last) const {
+  void operator()(hs::Runtime<>& rt,
+                  data_test::Repeated<I, int&>... values,
+                  hs::Handle<int> last) const {
     (++values, ...);
     rt.spawn()([](int& value) { ++value; }, hs::read_write(last));
   }
@@ -97,7 +98,8 @@ int add_to_all(std::index_sequence<I...>) {
     handles.push_back(rt.data(value));
   }
   rt.spawn<Many<std::index_sequence<I...>>>()(handles[I]..., handles.back());
-  rt.spawn()([](auto&... v) { (++v, ...); }, hs::read_write(handles[I])...,
+  rt.spawn()([](auto&... v) { (++v, ...); },
+             hs::read_write(handles[I])...,
              hs::read_write(handles.back()));
   rt.sync();
   return std::accumulate(values.begin(), values.end(), 0);

@@ -148,11 +148,18 @@ TEST_CASE("exceptions: one without a message comes through sync as it was") {
   struct Silent : std::exception {
     [[nodiscard]] char const* what() const noexcept override { return nullptr; }
   };
+
   hs::Runtime<> rt(on_cpus(2));
 
   rt.spawn()([] { throw Silent(); });
 
-  CHECK_THROWS_AS(rt.sync(), Silent);
+  bool came = false;
+  try {
+    rt.sync();
+  } catch (Silent const&) { // doctest's own checks take the message
+    came = true;
+  }
+  CHECK(came);
   REQUIRE(rt.failures().size() == 1);
   CHECK(rt.failures()[0].message == "unknown exception");
 }

@@ -93,6 +93,24 @@ TEST_CASE("lifetime: a failure nobody asked for is told on stderr in one line") 
   CHECK(silent.errors.empty());
 }
 
+TEST_CASE("lifetime: a group may outlive its runtime, and its failure is then told on stderr") {
+  auto const child = support::run_in_child([] {
+    std::optional<hs::TaskGroup> group;
+    std::atomic<int> ran{0};
+    {
+      hs::Runtime<> rt(on_cpus(2));
+      group.emplace(rt);
+      for (int k = 0; k < 10; ++k) {
+        rt.spawn(hs::in(*group))([&] { ++ran; });
+      }
+      rt.spawn(hs::in(*group))([] { throw std::runtime_error("of the group"); });
+    }
+    return ran == 10 ? 0 : 1;
+  });
+  CHECK(child.exit_code == 0);
+  CHECK(child.errors == "hetsched: task 'lambda' failed and no sync asked: of the group\n");
+}
+
 TEST_CASE("lifetime: the last handle waits for the tasks, and the next sync reports it") {
   hs::Runtime<> rt(on_cpus(2));
   std::vector<int> v(5);

@@ -15,8 +15,8 @@ namespace hetsched {
 /// The parts of a partitioned region, as a grid. Made by `Runtime::partition`, ended by
 /// `Runtime::join` or by the destructor. Tasks on parts wait for earlier tasks on the whole. Tasks
 /// spawned on the whole after the join wait for tasks on parts. A spawn must not name the whole
-/// while it is partitioned, nor a part after the join (Error(bad_access)). The join of a whole joins
-/// partitions of its parts, too. Movable; may outlive the runtime.
+/// while it is partitioned, nor a part after the join (Error(bad_access)). The join of a whole
+/// joins partitions of its parts, too. Movable; may outlive the runtime.
 template <class D>
 class Partition {
 public:
@@ -53,10 +53,7 @@ public:
   [[nodiscard]] Handle<D> const& operator[](std::size_t k) const noexcept { return parts_[k]; }
 
   /// For the library.
-  Partition(End end,
-            detail::PartitionState* state,
-            std::size_t rows,
-            std::vector<Handle<D>> parts)
+  Partition(End end, detail::PartitionState* state, std::size_t rows, std::vector<Handle<D>> parts)
       : end_(end), state_(state), rows_(rows), parts_(std::move(parts)) {}
 
   /// For the library: gives the region back, once. The parts' handles stay, but cannot be used.

@@ -326,12 +326,12 @@ struct DataRecord {
   std::atomic<std::int32_t> references{1}; // all handles count one; parts; the partition of a part
   DataRegistry* registry = nullptr;        // one reference is held
   ReplicaSlot replicas{nullptr};           // copies of the whole region
-  DataRecord* whole = nullptr;    // this is a part of it; a handle and a reference are held
+  DataRecord* whole = nullptr;        // this is a part of it; a handle and a reference are held
   PartitionState* division = nullptr; // its partition, if it was cut in its own domain and not
                                       // joined since; guarded by home.lock
-  std::string name;               // empty: none given
-  HostBuffer buffer;              // host memory of a datum for which the program has none
-  DataRecord* previous = nullptr; // the registry's list of all records
+  std::string name;                   // empty: none given
+  HostBuffer buffer;                  // host memory of a datum for which the program has none
+  DataRecord* previous = nullptr;     // the registry's list of all records
   DataRecord* next = nullptr;
 
   [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }

@@ -5,6 +5,7 @@
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/failures.hpp>
 
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -19,6 +20,21 @@ namespace hetsched::detail {
   } catch (...) {
     return "unknown exception";
   }
+}
+
+[[gnu::cold]] HETSCHED_INLINE GroupState::GroupState(DataRegistry& of_runtime) noexcept
+    : registry(*of_runtime.retain()) {
+}
+
+[[gnu::cold]] HETSCHED_INLINE GroupState::~GroupState() {
+  registry.release();
+}
+
+[[gnu::cold]] HETSCHED_INLINE void tell_unasked(Failure const& failure) noexcept {
+  std::fprintf(stderr,
+               "hetsched: task '%s' failed and no sync asked: %s\n",
+               failure.report.task.c_str(),
+               failure.report.message.c_str());
 }
 
 [[gnu::cold]] HETSCHED_INLINE Owned<Failure>

@@ -88,8 +88,8 @@ private:
   FreeChain new_slab(std::size_t size_class) {
     auto const stride = SizeClass::bytes(size_class);
     auto const count = stride <= 4096 ? batch : 1;
-    auto* const memory =
-        static_cast<std::byte*>(::operator new(stride * count, std::align_val_t{SizeClass::alignment}));
+    auto* const memory = static_cast<std::byte*>(
+        ::operator new(stride * count, std::align_val_t{SizeClass::alignment}));
     FreeChain chain;
     for (std::size_t i = count; i-- > 0;) {
       auto* task = new (memory + i * stride) TaskRecord;

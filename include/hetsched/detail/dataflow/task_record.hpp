@@ -272,7 +272,7 @@ static_assert(sizeof(TaskRecord) % alignof(Access) == 0);
 /// Size classes of blocks: steps of 64 bytes to 512, then powers of two. A block never changes its
 /// class, so a stale TaskId always points at the head of a record.
 struct SizeClass {
-  static constexpr std::size_t count = 8 + 20;   // up to 512 MiB
+  static constexpr std::size_t count = 8 + 20; // up to 512 MiB
   static constexpr std::size_t alignment = 64; // of blocks
 
   [[nodiscard, gnu::always_inline]] static constexpr std::size_t of(std::size_t bytes) noexcept {

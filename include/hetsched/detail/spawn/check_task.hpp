@@ -196,8 +196,11 @@ struct PlainCall {
       return []<std::size_t... I>(std::index_sequence<I...>) {
         (void)(std::size_t{0} + ... +
                sizeof(typename BodyParameter<T, I>::template Check<Taken<I>>));
-        using Found =
-            BodyCall<CallerOf<Rt, with_runtime>, T, Body, with_runtime, (HandleMask{0} | ... | handle_bit<I>)>;
+        using Found = BodyCall<CallerOf<Rt, with_runtime>,
+                               T,
+                               Body,
+                               with_runtime,
+                               (HandleMask{0} | ... | handle_bit<I>)>;
         return std::type_identity<std::conditional_t<Found::fits, Found, void>>{};
       }(std::make_index_sequence<expected>{});
     } else {

@@ -186,7 +186,8 @@ private:
     try {
       operation();
     } catch (std::exception const& error) {
-      report(CacheRule::threw, std::string(what) + " threw: " + hetsched::detail::message_of(error));
+      report(CacheRule::threw,
+             std::string(what) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
       report(CacheRule::threw, std::string(what) + " threw something that is no std::exception");
     }

@@ -240,7 +240,8 @@ private:
       }
       return hook();
     } catch (std::exception const& error) {
-      report(Rule::threw, no_worker, std::string("one threw: ") + hetsched::detail::message_of(error));
+      report(
+          Rule::threw, no_worker, std::string("one threw: ") + hetsched::detail::message_of(error));
     } catch (...) {
       report(Rule::threw, no_worker, "one threw something that is no std::exception");
     }
