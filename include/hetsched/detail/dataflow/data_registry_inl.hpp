@@ -156,7 +156,7 @@ DataRegistry::extent(DataRecord const& record) noexcept {
 
 /// Drops one handle of a record, after a wait as for `release_handle`. Returns whether it was the
 /// last one.
-[[gnu::cold]] inline bool drop_handle(DataRecord& record) {
+[[gnu::always_inline]] inline bool drop_handle(DataRecord& record) {
   bool waited = false;
   for (auto count = record.handles.load(std::memory_order_acquire);;) {
     if (count == 1 && !waited) {
