@@ -112,7 +112,8 @@ public:
   }
 
   /// Gives a partitioned region back as a whole. Asynchronous: later tasks on the whole wait for
-  /// the tasks on its parts. Without effect if it was joined already.
+  /// the tasks on its parts. Joins partitions of its parts, too. Without effect if it was joined
+  /// already.
   template <class D>
   void join(Partition<D>& partition) {
     check_usable("join");
