@@ -8,9 +8,18 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace hs = hetsched;
 using support::message_of;
@@ -24,6 +33,129 @@ struct Set {
 
 struct Copy {
   void operator()(int const& from, int& to) const { to = from; }
+};
+
+/// Tasks on some data and in some groups, of which some wait for a group: in their bodies, or in
+/// the bodies of children. Nothing waits in a circle.
+class WaitingProgram {
+public:
+  explicit WaitingProgram(unsigned seed)
+      : random_(seed), tasks_(5 + draw(30)), data_(1 + draw(6)), groups_(1 + draw(5)),
+        before_(tasks_.size(), std::vector<char>(tasks_.size())) {
+    std::vector<std::vector<std::size_t>> members(groups_);
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      auto& task = tasks_[i];
+      task.data = {draw(data_ + 1), draw(data_ + 1)};
+      task.group = draw(2 * groups_);
+      if (task.group < groups_) {
+        members[task.group].push_back(i);
+      }
+      for (std::size_t j = 0; j < i; ++j) {
+        before_[j][i] = task.shares_data(tasks_[j], data_) ? 1 : 0;
+      }
+    }
+    close();
+    for (std::size_t k = 0; k < tasks_.size(); ++k) {
+      auto const i = draw(tasks_.size());
+      auto const group = draw(groups_);
+      auto const& needed = members[group];
+      if (tasks_[i].waits == none && std::none_of(needed.begin(), needed.end(), [&](auto m) {
+            return m == i || before_[i][m] != 0;
+          })) {
+        tasks_[i].waits = group;
+        tasks_[i].how = draw(3);
+        for (auto const m : needed) {
+          before_[m][i] = 1;
+        }
+        close();
+      }
+    }
+  }
+
+  /// Whether every task has run.
+  template <class Scheduler>
+  [[nodiscard]] bool run(int cpus) {
+    using Rt = hs::Runtime<Scheduler>;
+    auto config = on_cpus(cpus);
+    config.max_live_tasks = draw(3) == 0 ? 1 + draw(20) : 0;
+    Rt rt(config);
+    std::vector<int> values(data_ + 1); // the last is a task's own
+    std::vector<hs::Handle<int>> handles;
+    for (auto& value : values) {
+      handles.push_back(rt.data(value));
+    }
+    std::deque<hs::TaskGroup> groups;
+    for (std::size_t k = 0; k < 2 * groups_; ++k) {
+      groups.emplace_back(rt);
+    }
+    std::atomic<std::size_t> ran{0};
+    for (auto const& task : tasks_) {
+      auto const wait = [&groups, &task](Rt& inner) {
+        if (task.waits != none) {
+          inner.sync(groups[task.waits]);
+        }
+      };
+      auto const body = [&ran, &task, wait](Rt& inner, auto const&...) {
+        ++ran;
+        if (task.how == 0) {
+          wait(inner);
+        } else {
+          inner.spawn()([wait](Rt& innermost) { wait(innermost); });
+        }
+        if (task.how != 1) {
+          inner.spawn()([] {});
+          inner.sync();
+        }
+      };
+      auto const spawned = rt.spawn(hs::in(groups[task.group]));
+      auto const [a, b] = task.data;
+      if (a == data_ && b == data_) {
+        spawned(body);
+      } else {
+        spawned(body,
+                hs::read_write(handles[a == data_ ? b : a]),
+                hs::read_write(handles[b == data_ ? a : b]));
+      }
+    }
+    rt.sync();
+    return ran == tasks_.size();
+  }
+
+private:
+  static constexpr std::size_t none = SIZE_MAX;
+
+  struct Task {
+    std::array<std::size_t, 2> data;
+    std::size_t group;
+    std::size_t waits = none; // for that group
+    std::size_t how = 2;      // 0: itself; 1: a child; 2: a child, for which it waits
+
+    [[nodiscard]] bool shares_data(Task const& other, std::size_t no_data) const {
+      return std::any_of(data.begin(), data.end(), [&](std::size_t datum) {
+        return datum != no_data && (datum == other.data[0] || datum == other.data[1]);
+      });
+    }
+  };
+
+  std::size_t draw(std::size_t below) { return random_() % below; }
+
+  /// What is before something that is before a task is before that task.
+  void close() {
+    auto const count = before_.size();
+    for (std::size_t via = 0; via < count; ++via) {
+      for (std::size_t from = 0; from < count; ++from) {
+        for (std::size_t to = 0; before_[from][via] != 0 && to < count; ++to) {
+          before_[from][to] |= before_[via][to];
+        }
+      }
+    }
+  }
+
+  std::minstd_rand random_;
+  std::vector<Task> tasks_;
+  std::size_t data_;
+  std::size_t groups_; // for which tasks wait; as many more are not waited for
+  std::vector<std::vector<char>> before_;
 };
 
 TEST_SUITE_BEGIN("group");
@@ -248,6 +380,125 @@ TEST_CASE_TEMPLATE("group: a body may make one for its children, and sync on it"
   CHECK(ran == 20);
 }
 
+// A waits for D, B for C, and C for what A holds. B runs while A waits, C needs the end of A.
+TEST_CASE_TEMPLATE("group: bodies that wait for groups do not wait for each other's stacks",
+                   Scheduler,
+                   HETSCHED_ALL_SCHEDULERS) {
+  using Rt = hs::Runtime<Scheduler>;
+  for (int cpus = 1; cpus <= 4; ++cpus) {
+    Rt rt(on_cpus(cpus));
+    int x = 0;
+    bool ran = false;
+    auto const hx = rt.data(x);
+    hs::TaskGroup before_a(rt);
+    hs::TaskGroup before_b(rt);
+    rt.spawn()([&](Rt& inner, hs::Handle<int> const&) { inner.sync(before_a); },
+               hs::read_write(hx));
+    rt.spawn()([&](Rt& inner) {
+      inner.sync(before_b);
+      ran = x == 1;
+    });
+    rt.spawn(hs::in(before_b))([](int& v) { ++v; }, hs::read_write(hx));
+    rt.spawn(hs::in(before_a))([] {});
+    rt.sync();
+    CHECK(ran);
+  }
+}
+
+// Each task waits for the next one's group; the last is what the first in the queue holds up.
+TEST_CASE_TEMPLATE("group: as many bodies may wait as there are tasks",
+                   Scheduler,
+                   HETSCHED_ALL_SCHEDULERS) {
+  using Rt = hs::Runtime<Scheduler>;
+  for (int cpus = 1; cpus <= 2; ++cpus) {
+    Rt rt(on_cpus(cpus));
+    constexpr std::size_t count = 30;
+    std::deque<hs::TaskGroup> groups;
+    std::array<int, count> values{};
+    std::vector<hs::Handle<int>> handles;
+    for (auto& value : values) {
+      groups.emplace_back(rt);
+      handles.push_back(rt.data(value));
+    }
+    for (std::size_t k = 0; k + 1 < count; ++k) {
+      rt.spawn(hs::in(groups[k]))(
+          [&, k](Rt& inner, int& value) {
+            inner.sync(groups[k + 1]);
+            value = values[k + 1] + 1;
+            inner.spawn()([] {});
+            inner.sync(); // with others of this worker waiting, too
+          },
+          hs::write(handles[k]));
+    }
+    rt.spawn(hs::in(groups[count - 1]))([](int& value) { value = 1; },
+                                        hs::write(handles[count - 1]));
+    rt.sync(groups[0]);
+    CHECK(values[0] == static_cast<int>(count));
+    rt.sync();
+  }
+}
+
+// K, a child of A, waits for M, which comes after B. B has what it waited for, but A sits where B
+// was.
+TEST_CASE_TEMPLATE("group: a body goes on while another one of its worker waits for children",
+                   Scheduler,
+                   HETSCHED_ALL_SCHEDULERS) {
+  using Rt = hs::Runtime<Scheduler>;
+  for (int cpus = 1; cpus <= 3; ++cpus) {
+    Rt rt(on_cpus(cpus));
+    int x = 0;
+    bool right = false;
+    auto const hx = rt.data(x);
+    hs::TaskGroup before_b(rt);
+    hs::TaskGroup of_m(rt);
+    rt.spawn()(
+        [&](Rt& inner, int& v) {
+          inner.sync(before_b);
+          v = 1;
+        },
+        hs::read_write(hx));
+    rt.spawn(hs::in(of_m))([](int& v) { v = 2 * v + 1; }, hs::read_write(hx));
+    rt.spawn(hs::in(before_b))([&](Rt& inner) { inner.sync(); });
+    rt.spawn()([&](Rt& inner) {
+      inner.spawn()([&](Rt& innermost) { innermost.sync(of_m); });
+      inner.sync();
+      right = x == 3;
+    });
+    rt.sync();
+    CHECK(right);
+  }
+}
+
+// The last handle of x dies in a body and waits for C, which waits for what B below holds.
+TEST_CASE("group: the end of a last handle in a body waits for no stack either") {
+  using Rt = hs::Runtime<OldestFirst>;
+  Rt rt(on_cpus(1));
+  int x = 0;
+  int y = 0;
+  auto const hy = rt.data(y);
+  hs::TaskGroup group(rt);
+  auto last = std::make_shared<hs::Handle<int>>(rt.data(x));
+  rt.spawn()([&](Rt& inner, hs::Handle<int> const&) { inner.sync(group); }, hs::read_write(hy));
+  rt.spawn()([](int const&, int& v) { v = 1; }, hs::read(hy), hs::write(*last));
+  auto handle = std::make_shared<std::shared_ptr<hs::Handle<int>>>(std::move(last));
+  rt.spawn()([handle] { handle->reset(); });
+  rt.spawn(hs::in(group))([] {});
+  CHECK(support::code_of([&] { rt.sync(); }) == hs::ErrorCode::data_in_use);
+  CHECK(x == 1);
+}
+
+TEST_CASE_TEMPLATE("group: random programs whose bodies wait for groups",
+                   Scheduler,
+                   HETSCHED_ALL_SCHEDULERS) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    WaitingProgram program(seed);
+    for (int cpus = 1; cpus <= 4; ++cpus) {
+      CHECK(program.template run<Scheduler>(cpus));
+    }
+  }
+}
+
 TEST_CASE("group: its destructor waits") {
   hs::Runtime<> rt(on_cpus(2));
   std::atomic<int> ran{0};
@@ -258,6 +509,15 @@ TEST_CASE("group: its destructor waits") {
     }
   }
   CHECK(ran == 50);
+}
+
+TEST_CASE("group: one of another runtime is refused") {
+  hs::Runtime<> one(on_cpus(1));
+  hs::Runtime<> two(on_cpus(1));
+  hs::TaskGroup group(one);
+  CHECK(support::code_of([&] { two.spawn(hs::in(group))([] {}); }) == hs::ErrorCode::bad_call);
+  CHECK(support::code_of([&] { two.sync(group); }) == hs::ErrorCode::bad_call);
+  CHECK_NOTHROW(one.sync(group));
 }
 
 TEST_CASE("group: several threads may wait for one") {

@@ -184,6 +184,65 @@ TEST_CASE("partition: parts can be partitioned again, and joined inside out") {
   CHECK(sum == 64);
 }
 
+TEST_CASE("partition: the join of a whole joins what its parts were cut into") {
+  for (bool const joins : {false, true}) {
+    hs::Runtime<> rt(on_cpus(2));
+    std::vector<int> v(8, 1);
+    auto const hv = rt.data(v);
+    {
+      std::vector<hs::Partition<Vector>> all; // a vector destroys the first element first
+      all.push_back(rt.partition(hv, hs::block_rows(4)));
+      all.push_back(rt.partition(all[0][0], hs::block_rows(2)));
+      all.push_back(rt.partition(all[1][1], hs::block_rows(1)));
+      rt.spawn()(DoubleAndAdd{}, hs::read_write(all[2][0]), 5);
+      if (joins) {
+        rt.join(all[0]);
+        CHECK(code_of([&] { rt.spawn()(Fill{}, hs::write(all[2][0]), 0); }) ==
+              hs::ErrorCode::bad_access);
+        rt.spawn()(DoubleAndAdd{}, hs::read_write(hv), 0);
+        rt.sync();
+        CHECK(v == std::vector<int>{2, 2, 14, 2, 2, 2, 2, 2});
+        rt.join(all[2]); // without effect
+      }
+    }
+    rt.spawn()(DoubleAndAdd{}, hs::read_write(hv), 1);
+    rt.sync();
+    CHECK(v[2] == (joins ? 29 : 15));
+    CHECK(v[3] == (joins ? 5 : 3));
+  }
+}
+
+TEST_CASE("partition: as many in a row as the program likes, without a task between them") {
+  hs::Runtime<> rt(on_cpus(1));
+  std::vector<int> v(4);
+  auto const hv = rt.data(v);
+  rt.spawn()(Fill{}, hs::write(hv), 1); // while it waits, all others do
+  for (int k = 0; k < 20000; ++k) {
+    auto parts = rt.partition(hv, hs::block_rows(2));
+    rt.join(parts);
+  }
+  rt.spawn()(DoubleAndAdd{}, hs::read_write(hv), 1);
+  rt.sync();
+  CHECK(v == std::vector<int>(4, 3));
+}
+
+TEST_CASE("partition: of parts of parts as deep as the program likes") {
+  hs::Runtime<> rt(on_cpus(1));
+  std::vector<int> v(4);
+  std::vector<hs::Partition<Vector>> all;
+  {
+    auto const hv = rt.data(v);
+    rt.spawn()(Fill{}, hs::write(hv), 1);
+    all.push_back(rt.partition(hv, hs::block_rows(4)));
+  }
+  for (int k = 0; k < 20000; ++k) {
+    all.push_back(rt.partition(all.back()[0], hs::block_rows(4)));
+  }
+  rt.spawn()(DoubleAndAdd{}, hs::read_write(all.back()[0]), 1);
+  rt.sync();
+  CHECK(v == std::vector<int>(4, 3));
+}
+
 TEST_CASE("partition: naming the whole meanwhile, or a part afterwards, is an error that says so") {
   hs::Runtime<> rt(on_cpus(2));
   std::vector<int> v(4);
@@ -228,6 +287,28 @@ TEST_CASE("partition: contributions to parts arrive before the join") {
   rt.sync();
   CHECK(v == std::vector<int>{1, 6, 1, 6});
   CHECK(sum == 14);
+}
+
+TEST_CASE("partition: parts with contributions may go while the body that made them ends") {
+  using Rt = hs::Runtime<>;
+  Rt rt(on_cpus(4));
+  std::vector<int> v(8);
+  auto const hv = rt.data(v);
+  constexpr int rounds = 500;
+  for (int k = 0; k < rounds; ++k) {
+    rt.spawn()(
+        [](Rt& inner, hs::Handle<Vector> const& whole) {
+          auto parts = inner.partition(whole, hs::block_rows(4));
+          for (std::size_t p = 0; p < parts.size(); ++p) {
+            inner.spawn()([](Vector part) { ++part[0]; }, hs::reduce<hs::Sum<int>>(parts[p]));
+          }
+          inner.join(parts);
+        },
+        hs::read_write(hv));
+  }
+  rt.sync();
+  CHECK(v[0] == rounds);
+  CHECK(v[4] == rounds);
 }
 
 TEST_CASE("partition: sync on a part waits for that one") {

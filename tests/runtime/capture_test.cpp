@@ -296,6 +296,27 @@ TEST_CASE("capture: a graph of another runtime, or a value that cannot be copied
   CHECK(x == 1);
 }
 
+TEST_CASE("capture: a graph whose group is gone cannot be run, and spawns nothing") {
+  hs::Runtime<> rt(on_cpus(1));
+  int x = 1;
+  auto const hx = rt.data(x);
+  auto group = std::make_unique<hs::TaskGroup>(rt);
+  auto const graph = rt.capture([&] {
+    rt.spawn<Scale>()(2, hx);
+    rt.spawn<Scale>(hs::in(*group))(3, hx);
+  });
+  rt.run(graph);
+  CHECK(x == 6);
+
+  group.reset();
+  auto const error = error_of([&] { rt.run(graph); });
+  REQUIRE(error);
+  CHECK(error->code() == hs::ErrorCode::bad_call);
+  CHECK(std::string(error->what()).find("is gone") != std::string::npos);
+  rt.sync();
+  CHECK(x == 6);
+}
+
 TEST_CASE("capture: the graph keeps its data and values alive") {
   auto const value = std::make_shared<int>(5);
   hs::Runtime<> rt(on_cpus(1));

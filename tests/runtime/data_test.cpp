@@ -8,9 +8,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -39,7 +42,29 @@ public:
   std::array<double, 12> numbers{};
 };
 
+/// Aligned to more than any allocator does by itself.
+struct alignas(128) Wide {
+  int value = 0;
+};
+
+struct AddWide {
+  static Wide neutral() { return {}; }
+
+  static Wide combine(Wide a, Wide b) { return {a.value + b.value}; }
+};
+
 struct Sum : hs::Task<2>::Signature<hs::R<hs::VectorView<int>>, hs::W<int>> {};
+
+template <std::size_t I, class T>
+using Repeated = T;
+
+/// Some data, and one more.
+template <class Indices>
+struct Many;
+
+template <std::size_t... I>
+struct Many<std::index_sequence<I...>>
+    : hs::Task<sizeof...(I) + 1>::template Signature<Repeated<I, hs::RW<int>>..., hs::RW<int>> {};
 
 } // namespace data_test
 
@@ -50,9 +75,42 @@ struct hetsched::TaskBodyCPU<data_test::Sum> {
   }
 };
 
+/// Has a child add to the last.
+template <std::size_t... I>
+struct hetsched::TaskBodyCPU<data_test::Many<std::index_sequence<I...>>> {
+  void operator()(hs::Runtime<>& rt,
+                  data_test::Repeated<I, int&>... values,
+                  hs::Handle<int> last) const {
+    (++values, ...);
+    rt.spawn()([](int& value) { ++value; }, hs::read_write(last));
+  }
+};
+
 namespace data_test {
 
+/// The sum of so many data, and one more, after a task and a lambda have each added 1 to them.
+template <std::size_t... I>
+int add_to_all(std::index_sequence<I...>) {
+  std::array<int, sizeof...(I) + 1> values{};
+  hs::Runtime<> rt(on_cpus(2));
+  std::vector<hs::Handle<int>> handles;
+  for (auto& value : values) {
+    handles.push_back(rt.data(value));
+  }
+  rt.spawn<Many<std::index_sequence<I...>>>()(handles[I]..., handles.back());
+  rt.spawn()([](auto&... v) { (++v, ...); },
+             hs::read_write(handles[I])...,
+             hs::read_write(handles.back()));
+  rt.sync();
+  return std::accumulate(values.begin(), values.end(), 0);
+}
+
 TEST_SUITE_BEGIN("data");
+
+TEST_CASE("data: a task may have 33 or 64, the last of them as a handle") {
+  CHECK(add_to_all(std::make_index_sequence<32>()) == 66);
+  CHECK(add_to_all(std::make_index_sequence<63>()) == 128);
+}
 
 TEST_CASE("data: a scalar and any object arrive as references to what was registered") {
   hs::Runtime<> rt(on_cpus(1));
@@ -108,6 +166,26 @@ TEST_CASE("data: a tile with a leading dimension beyond its rows leaves the rows
 
   CHECK(memory ==
         std::array<int, 15>{0, 100, 110, 120, 0, 0, 101, 111, 121, 0, 0, 102, 112, 122, 0});
+}
+
+TEST_CASE("data: copies that the library makes are aligned as their elements need") {
+  hs::Runtime<> rt(on_cpus(1));
+  std::vector<Wide> v(5);
+  std::vector<std::unique_ptr<char[]>> between; // so that blocks begin anywhere
+  auto const hv = rt.data(v);
+  int misplaced = 0;
+  auto const increment = [&misplaced](hs::VectorView<Wide> view) {
+    misplaced += reinterpret_cast<std::uintptr_t>(view.data()) % alignof(Wide) == 0 ? 0 : 1;
+    ++view[4].value;
+  };
+  for (std::size_t k = 0; k < 32; ++k) {
+    between.push_back(std::make_unique<char[]>(8 + 16 * (k % 7)));
+    rt.spawn(hs::abortable)(increment, hs::read_write(hv));
+    rt.spawn()(increment, hs::reduce<AddWide>(hv));
+    rt.sync();
+  }
+  CHECK(misplaced == 0);
+  CHECK(v[4].value == 64);
 }
 
 TEST_CASE("data: a matrix with a stride arrives as a tile") {

@@ -93,6 +93,24 @@ TEST_CASE("lifetime: a failure nobody asked for is told on stderr in one line") 
   CHECK(silent.errors.empty());
 }
 
+TEST_CASE("lifetime: a group may outlive its runtime, and its failure is then told on stderr") {
+  auto const child = support::run_in_child([] {
+    std::optional<hs::TaskGroup> group;
+    std::atomic<int> ran{0};
+    {
+      hs::Runtime<> rt(on_cpus(2));
+      group.emplace(rt);
+      for (int k = 0; k < 10; ++k) {
+        rt.spawn(hs::in(*group))([&] { ++ran; });
+      }
+      rt.spawn(hs::in(*group))([] { throw std::runtime_error("of the group"); });
+    }
+    return ran == 10 ? 0 : 1;
+  });
+  CHECK(child.exit_code == 0);
+  CHECK(child.errors == "hetsched: task 'lambda' failed and no sync asked: of the group\n");
+}
+
 TEST_CASE("lifetime: the last handle waits for the tasks, and the next sync reports it") {
   hs::Runtime<> rt(on_cpus(2));
   std::vector<int> v(5);
@@ -166,6 +184,21 @@ TEST_CASE("lifetime: a partition keeps its whole registered") {
   CHECK(v == std::vector<int>{0, 0, 2, 2});
   CHECK_NOTHROW(rt.sync());
   CHECK_NOTHROW((void)rt.data(v));
+}
+
+TEST_CASE("lifetime: partitions may outlive their runtime, joined or not") {
+  std::vector<int> v(8);
+  hs::Partition<hs::VectorView<int>> open;
+  hs::Partition<hs::VectorView<int>> joined;
+  {
+    hs::Runtime<> rt(on_cpus(2));
+    open = rt.partition(rt.data(v.data(), 4), hs::block_rows(2));
+    joined = rt.partition(rt.data(v.data() + 4, 4), hs::block_rows(2));
+    rt.spawn()(SlowFill{}, hs::write(open[1]), 2);
+    rt.spawn()(SlowFill{}, hs::write(joined[0]), 3);
+    rt.join(joined);
+  }
+  CHECK(v == std::vector<int>{0, 0, 2, 2, 3, 3, 0, 0});
 }
 
 TEST_CASE_TEMPLATE("lifetime: two runtimes side by side, one used in bodies of the other",

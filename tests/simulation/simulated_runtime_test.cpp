@@ -186,6 +186,19 @@ TEST_CASE("SimulatedRuntime: hints about memory do nothing") {
   CHECK(contains(message_of([&] { rt.prefetch(x[0], hs::NodeId{2}); }), "no memory node 2"));
 }
 
+TEST_CASE("SimulatedRuntime: as many partitions in a row as the program likes") {
+  std::vector<int> memory(2);
+  hs::SimulatedRuntime<hs::policies::Eager<>> rt(on(1, 0));
+  auto const whole = rt.data(memory);
+  rt.spawn<Even>()(whole); // while it waits, all others do
+  for (int k = 0; k < 20000; ++k) {
+    auto parts = rt.partition(whole, hs::block_rows(1));
+  }
+  rt.spawn<Even>()(whole);
+  rt.sync();
+  CHECK(rt.stats().elapsed == Duration{20});
+}
+
 TEST_CASE("SimulatedRuntime: groups") {
   std::vector<int> memory(2);
   hs::SimulatedRuntime<hs::policies::Eager<>> rt(on(1, 0));

@@ -99,7 +99,7 @@ struct Stats {
 struct FailureReport {
   std::string task;    // type name
   std::string label;   // as given at spawn; may be empty
-  std::string message; // what() of the exception, or "unknown exception"
+  std::string message; // what() of the exception, or "unknown exception" if it has none
 };
 
 } // namespace hetsched

@@ -15,21 +15,21 @@ namespace hetsched {
 /// The parts of a partitioned region, as a grid. Made by `Runtime::partition`, ended by
 /// `Runtime::join` or by the destructor. Tasks on parts wait for earlier tasks on the whole. Tasks
 /// spawned on the whole after the join wait for tasks on parts. A spawn must not name the whole
-/// while it is partitioned, nor a part after the join (Error(bad_access)). Movable.
+/// while it is partitioned, nor a part after the join (Error(bad_access)). The join of a whole
+/// joins partitions of its parts, too. Movable; may outlive the runtime.
 template <class D>
 class Partition {
 public:
-  using Join = void (*)(void* runtime, detail::PartitionState* state);
+  using End = void (*)(detail::PartitionState& state);
 
   Partition() = default;
 
   Partition(Partition&& other) noexcept
-      : runtime_(other.runtime_), join_(other.join_), state_(std::exchange(other.state_, nullptr)),
-        rows_(other.rows_), parts_(std::move(other.parts_)) {}
+      : end_(other.end_), state_(std::exchange(other.state_, nullptr)), rows_(other.rows_),
+        parts_(std::move(other.parts_)) {}
 
   Partition& operator=(Partition&& other) noexcept {
-    std::swap(runtime_, other.runtime_);
-    std::swap(join_, other.join_);
+    std::swap(end_, other.end_);
     std::swap(state_, other.state_);
     std::swap(rows_, other.rows_);
     std::swap(parts_, other.parts_);
@@ -53,23 +53,18 @@ public:
   [[nodiscard]] Handle<D> const& operator[](std::size_t k) const noexcept { return parts_[k]; }
 
   /// For the library.
-  Partition(void* runtime,
-            Join give_back,
-            detail::PartitionState* state,
-            std::size_t rows,
-            std::vector<Handle<D>> parts)
-      : runtime_(runtime), join_(give_back), state_(state), rows_(rows), parts_(std::move(parts)) {}
+  Partition(End end, detail::PartitionState* state, std::size_t rows, std::vector<Handle<D>> parts)
+      : end_(end), state_(state), rows_(rows), parts_(std::move(parts)) {}
 
   /// For the library: gives the region back, once. The parts' handles stay, but cannot be used.
   void join() {
     if (auto* const state = std::exchange(state_, nullptr)) {
-      join_(runtime_, state);
+      end_(*state);
     }
   }
 
 private:
-  void* runtime_ = nullptr;
-  Join join_ = nullptr;
+  End end_ = nullptr;
   detail::PartitionState* state_ = nullptr;
   std::size_t rows_ = 0;
   std::vector<Handle<D>> parts_;

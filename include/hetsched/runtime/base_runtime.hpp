@@ -76,9 +76,11 @@ public:
 
   /// Waits for the tasks of the group and rethrows the first exception among them. Data that a
   /// failed task was to write stay unusable until they are overwritten (W) or `sync()` returns.
-  /// Throws Error(bad_call) when called from a task of the group: it would wait for itself.
+  /// Throws Error(bad_call) when called from a task of the group, which would wait for itself, or
+  /// for a group of another runtime.
   void sync(TaskGroup& group) {
     check_usable("sync");
+    check_group("sync(group)", group.state());
     for (auto* task = core().current_task(); task != nullptr; task = task->parent) {
       if (task->group == &group.state()) {
         throw Error(ErrorCode::bad_call, "sync(group)", "called from a task of that group");
@@ -159,17 +161,27 @@ public:
   /// May be called while tasks run or hang; the picture is then not of one instant.
   [[nodiscard]] std::string dump() const { return core().dump(registry()); }
 
-  /// For the library: a group goes away.
-  void abandon(detail::GroupState& group) {
-    if (forked()) {
+  /// For the library: a group of this runtime.
+  [[nodiscard]] detail::GroupState* new_group() { return new detail::GroupState(registry()); }
+
+  /// For the library: a group goes away, perhaps after its runtime.
+  static void end_group(detail::GroupState& group) {
+    if (group.registry.forked()) {
       return; // its tasks are the parent process's
     }
-    if (!group.empty()) {
-      core().await_group(group);
+    auto* const runtime = static_cast<BaseRuntime*>(static_cast<Data*>(group.registry.runtime()));
+    if (runtime != nullptr && !group.empty()) {
+      runtime->core().await_group(group);
     }
     if (auto failure = group.failure.take()) {
-      core().root_domain().failure.offer(std::move(failure));
+      if (runtime == nullptr) {
+        detail::tell_unasked(*failure);
+      } else {
+        runtime->core().root_domain().failure.offer(std::move(failure));
+      }
     }
+    group.gone.store(true, std::memory_order_relaxed);
+    group.release();
   }
 
 protected:
@@ -210,12 +222,15 @@ protected:
     }
     registry().detach();
     if (auto const failure = core().root_domain().failure.take()) {
-      std::fprintf(stderr,
-                   "hetsched: task '%s' failed and no sync asked: %s\n",
-                   failure->report.task.c_str(),
-                   failure->report.message.c_str());
+      detail::tell_unasked(*failure);
     }
     delete &core();
+  }
+
+  void check_group(char const* operation, detail::GroupState const& group) const {
+    if (&group.registry != &registry()) [[unlikely]] {
+      throw Error(ErrorCode::bad_call, operation, "the group belongs to another runtime");
+    }
   }
 
   /// Of graphs that are run.

@@ -44,6 +44,9 @@ public:
     for (auto* record : data_) {
       record->handles.fetch_add(1, std::memory_order_relaxed);
     }
+    if (attributes_.group != nullptr) {
+      attributes_.group->references.fetch_add(1, std::memory_order_relaxed);
+    }
   }
 
   Prototype(Prototype const&) = delete;
@@ -59,6 +62,9 @@ public:
     for (auto* record : data_) {
       release_handle(record);
     }
+    if (attributes_.group != nullptr) {
+      attributes_.group->release();
+    }
   }
 
   /// Where the by-value arguments are to be constructed.
@@ -67,6 +73,15 @@ public:
   void commit() noexcept { complete_ = true; }
 
   [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+  /// Throws Error(bad_call) if the task cannot be spawned any more.
+  void check() const {
+    if (attributes_.group != nullptr && attributes_.group->gone.load(std::memory_order_relaxed)) {
+      throw Error(ErrorCode::bad_call,
+                  "run",
+                  "the group of task '" + std::string(type_->name) + "' of the graph is gone");
+    }
+  }
 
   void spawn(Core& core, std::int32_t graph_node, std::int32_t priority, ArchMask allowed) const {
     auto attributes = attributes_;
@@ -230,6 +245,9 @@ struct GraphRuns {
     }
     check_allowed(graph.tasks());
     auto const& prototypes = graph.template prototypes<Core>();
+    for (auto const& prototype : prototypes) {
+      prototype->check();
+    }
     auto const archs = [&](std::size_t v) { return allowed.empty() ? ArchMask{0xff} : allowed[v]; };
     prepare(
         graph.tasks(),

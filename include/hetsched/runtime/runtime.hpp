@@ -99,11 +99,12 @@ public:
   /// tasks that it conflicts with, in this runtime and, inside a task body, among that task's
   /// children. Handles are given for data parameters, values for the others. Throws Error:
   /// bad_access (data that the parent did not declare, mode stronger than the parent's, partitioned
-  /// or joined regions, CW mixed with another mode), cannot_run, bad_data (empty handle); then
-  /// nothing was spawned.
+  /// or joined regions, CW mixed with another mode), cannot_run, bad_data (empty handle), bad_call
+  /// (a group of another runtime); then nothing was spawned.
   template <task_type T, detail::attribute... A>
   [[nodiscard]] auto spawn(A const&... attributes) {
     (detail::check_arch<T>(&attributes), ...);
+    (check_attribute(attributes), ...);
     auto const all = detail::attributes_of(attributes...);
     return [this, all]<class... Args>(Args&&... arguments) {
       this->template submit<T, detail::says_abortable<A...>>(all, std::forward<Args>(arguments)...);
@@ -115,6 +116,7 @@ public:
   /// copied in. The lambda may take the runtime as an additional first parameter.
   template <detail::attribute... A>
   [[nodiscard]] auto spawn(A const&... attributes) {
+    (check_attribute(attributes), ...);
     auto const all = detail::attributes_of(attributes...);
     return [this, all]<class F, class... Args>(F&& function, Args&&... arguments) {
       using T =
@@ -222,6 +224,12 @@ private:
   using Checked = detail::CheckedCore<Engine, Scheduler, Cache, PerfModel>;
   using Core = typename Checked::Type;
   using BaseRuntime<Engine>::core;
+
+  void check_attribute(GroupAttribute const& attribute) const {
+    this->check_group("in(group)", *attribute.state);
+  }
+
+  static constexpr void check_attribute(detail::attribute auto const&) noexcept {}
 
   [[nodiscard]] static constexpr std::string_view scheduler_name() noexcept {
     return detail::task_name<Scheduler>();

@@ -108,16 +108,12 @@ public:
     auto [state, parts] = detail::open_partition<D>(
         spawner.host(), record, blocks, core_->current_task(), core_->current_domain());
     auto const rows = state->grid_rows;
-    return Partition<D>(
-        this,
-        [](void* rt, detail::PartitionState* s) { static_cast<RuntimeData*>(rt)->join_parts(*s); },
-        state,
-        rows,
-        std::move(parts));
+    return Partition<D>(&end_partition, state, rows, std::move(parts));
   }
 
   /// Gives a partitioned region back as a whole. Asynchronous: later tasks on the whole wait for
-  /// the tasks on its parts. Without effect if it was joined already.
+  /// the tasks on its parts. Joins partitions of its parts, too. Without effect if it was joined
+  /// already.
   template <class D>
   void join(Partition<D>& partition) {
     check_usable("join");
@@ -208,7 +204,7 @@ private:
       throw Error(ErrorCode::bad_data, "device_data(nullptr)", "has no memory");
     }
     // Host memory for bodies on the host; the system backs it when it is first touched.
-    detail::HostBuffer buffer(elements * sizeof(T));
+    detail::HostBuffer buffer(elements * sizeof(T), sizeof(T));
     Handle<D> handle(register_memory(buffer.get(), shape, sizeof(T), std::is_const_v<T>));
     handle.record()->buffer = std::move(buffer);
     if (elements != 0) {
@@ -227,12 +223,19 @@ private:
     core_->root_domain().failure.offer(core_->failure_log().add(std::move(error), "(no task)", ""));
   }
 
-  void join_parts(detail::PartitionState& state) {
-    if (forked_.happened()) {
-      return;
+  /// The program gives up its Partition, perhaps after the runtime has ended.
+  [[gnu::cold]] static void end_partition(detail::PartitionState& state) {
+    auto& registry = *state.parts[0]->registry;
+    if (registry.forked()) {
+      return; // its tasks are the parent process's
     }
-    typename Core::Spawner spawner(*core_);
-    detail::close_partition(spawner.host(), state);
+    if (auto* const runtime = static_cast<RuntimeData*>(registry.runtime())) {
+      typename Core::Spawner spawner(*runtime->core_);
+      detail::close_partition(spawner.host(), state);
+    } else if (!state.joined) {
+      detail::release_partition(state); // for the holder, which is gone
+    }
+    detail::release_partition(state);
   }
 
   detail::ForkMark forked_;

@@ -2,6 +2,7 @@
 #pragma once
 // Tests any scheduler against the contract of concepts/scheduler.hpp, in any test framework.
 
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/testing/abort_scenarios.hpp>
 #include <hetsched/detail/testing/driver.hpp>
 #include <hetsched/detail/testing/scenarios.hpp>
@@ -66,7 +67,7 @@ private:
                     "construction",
                     seed,
                     no_worker,
-                    std::string("the constructor threw: ") + error.what());
+                    std::string("the constructor threw: ") + hetsched::detail::message_of(error));
       return {};
     }
   }

@@ -26,6 +26,7 @@ struct TaskHost {
   void give_to_device(hs::TaskRecord&);
   hs::TaskRecord& new_merge(hs::AccessQueue&, hs::ReductionOps const&);
   void recycle(hs::TaskRecord&);
+  hs::Divisions*& divisions();
 };
 
 static_assert(hs::task_host<TaskHost> && !hs::spawn_host<TaskHost>);
@@ -34,6 +35,7 @@ HETSCHED_TEST_LACKS(task_host, TaskHost, wait_granted);
 HETSCHED_TEST_LACKS(task_host, TaskHost, give_to_device);
 HETSCHED_TEST_LACKS(task_host, TaskHost, new_merge);
 HETSCHED_TEST_LACKS(task_host, TaskHost, recycle);
+HETSCHED_TEST_LACKS(task_host, TaskHost, divisions);
 
 /// All that spawn_host asks for.
 struct SpawnHost : TaskHost {

@@ -5,12 +5,19 @@
 
 #include <hetsched/core/build_config.hpp>
 
+#include <exception>
 #include <string>
 
 namespace hetsched::detail {
 
 /// Text by a format of printf's; without memory for it, throws std::bad_alloc.
 [[nodiscard, gnu::format(printf, 1, 2)]] std::string text(char const* format, ...);
+
+/// What an exception says of itself. An exception of the program's own may say nothing.
+[[nodiscard, gnu::cold]] inline char const* message_of(std::exception const& error) noexcept {
+  auto const* const message = error.what();
+  return message != nullptr ? message : "unknown exception";
+}
 
 } // namespace hetsched::detail
 

@@ -182,7 +182,7 @@ inline std::size_t make_stand_ins(TaskRecord& attempt, TaskRecord& task, bool on
     data.home.ld = data.shape.rows;
     data.home.data = &data;
     if (on_host) {
-      data.buffer = HostBuffer(data.bytes());
+      data.buffer = HostBuffer(data.bytes(), data.element_bytes);
       data.home.base = data.buffer.get();
       if (reads(first.mode)) {
         copy_elements(data.home.base, data.shape.rows, queue.base, queue.ld, data);

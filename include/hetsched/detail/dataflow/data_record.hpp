@@ -96,9 +96,17 @@ struct Domain {
   return *domain;
 }
 
+/// An alignment that elements of so many bytes cannot exceed, and at least a cache line: the size
+/// of a type is a multiple of its alignment.
+[[nodiscard]] constexpr std::size_t alignment_of(std::size_t element_bytes) noexcept {
+  auto const largest = element_bytes & (~element_bytes + 1);
+  return largest > 64 ? largest : 64;
+}
+
 /// A CW task's private copy of a datum: this header, then the elements, densely packed.
 struct PrivateCopy {
   PrivateCopy* next;
+  std::size_t alignment; // of the elements; they begin so many bytes into the block
   ReplicaSlot replicas{nullptr};
 
   static constexpr std::size_t header = 64;
@@ -109,15 +117,22 @@ struct PrivateCopy {
     return reinterpret_cast<PrivateCopy*>(static_cast<std::byte*>(elements) - header);
   }
 
-  [[nodiscard]] static PrivateCopy* create(std::size_t bytes) {
-    return new (::operator new(header + bytes, std::align_val_t{64})) PrivateCopy{nullptr};
+  [[nodiscard]] static PrivateCopy* create(std::size_t bytes, std::size_t element_bytes) {
+    auto const alignment = alignment_of(element_bytes);
+    auto* const block =
+        static_cast<std::byte*>(::operator new(alignment + bytes, std::align_val_t{alignment}));
+    return new (block + alignment - header) PrivateCopy{nullptr, alignment};
   }
 
   static void destroy(PrivateCopy* copy) noexcept {
     forget_replicas(copy->replicas);
-    ::operator delete(static_cast<void*>(copy), std::align_val_t{64});
+    auto const alignment = copy->alignment;
+    ::operator delete(static_cast<std::byte*>(copy->elements()) - alignment,
+                      std::align_val_t{alignment});
   }
 };
+
+static_assert(sizeof(PrivateCopy) <= PrivateCopy::header);
 
 /// The accesses to one datum in one domain, in program order: a group of compatible accesses that
 /// hold the datum now, and those that wait. Compatible are: reads; commuting accesses;
@@ -271,25 +286,30 @@ private:
   }
 };
 
-/// Host memory that the library allocates; by default none.
+/// Host memory that the library allocates for elements; by default none.
 class HostBuffer {
 public:
   HostBuffer() = default;
 
-  explicit HostBuffer(std::size_t bytes) : memory_(::operator new(bytes)) {}
+  HostBuffer(std::size_t bytes, std::size_t element_bytes)
+      : alignment_(alignment_of(element_bytes)),
+        memory_(::operator new(bytes, std::align_val_t{alignment_})) {}
 
-  HostBuffer(HostBuffer&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+  HostBuffer(HostBuffer&& other) noexcept
+      : alignment_(other.alignment_), memory_(std::exchange(other.memory_, nullptr)) {}
 
   HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(alignment_, other.alignment_);
     std::swap(memory_, other.memory_);
     return *this;
   }
 
-  ~HostBuffer() { ::operator delete(memory_); }
+  ~HostBuffer() { ::operator delete(memory_, std::align_val_t{alignment_}); }
 
   [[nodiscard]] void* get() const noexcept { return memory_; }
 
 private:
+  std::size_t alignment_ = alignment_of(1);
   void* memory_ = nullptr;
 };
 
@@ -306,15 +326,25 @@ struct DataRecord {
   std::atomic<std::int32_t> references{1}; // all handles count one; parts; the partition of a part
   DataRegistry* registry = nullptr;        // one reference is held
   ReplicaSlot replicas{nullptr};           // copies of the whole region
-  DataRecord* whole = nullptr;    // this is a part of it; a handle and a reference are held
-  std::string name;               // empty: none given
-  HostBuffer buffer;              // host memory of a datum for which the program has none
-  DataRecord* previous = nullptr; // the registry's list of all records
+  DataRecord* whole = nullptr;        // this is a part of it; a handle and a reference are held
+  PartitionState* division = nullptr; // its partition, if it was cut in its own domain and not
+                                      // joined since; guarded by home.lock
+  std::string name;                   // empty: none given
+  HostBuffer buffer;                  // host memory of a datum for which the program has none
+  DataRecord* previous = nullptr;     // the registry's list of all records
   DataRecord* next = nullptr;
 
   [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return elements() * element_bytes; }
+
+  /// Adds a reference, unless the last one is gone: then returns false.
+  [[nodiscard]] bool retain() noexcept {
+    auto count = references.load(std::memory_order_relaxed);
+    while (count != 0 && !references.compare_exchange_weak(count, count + 1)) {
+    }
+    return count != 0;
+  }
 
   /// For messages: the name given, or the address and shape.
   [[nodiscard]] std::string describe() const;

@@ -51,6 +51,12 @@ public:
   /// The runtime ends and gives up its reference. No record can be in use any more.
   void detach() noexcept;
 
+  /// Null once it has ended.
+  [[nodiscard]] void* runtime() noexcept {
+    std::lock_guard const guard(mutex_);
+    return runtime_;
+  }
+
   void await_unused(DataRecord& record);
 
   template <class F>
@@ -92,11 +98,9 @@ void release_record(DataRecord* record);
 /// Counts a handle that a body gets. It may be the only one: all handles of a part can go while the
 /// part waits to be joined.
 inline void acquire_handle(DataRecord* record) noexcept {
-  if (record->handles.fetch_add(1, std::memory_order_acq_rel) == 0) {
+  while (record != nullptr && record->handles.fetch_add(1, std::memory_order_acq_rel) == 0) {
     record->references.fetch_add(1, std::memory_order_relaxed);
-    if (record->whole != nullptr) {
-      acquire_handle(record->whole);
-    }
+    record = record->whole;
   }
 }
 

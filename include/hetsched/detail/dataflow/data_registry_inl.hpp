@@ -87,13 +87,8 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::await_unused(DataRecord& record) {
-  void* runtime = nullptr;
-  {
-    std::lock_guard const guard(mutex_);
-    runtime = runtime_;
-  }
-  if (runtime != nullptr) {
-    await_(runtime, record);
+  if (auto* const current = runtime()) {
+    await_(current, record);
   }
 }
 
@@ -141,64 +136,63 @@ DataRegistry::extent(DataRecord const& record) noexcept {
 }
 
 [[gnu::cold]] HETSCHED_INLINE void release_record(DataRecord* record) {
-  if (record->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-    return;
-  }
-  record->registry->remove(*record);
-  if (record->home.listed) {
-    unlist(record->home);
-  }
-  forget_replicas(record->replicas);
-  while (auto* copy = record->home.copies) {
-    record->home.copies = copy->next;
-    PrivateCopy::destroy(copy);
-  }
-  auto* const whole = record->whole;
-  release_domain(record->home.domain);
-  record->registry->release();
-  delete record;
-  if (whole != nullptr) {
-    release_record(whole);
+  while (record != nullptr && record->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    record->registry->remove(*record);
+    if (record->home.listed.load(std::memory_order_acquire)) { // see next_unmerged
+      unlist(record->home);
+    }
+    forget_replicas(record->replicas);
+    while (auto* copy = record->home.copies) {
+      record->home.copies = copy->next;
+      PrivateCopy::destroy(copy);
+    }
+    auto* const whole = record->whole;
+    release_domain(record->home.domain);
+    record->registry->release();
+    delete record;
+    record = whole;
   }
 }
 
-[[gnu::cold]] HETSCHED_INLINE void release_handle(DataRecord* record) {
+/// Drops one handle of a record, after a wait as for `release_handle`. Returns whether it was the
+/// last one.
+[[gnu::always_inline]] inline bool drop_handle(DataRecord& record) {
   bool waited = false;
-  for (auto count = record->handles.load(std::memory_order_acquire);;) {
+  for (auto count = record.handles.load(std::memory_order_acquire);;) {
     if (count == 1 && !waited) {
-      if (record->registry->forked()) {
-        return; // its locks may be held by threads that do not exist here
+      if (record.registry->forked()) {
+        return false; // its locks may be held by threads that do not exist here
       }
       waited = true;
       bool in_use = false;
       {
-        std::lock_guard const guard(record->home.lock);
-        in_use = record->home.in_use();
+        std::lock_guard const guard(record.home.lock);
+        in_use = record.home.in_use();
       }
       if (in_use) {
-        record->registry->await_unused(*record);
-        count = record->handles.load(std::memory_order_acquire);
+        record.registry->await_unused(record);
+        count = record.handles.load(std::memory_order_acquire);
       }
-    } else if (record->handles.compare_exchange_weak(
+    } else if (record.handles.compare_exchange_weak(
                    count, count - 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
-      if (count != 1) {
-        return;
+      return count == 1;
+    }
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE void release_handle(DataRecord* record) {
+  while (record != nullptr && drop_handle(*record)) {
+    try {
+      if (record->whole == nullptr) { // parts come home when they are joined, which may be just now
+        take_data(record->replicas, Destination::home, true);
       }
-      break;
+    } catch (Error const& lost) { // a destructor calls this: nobody to throw it to
+      std::fprintf(stderr, "%s\n", lost.what());
     }
-  }
-  try {
-    if (record->whole == nullptr) { // parts come home when they are joined, which may be just now
-      take_data(record->replicas, Destination::home, true);
-    }
-  } catch (Error const& lost) { // a destructor calls this: nobody to throw it to
-    std::fprintf(stderr, "%s\n", lost.what());
-  }
-  record->registry->forget(*record);
-  auto* const whole = record->whole;
-  release_record(record);
-  if (whole != nullptr) {
-    release_handle(whole);
+    record->registry->forget(*record);
+    auto* const whole = record->whole;
+    release_record(record);
+    record = whole;
   }
 }
 

@@ -9,6 +9,7 @@
 //   void give_to_device(TaskRecord&)   a hint for a device's worker holds its datum
 //   TaskRecord& new_merge(AccessQueue&, ReductionOps const&)   make and count a merge task
 //   void recycle(TaskRecord&)          a record is no longer needed
+//   Divisions*& divisions()            null at first: see partitions.hpp
 // Locks: those of the queues involved, always in address order, never while calling ready.
 
 #include <hetsched/detail/dataflow/data_registry.hpp>
@@ -134,10 +135,8 @@ template <class Host>
     host.wait_granted(task);
     return;
   case TaskKind::partition:
-    open_parts(host, task);
-    return;
   case TaskKind::join:
-    close_parts(host, task);
+    divide(host, task);
     return;
   case TaskKind::prefetch:
   case TaskKind::pin:

@@ -4,7 +4,7 @@
 
 #include <hetsched/core/stats.hpp>
 #include <hetsched/detail/core/array.hpp>
-#include <hetsched/detail/dataflow/data_record.hpp>
+#include <hetsched/detail/dataflow/data_registry.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
 #include <atomic>
@@ -16,18 +16,35 @@ namespace hetsched::detail {
 
 /// What a task group shares with its tasks. The low half of `state` counts live tasks, the high
 /// half threads that wait, so that the last task learns of waiters without touching the group
-/// again.
+/// again. Reference-counted: by the program's TaskGroup and by every captured task of the group.
 struct GroupState {
   static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32U;
 
   std::atomic<std::uint64_t> state{0};
   std::atomic<bool> cancelled{false};
+  std::atomic<bool> gone{false}; // the program's TaskGroup is
+  std::atomic<int> references{1};
+  DataRegistry& registry; // of the runtime; a reference is held
   FailureSlot failure;
+
+  explicit GroupState(DataRegistry& of_runtime) noexcept;
+  GroupState(GroupState const&) = delete;
+  GroupState& operator=(GroupState const&) = delete;
+  ~GroupState();
+
+  void release() noexcept {
+    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete this;
+    }
+  }
 
   [[nodiscard]] bool empty() const noexcept {
     return (state.load(std::memory_order_acquire) & (one_waiter - 1)) == 0;
   }
 };
+
+/// The runtime or the group has ended, and no sync has asked for the failure: tells it on stderr.
+void tell_unasked(Failure const& failure) noexcept;
 
 /// Failed tasks of a runtime, the first `most` of them. Thread-safe.
 class FailureLog {

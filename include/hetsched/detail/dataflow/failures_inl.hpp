@@ -2,8 +2,10 @@
 #pragma once
 // Definitions of failures.hpp.
 
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/failures.hpp>
 
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -14,10 +16,25 @@ namespace hetsched::detail {
   try {
     std::rethrow_exception(error);
   } catch (std::exception const& known) {
-    return known.what();
+    return message_of(known);
   } catch (...) {
     return "unknown exception";
   }
+}
+
+[[gnu::cold]] HETSCHED_INLINE GroupState::GroupState(DataRegistry& of_runtime) noexcept
+    : registry(*of_runtime.retain()) {
+}
+
+[[gnu::cold]] HETSCHED_INLINE GroupState::~GroupState() {
+  registry.release();
+}
+
+[[gnu::cold]] HETSCHED_INLINE void tell_unasked(Failure const& failure) noexcept {
+  std::fprintf(stderr,
+               "hetsched: task '%s' failed and no sync asked: %s\n",
+               failure.report.task.c_str(),
+               failure.report.message.c_str());
 }
 
 [[gnu::cold]] HETSCHED_INLINE Owned<Failure>

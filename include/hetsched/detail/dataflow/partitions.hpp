@@ -19,9 +19,15 @@ namespace hetsched::detail {
 /// parts may not. The locks are held.
 inline void mark_parts(TaskRecord& task) noexcept {
   auto const kind = task.type_of().kind;
-  if (kind == TaskKind::partition || kind == TaskKind::join) {
+  if (kind == TaskKind::partition) {
+    auto& access = task.accesses()[0];
+    access.queue->partitioned = true;
+    if (access.queue == &access.queue->data->home) {
+      access.queue->data->division = access.carried.partition;
+    }
+  } else if (kind == TaskKind::join) {
     for (auto& access : std::span(task.accesses(), task.access_count)) {
-      (kind == TaskKind::join ? access.queue->closed : access.queue->partitioned) = true;
+      access.queue->closed = true;
     }
   }
 }
@@ -39,8 +45,12 @@ inline void mark_parts(TaskRecord& task) noexcept {
 /// each part's queue begins with an access of the holder, ended when the region is granted.
 struct PartitionState {
   TaskRecord* holder = nullptr;
-  Array<DataRecord*> parts;  // a reference each
-  std::size_t grid_rows = 0; // parts down a column of the grid
+  AccessQueue* queue = nullptr; // of the region
+  Array<DataRecord*> parts;     // a reference each
+  std::size_t grid_rows = 0;    // parts down a column of the grid
+  bool joined = false; // its join is registered, or will be at once. Guarded by the lock of
+                       // the region's queue
+  std::atomic<int> references{2}; // of the program's Partition and of the holder
 
   ~PartitionState() {
     for (auto* part : parts) {
@@ -48,6 +58,12 @@ struct PartitionState {
     }
   }
 };
+
+inline void release_partition(PartitionState& state) {
+  if (state.references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete &state;
+  }
+}
 
 [[nodiscard]] inline PartitionState& partition_of(TaskRecord& holder) noexcept {
   return *holder.accesses()[0].carried.partition;
@@ -65,9 +81,8 @@ template <class Host>
   } catch (Error const&) { // lost with its device: so are the parts
     poisoned = true;
   }
-  // The last part's grant may lead to a join that frees `state`: take what the loop needs first.
-  auto const parts = state.parts.copy();
-  for (auto* part : parts) {
+  // From the last part's grant on, a join may free `state`: the loop does not look at it again.
+  for (auto* part : state.parts) {
     Access* chain = nullptr;
     {
       std::lock_guard const guard(part->home.lock);
@@ -115,12 +130,41 @@ template <class Host>
     std::lock_guard const guard(whole.lock);
     whole.poison = 0; // every part was overwritten since, if it was poisoned
   }
-  auto* const state = &partition_of(holder);
+  auto& state = partition_of(holder);
   holder.accesses()[0].carried = {};
   release_accesses(host, holder);
   host.recycle(holder);
   host.recycle(join);
-  delete state;
+  release_partition(state);
+}
+
+/// The partitions and joins that one thread has been granted and is to see through. They follow
+/// each other without end if no task is at work between them, so they must not nest.
+struct Divisions {
+  TaskRecord* granted = nullptr; // linked by `next`
+};
+
+/// A partition or a join was granted. If that happens while another one is seen through, it is left
+/// for the loop there.
+template <class Host>
+[[gnu::cold]] void divide(Host& host, TaskRecord& task) {
+  task.next = nullptr;
+  if (auto* const outer = host.divisions()) {
+    task.next = outer->granted;
+    outer->granted = &task;
+    return;
+  }
+  Divisions mine{&task};
+  host.divisions() = &mine;
+  while (auto* const next = mine.granted) {
+    mine.granted = next->next;
+    if (next->type_of().kind == TaskKind::partition) {
+      open_parts(host, *next);
+    } else {
+      close_parts(host, *next);
+    }
+  }
+  host.divisions() = nullptr;
 }
 
 } // namespace hetsched::detail

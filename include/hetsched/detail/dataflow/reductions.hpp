@@ -26,21 +26,28 @@ inline void list_unmerged(AccessQueue& queue) {
   }
 }
 
+/// Takes a queue off the list of those with contributions, with a reference to its datum: another
+/// worker may drop the last one, of a part that is joined. A datum without references has no
+/// contributions left. Returns null when the list is empty.
+[[nodiscard, gnu::cold]] inline AccessQueue* next_unmerged(Domain& domain) noexcept {
+  std::lock_guard const guard(domain.lock);
+  while (auto* const queue = domain.unmerged) {
+    domain.unmerged = queue->next_unmerged;
+    bool const kept = queue->data->retain();
+    queue->listed.store(false, std::memory_order_release); // the datum may go now: release_record
+    if (kept) {
+      return queue;
+    }
+  }
+  return nullptr;
+}
+
 /// Inserts the merges of all finished series of contributions in a domain. Returns how many.
 template <class Host>
 [[gnu::cold]] int merge_all(Host& host, Domain& domain) {
   int merges = 0;
-  for (;;) {
-    AccessQueue* queue = nullptr;
-    {
-      std::lock_guard const guard(domain.lock);
-      queue = domain.unmerged;
-      if (queue == nullptr) {
-        return merges;
-      }
-      domain.unmerged = queue->next_unmerged;
-      queue->listed.store(false, std::memory_order_relaxed);
-    }
+  while (auto* const queue = next_unmerged(domain)) {
+    auto* const data = queue->data;
     TaskRecord* merge = nullptr;
     bool held = false;
     {
@@ -57,7 +64,9 @@ template <class Host>
         granted(host, *merge);
       }
     }
+    release_record(data);
   }
+  return merges;
 }
 
 /// Gives a CW access a private copy holding neutral elements.
@@ -72,7 +81,7 @@ inline void lease_copy(Access& access) {
     }
   }
   if (copy == nullptr) {
-    copy = PrivateCopy::create(queue.data->bytes());
+    copy = PrivateCopy::create(queue.data->bytes(), queue.data->element_bytes);
     AccessQueue::op_of(access)->fill_neutral(copy->elements(), queue.data->elements());
   }
   access.carried.copy = copy->elements();

@@ -11,6 +11,7 @@
 
 namespace hetsched::detail {
 
+struct Divisions;
 struct PartitionState;
 
 /// Acts for an engine while one thread registers or releases the accesses of tasks. It lives on
@@ -23,6 +24,7 @@ struct PartitionState;
 ///   new_merge(queue, ops)  a new task that merges contributions, with the queue as its one access;
 ///                        it is counted as one that must end
 ///   recycle(task)        the record is not needed any more
+///   divisions()          a place for `divide` (partitions.hpp), null at first
 template <class H>
 concept task_host =
     requires(H& host, TaskRecord& task, AccessQueue& queue, ReductionOps const& ops) {
@@ -31,6 +33,7 @@ concept task_host =
       host.give_to_device(task);
       { host.new_merge(queue, ops) } -> std::same_as<TaskRecord&>;
       host.recycle(task);
+      { host.divisions() } -> std::same_as<Divisions*&>;
     };
 
 /// A host that also makes tasks.

@@ -44,7 +44,7 @@ public:
 
   ~TaskDepot() {
     for (auto const& slab : slabs_) {
-      ::operator delete(slab.memory, std::align_val_t{64});
+      ::operator delete(slab.memory, std::align_val_t{SizeClass::alignment});
     }
   }
 
@@ -88,8 +88,8 @@ private:
   FreeChain new_slab(std::size_t size_class) {
     auto const stride = SizeClass::bytes(size_class);
     auto const count = stride <= 4096 ? batch : 1;
-    auto* const memory =
-        static_cast<std::byte*>(::operator new(stride * count, std::align_val_t{64}));
+    auto* const memory = static_cast<std::byte*>(
+        ::operator new(stride * count, std::align_val_t{SizeClass::alignment}));
     FreeChain chain;
     for (std::size_t i = count; i-- > 0;) {
       auto* task = new (memory + i * stride) TaskRecord;
@@ -100,7 +100,7 @@ private:
       std::lock_guard const guard(lock_);
       slabs_.push_back({memory, stride, count});
     } catch (...) {
-      ::operator delete(memory, std::align_val_t{64});
+      ::operator delete(memory, std::align_val_t{SizeClass::alignment});
       throw;
     }
     return chain;

@@ -273,6 +273,7 @@ static_assert(sizeof(TaskRecord) % alignof(Access) == 0);
 /// class, so a stale TaskId always points at the head of a record.
 struct SizeClass {
   static constexpr std::size_t count = 8 + 20; // up to 512 MiB
+  static constexpr std::size_t alignment = 64; // of blocks
 
   [[nodiscard, gnu::always_inline]] static constexpr std::size_t of(std::size_t bytes) noexcept {
     return bytes <= 512 ? (bytes + 63) / 64 - 1
@@ -319,7 +320,8 @@ inline constexpr TaskType wait_type{
 /// for stale records, because the walk is bounded. The answer is then meaningless. acquire pairs
 /// with the release in start_record: a stale record may name a parent in memory that is new to this
 /// thread.
-[[nodiscard]] inline bool descends(TaskRecord const& task, TaskRecord const* ancestor) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool descends(TaskRecord const& task,
+                                                       TaskRecord const* ancestor) noexcept {
   auto const* up = task.parent.load(std::memory_order_acquire);
   for (auto level = task.depth.load(std::memory_order_relaxed); up != nullptr && level > 0;
        --level) {

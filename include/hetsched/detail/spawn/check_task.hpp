@@ -179,19 +179,28 @@ struct PlainCall {
   using Taken = typename Call::template At<I + skip>;
 
   template <std::size_t I>
-  static constexpr unsigned handle_bit =
-      !std::is_same_v<Rt, GpuStream> &&
-              takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>()
-          ? 1U << SignatureOf<T>::template data_index<I>
-          : 0U;
+  static constexpr HandleMask handle_bit = [] {
+    if constexpr (!std::is_same_v<Rt, GpuStream> &&
+                  takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>()) {
+      constexpr auto index = SignatureOf<T>::template data_index<I>;
+      static_assert(index < most_handles,
+                    "hetsched: a body can take handles only of its first 64 data parameters");
+      return HandleMask{1} << index % most_handles;
+    } else {
+      return HandleMask{0};
+    }
+  }();
 
   static constexpr auto find() {
     if constexpr (BodyOf<T>::template Count<given - skip, expected>::ok) {
       return []<std::size_t... I>(std::index_sequence<I...>) {
         (void)(std::size_t{0} + ... +
                sizeof(typename BodyParameter<T, I>::template Check<Taken<I>>));
-        using Found =
-            BodyCall<CallerOf<Rt, with_runtime>, T, Body, with_runtime, (0U | ... | handle_bit<I>)>;
+        using Found = BodyCall<CallerOf<Rt, with_runtime>,
+                               T,
+                               Body,
+                               with_runtime,
+                               (HandleMask{0} | ... | handle_bit<I>)>;
         return std::type_identity<std::conditional_t<Found::fits, Found, void>>{};
       }(std::make_index_sequence<expected>{});
     } else {
@@ -253,6 +262,10 @@ template <class T>
 template <class T>
 struct ValueOps {
   using Values = typename SignatureOf<T>::Values;
+
+  static_assert(alignof(Values) <= SizeClass::alignment,
+                "hetsched: a by-value argument, or what a lambda captures, may be aligned to at "
+                "most 64 bytes (task type: see ValueOps<task>)");
 
   static void destroy(void* values) noexcept { static_cast<Values*>(values)->~Values(); }
 

@@ -79,6 +79,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
     }
   }
   Owned<PartitionState> state(new PartitionState);
+  state->queue = &queue;
   make_parts(*state, whole, queue, blocks, read_only);
   std::vector<Handle<D>> parts;
   for (auto* part : state->parts) {
@@ -104,11 +105,9 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   return {state.release(), std::move(parts)};
 }
 
-/// Lets the whole go on when all tasks on its parts are complete.
+/// Registers the join of a partition, unless that has been done.
 template <class Host>
-void close_partition(Host& host, PartitionState& state) {
-  auto& holder = *state.holder;
-  auto& queue = *holder.accesses()[0].queue;
+void join_parts(Host& host, PartitionState& state) {
   auto const count = state.parts.size();
   auto& join = *host.allocate(SizeClass::of(sizeof(TaskRecord) + count * sizeof(Access)));
   host.start_record(join, join_type, nullptr);
@@ -121,13 +120,48 @@ void close_partition(Host& host, PartitionState& state) {
                                      false,
                                      static_cast<std::uint32_t>(k)};
   }
-  join.accesses()[0].carried.holder = &holder;
-  host.note_division(state, true);
+  bool joined = false;
   {
+    auto& queue = *state.queue;
     std::lock_guard const guard(queue.lock);
-    queue.partitioned = false; // tasks on the whole queue up behind the holder from here on
+    joined = std::exchange(state.joined, true);
+    if (!joined) {
+      queue.partitioned = false; // tasks on the whole queue up behind the holder from here on
+      if (&queue == &queue.data->home) {
+        queue.data->division = nullptr;
+      }
+    }
   }
+  if (joined) { // the holder may be gone
+    host.recycle(join);
+    return;
+  }
+  join.accesses()[0].carried.holder = state.holder;
+  host.note_division(state, true);
   register_accesses(host, join);
+}
+
+/// Lets the whole go on when all tasks on its parts are complete. Partitions of parts end, too, and
+/// before it.
+template <class Host>
+void close_partition(Host& host, PartitionState& state) {
+  Array<PartitionState*> open;
+  open.push_back(&state);
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    for (auto* part : open[k]->parts) {
+      std::lock_guard const guard(part->home.lock);
+      if (auto* const division = part->division) {
+        division->references.fetch_add(1, std::memory_order_relaxed);
+        open.push_back(division);
+      }
+    }
+  }
+  for (std::size_t k = open.size(); k-- > 0;) {
+    join_parts(host, *open[k]);
+    if (k != 0) {
+      release_partition(*open[k]);
+    }
+  }
 }
 
 } // namespace hetsched::detail

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -274,15 +275,20 @@ struct AnyRuntime;
 template <class Rt, bool WithRuntime>
 using CallerOf = std::conditional_t<WithRuntime || std::is_same_v<Rt, GpuStream>, Rt, AnyRuntime>;
 
-/// Calls a body with the arguments of a task; bit k of Handles: data parameter k as a handle. Rt is
-/// what the body may take first: the runtime, or, of a body for devices, a GpuStream.
-template <class Rt, class T, class Body, bool WithRuntime, unsigned Handles>
+/// Bit k: a body takes data parameter k as a handle. Only the first of them can be taken so.
+using HandleMask = std::uint64_t;
+inline constexpr std::size_t most_handles = 64;
+
+/// Calls a body with the arguments of a task. Rt is what the body may take first: the runtime, or,
+/// of a body for devices, a GpuStream.
+template <class Rt, class T, class Body, bool WithRuntime, HandleMask Handles>
 struct BodyCall {
   using S = SignatureOf<T>;
 
   template <std::size_t I>
   static constexpr bool as_handle =
-      !S::template At<I>::is_value && ((Handles >> S::template data_index<I>)&1U) != 0;
+      !S::template At<I>::is_value && S::template data_index<I> < most_handles &&
+      ((Handles >> S::template data_index<I> % most_handles) & 1U) != 0;
 
   template <std::size_t I>
   using Argument = std::conditional_t<as_handle<I>,
@@ -299,7 +305,7 @@ struct BodyCall {
   }
 
   static constexpr bool takes_runtime = WithRuntime;
-  static constexpr unsigned handles = Handles;
+  static constexpr HandleMask handles = Handles;
   static constexpr bool fits = invocable(std::make_index_sequence<S::count>{});
 
   template <std::size_t I>
@@ -335,10 +341,10 @@ struct BodyCall {
 };
 
 /// A call operator that is a template: tried with views, then with handles in place of some.
-template <class Rt, class T, class Body, unsigned Handles = 0>
+template <class Rt, class T, class Body, HandleMask Handles = 0>
 [[nodiscard]] constexpr auto find_generic_call() {
   constexpr auto combinations =
-      1U << (SignatureOf<T>::data_count < 8 ? SignatureOf<T>::data_count : 8);
+      HandleMask{1} << (SignatureOf<T>::data_count < 8 ? SignatureOf<T>::data_count : 8);
   if constexpr (Handles == combinations) {
     return std::type_identity<void>{};
   } else if constexpr (BodyCall<CallerOf<Rt, false>, T, Body, false, Handles>::fits) {

@@ -3,6 +3,7 @@
 // Calls a cache policy as an engine does, keeps a model of the node, and judges every answer.
 
 #include <hetsched/concepts/cache.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/testing/findings.hpp>
 #include <hetsched/detail/testing/subject_base.hpp>
 
@@ -185,7 +186,8 @@ private:
     try {
       operation();
     } catch (std::exception const& error) {
-      report(CacheRule::threw, std::string(what) + " threw: " + error.what());
+      report(CacheRule::threw,
+             std::string(what) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
       report(CacheRule::threw, std::string(what) + " threw something that is no std::exception");
     }

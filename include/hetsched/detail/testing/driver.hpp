@@ -2,6 +2,7 @@
 #pragma once
 // Calls a scheduler's hooks as an engine does, and judges every answer.
 
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/testing/ledger.hpp>
 #include <hetsched/detail/testing/subject.hpp>
 #include <hetsched/testing/conformance_report.hpp>
@@ -239,7 +240,8 @@ private:
       }
       return hook();
     } catch (std::exception const& error) {
-      report(Rule::threw, no_worker, std::string("one threw: ") + error.what());
+      report(
+          Rule::threw, no_worker, std::string("one threw: ") + hetsched::detail::message_of(error));
     } catch (...) {
       report(Rule::threw, no_worker, "one threw something that is no std::exception");
     }

@@ -3,6 +3,7 @@
 // Calls a queue as schedulers do, and judges every answer.
 
 #include <hetsched/concepts/queue.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/testing/findings.hpp>
 #include <hetsched/detail/testing/subject_base.hpp>
 
@@ -233,7 +234,7 @@ private:
     try {
       return operation();
     } catch (std::exception const& error) {
-      report(QueueRule::threw, std::string("one threw: ") + error.what());
+      report(QueueRule::threw, std::string("one threw: ") + hetsched::detail::message_of(error));
     } catch (...) {
       report(QueueRule::threw, "one threw something that is no std::exception");
     }

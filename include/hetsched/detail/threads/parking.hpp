@@ -11,8 +11,9 @@
 
 namespace hetsched::detail {
 
-/// Why a worker was woken: a task was pushed for it, or its condition holds.
-enum class WakeReason : std::uint32_t { none, task, condition };
+/// Why a worker was woken: a task was pushed for it, its condition holds, or the nesting rule is
+/// lifted.
+enum class WakeReason : std::uint32_t { none, task, condition, lifted };
 
 /// There is one bit per worker: it has announced sleep. Protocol of a sleeper: announce, look for
 /// work and at its condition once more, park. Protocol of a waker: publish, then look at the bits.

@@ -10,13 +10,6 @@
 
 namespace hetsched::detail {
 
-[[gnu::always_inline]] inline void ThreadCore::note_taken(ThreadWorker& worker, bool steals) {
-  worker.owed_wake = no_task;
-  if (!steals && waiting_.scopes_lifted.load(std::memory_order_relaxed)) {
-    waiting_.scopes_lifted.store(false, std::memory_order_relaxed);
-  }
-}
-
 /// A task is ready: hands it to the scheduler. If it was ready when it was `spawned`, no event
 /// records that.
 [[gnu::always_inline]] inline void ThreadCore::push(TaskRecord& task, WorkerId from, bool spawned) {

@@ -34,7 +34,7 @@ namespace hetsched::detail {
     if (explainer_.on()) {
       explainer_.taken(task, id, now);
     }
-    note_taken(worker, policies_->has(hook_steal));
+    worker.owed_wake = no_task;
   }
   return task;
 }

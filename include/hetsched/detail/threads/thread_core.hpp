@@ -17,6 +17,7 @@
 #include <hetsched/detail/engine/policies.hpp>
 #include <hetsched/detail/memory/cache_kind.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/threads/stand_ins.hpp>
 #include <hetsched/detail/threads/thread_state.hpp>
 
 #include <mutex>
@@ -111,7 +112,7 @@ public:
     }
     auto const* const scope = w.scope.load(std::memory_order_relaxed);
     return scope == nullptr || task.parent.load(std::memory_order_relaxed) == scope ||
-           descends_from_afar(task, scope);
+           descends(task, scope);
   }
 
   /// The worker itself calls it, or for no_worker any thread.
@@ -245,7 +246,6 @@ protected:
   TaskId steal_with(ThreadWorker& worker, Steal&& steal);
   static std::int64_t pause_before_theft(ThreadWorker const& worker);
   TaskId take_watched(ThreadWorker& worker);
-  void note_taken(ThreadWorker& worker, bool steals);
   void watch_ready(TaskId task, WorkerId by, bool spawned);
   void note_spawn(TaskRecord& task, WorkerId by);
   bool unbind(TaskRecord& task);
@@ -282,20 +282,34 @@ protected:
   TaskId find_task(ThreadWorker& worker, Condition const& done);
   TaskId sleep_until_task(ThreadWorker& worker, Condition const& done);
   void note_idle(ThreadWorker& worker, Instant begin);
-  void before_sleep();
-  void lift_scopes_if_all_sleep();
+  bool before_sleep();
+  bool lift_scopes_if_all_sleep();
+  TaskId take_unscoped(ThreadWorker& worker);
   void wait(TaskRecord* scope, Condition const& done);
   void wait_inside(TaskRecord* scope, Condition const& done);
   void wait_outside(Condition const& done);
-  TaskRecord* enter_scope(ThreadWorker& worker, TaskRecord* scope, bool steals);
-  void leave_scope(ThreadWorker& worker, TaskRecord* outer, bool steals);
+  static TaskRecord* enter_scope(ThreadWorker& worker, TaskRecord* scope);
   void work_nested(ThreadWorker& worker);
-  bool run_one(ThreadWorker& worker);
+  bool run_one(ThreadWorker& worker, Condition const& done);
   bool work_outside(bool patient);
   void apply(Wake wake, TaskId task);
   void pay_owed_wake(ThreadWorker& worker);
   void wake_for(TaskId task);
   void wake_all(WakeReason reason);
+
+  // ---- who runs what while a body waits: stand_ins.hpp ----
+  friend class StandIns;
+  bool may_run_on_top(TaskRecord const& task, Condition const& done) const noexcept;
+  void execute_in_wait(ThreadWorker& worker, TaskId id, Condition const& done);
+  template <class HandOver>
+  void wait_aside(ThreadWorker& worker, Condition const& done, HandOver&& hand_over);
+  static WaitingAside* take_aside(ThreadWorker& worker, bool idle);
+  static bool has_aside(ThreadWorker const& worker);
+  void let_go_on(ThreadWorker& worker, Condition const& done);
+  void work_in_wait(ThreadWorker& worker, Condition const& done);
+  void leave_seat();
+  static void* run_stand_in(void* argument);
+  void sit_in(StandIn& stand_in);
 
   // ---- counting: thread_report.hpp ----
   [[nodiscard]] std::uint64_t spawned_total() const noexcept;
@@ -318,9 +332,6 @@ protected:
     return task.binding.load(std::memory_order_seq_cst) == Binding::bound &&
            task.worker.load(std::memory_order_relaxed) != worker.value;
   }
-
-  [[nodiscard]] bool descends_from_afar(TaskRecord const& task,
-                                        TaskRecord const* scope) const noexcept;
 
   /// Whether an idle worker must call `reconsider` now and then. seq_cst: ordered with the look at
   /// sleepers in ThreadAttempts::begin.
@@ -348,6 +359,7 @@ protected:
   FailureLog failure_log_;
   StatsBase stats_base_;
   Waiting waiting_;
+  StandIns stand_ins_;
   AttemptList attempts_;
   Outsiders outsiders_;
 };
@@ -359,10 +371,12 @@ protected:
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 #ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/threads/stand_ins_inl.hpp>
 #include <hetsched/detail/threads/task_execution_inl.hpp>
 #include <hetsched/detail/threads/thread_core_inl.hpp>
 #include <hetsched/detail/threads/thread_host_inl.hpp>
 #include <hetsched/detail/threads/thread_report_inl.hpp>
+#include <hetsched/detail/threads/throttle_inl.hpp>
 #include <hetsched/detail/threads/topology_inl.hpp>
 #include <hetsched/detail/threads/waiting_inl.hpp>
 #endif

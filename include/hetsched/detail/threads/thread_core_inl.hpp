@@ -104,6 +104,7 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
     waiting_.parking.unpark(worker.info.id, WakeReason::condition);
     worker.thread.join();
   }
+  stand_ins_.stop();
 }
 
 /// A worker's thread from its beginning to its end.
@@ -134,11 +135,6 @@ HETSCHED_INLINE Instant ThreadCore::busy_until(WorkerId worker) const noexcept {
   }
   auto const now = clock();
   return until > now ? until : now + Duration{now.ns - since};
-}
-
-HETSCHED_INLINE bool ThreadCore::descends_from_afar(TaskRecord const& task,
-                                                    TaskRecord const* scope) const noexcept {
-  return descends(task, scope) || waiting_.scopes_lifted.load(std::memory_order_relaxed);
 }
 
 [[gnu::cold]] HETSCHED_INLINE Site ThreadCore::site_of(Config const& config) const {

@@ -49,14 +49,6 @@ private:
   using TypedPolicies = Policies<ThreadCore, Scheduler, PerfModel>;
   using Context = typename TypedPolicies::Context;
 
-  [[nodiscard]] bool steals() const noexcept {
-    if constexpr (chosen_at_run_time<Scheduler, Context>) {
-      return typed_policies_.has(hook_steal);
-    } else {
-      return has_steal<Scheduler, Context>;
-    }
-  }
-
   TaskId take(ThreadWorker& worker) override { return take_inline(worker); }
 
   [[gnu::always_inline]] TaskId take_inline(ThreadWorker& worker) {
@@ -76,7 +68,7 @@ private:
         return no_task;
       }
     }
-    note_taken(worker, steals());
+    worker.owed_wake = no_task;
     return task;
   }
 
@@ -90,6 +82,9 @@ private:
 
   void work_until(ThreadWorker& worker, Condition const& done) override {
     while (done.only_when_idle || !done()) {
+      if (worker.aside != nullptr) [[unlikely]] {
+        let_go_on(worker, done);
+      }
       if (auto const task = take_inline(worker)) {
         execute(worker, task);
       } else if (done()) {
@@ -112,16 +107,19 @@ private:
       return;
     }
     auto& worker = *this_thread.worker;
-    auto* const outer = enter_scope(worker, &task, steals());
+    auto* const outer = enter_scope(worker, &task);
     while (!all_done()) {
+      if (worker.aside != nullptr) [[unlikely]] {
+        let_go_on(worker, Condition::in_body_that(all_done));
+      }
       if (auto const found = take_inline(worker)) {
         execute_inline(worker, found);
       } else if (!all_done()) {
-        work_when_found(worker, Condition::that(all_done));
+        work_when_found(worker, Condition::in_body_that(all_done));
       }
     }
     pay_owed_wake(worker);
-    leave_scope(worker, outer, steals());
+    worker.scope.store(outer, std::memory_order_relaxed);
   }
 
   TypedPolicies typed_policies_;

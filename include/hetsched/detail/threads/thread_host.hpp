@@ -174,6 +174,9 @@ public:
   /// A hint for a device's worker holds its datum.
   void give_to_device(TaskRecord& hint);
 
+  /// See `divide`.
+  [[nodiscard]] Divisions*& divisions() noexcept { return divisions_; }
+
   /// Makes and counts a merge task.
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops);
 
@@ -185,6 +188,7 @@ private:
 
   Origin origin_;
   std::size_t count_ = 0;
+  Divisions* divisions_ = nullptr;
   alignas(TaskId) std::array<std::byte, batch_size * sizeof(TaskId)> batch_; // uninitialised
 };
 
@@ -203,8 +207,8 @@ public:
   SpawnSeat& operator=(SpawnSeat const&) = delete;
 
   [[gnu::always_inline]] ~SpawnSeat() {
-    if (seated_) {
-      core_.waiting_.seating.leave();
+    if (seated_ && !core_.waiting_.seating.leave_after_spawn()) {
+      core_.leave_seat();
     }
   }
 
@@ -221,7 +225,10 @@ private:
 class ThreadCore::Spawner {
 public:
   explicit Spawner(ThreadCore& core)
-      : seat_(core), host_(core, seat_.worker(), core.current_task(), Host::Origin::spawned) {}
+      : seat_(core), host_(core, seat_.worker(), core.current_task(), Host::Origin::spawned) {
+    // What this thread makes ready is not counted as spawned or completed.
+    core.waiting_.lifted_at.store(Waiting::never_lifted, std::memory_order_seq_cst);
+  }
 
   [[nodiscard]] Host& host() noexcept { return host_; }
 

@@ -166,6 +166,9 @@ HETSCHED_INLINE bool ThreadCore::quiescent() const noexcept {
          task != nullptr ? std::string(task->type_of().name).c_str() : "",
          scope != nullptr ? ", waiting for its children" : "");
   }
+  if (auto const aside = waiting_.aside.load(std::memory_order_relaxed); aside != 0) {
+    line("  %d threads wait aside, in bodies or for their workers", aside);
+  }
 
   struct Count {
     TaskType const* type;

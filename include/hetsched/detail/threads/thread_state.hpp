@@ -17,12 +17,15 @@
 namespace hetsched::detail {
 
 struct Attempts;
+struct GroupState;
 
 /// What a thread waits for: a function that says whether it holds. Any thread may call it.
 struct Condition {
   bool (*holds)(void const* of);
   void const* of;
-  bool only_when_idle = false; // not called while there are tasks to run
+  bool only_when_idle = false;       // not called while there are tasks to run
+  bool in_body = false;              // a body waits for it, or something else that must end
+  GroupState const* group = nullptr; // that its tasks have ended; else null
 
   [[nodiscard]] bool operator()() const { return holds(of); }
 
@@ -30,6 +33,14 @@ struct Condition {
   template <class F>
   [[nodiscard]] static Condition that(F const& f) noexcept {
     return {[](void const* function) { return (*static_cast<F const*>(function))(); }, &f};
+  }
+
+  /// The same, where a body waits for it.
+  template <class F>
+  [[nodiscard]] static Condition in_body_that(F const& f) noexcept {
+    auto condition = that(f);
+    condition.in_body = true;
+    return condition;
   }
 };
 
@@ -61,13 +72,20 @@ public:
            seat_.compare_exchange_strong(free, how, std::memory_order_acquire);
   }
 
-  /// The spawning thread keeps the seat for longer than a spawn.
+  /// The spawning thread keeps the seat for longer than a spawn, and leaves it by `leave`.
   void keep() noexcept { seat_.store(Seat::taken, std::memory_order_relaxed); }
 
-  [[gnu::always_inline]] void leave() {
-    if (seat_.load(std::memory_order_relaxed) == Seat::spawning) { // no other thread changes that
+  /// At the end of a spawn. Returns false if the thread has kept the seat.
+  [[gnu::always_inline]] bool leave_after_spawn() noexcept {
+    bool const brief = seat_.load(std::memory_order_relaxed) == Seat::spawning;
+    if (brief) { // no other thread changes that
       seat_.store(Seat::free, std::memory_order_release);
-    } else if (seat_.exchange(Seat::free, std::memory_order_acq_rel) == Seat::wanted) {
+    }
+    return brief;
+  }
+
+  void leave() {
+    if (seat_.exchange(Seat::free, std::memory_order_acq_rel) == Seat::wanted) {
       notify_outside();
     }
   }
@@ -100,15 +118,19 @@ private:
 
 /// The sleeping workers, and what a thread has to look at before it sleeps.
 struct Waiting {
+  static constexpr std::uint64_t never_lifted = ~std::uint64_t{0};
+
   explicit Waiting(int workers) : parking(workers) {}
 
   Parking parking;
   Seating seating;
   alignas(64) std::atomic<bool> stopping{false};
   std::atomic<bool> failed{false}; // a task has failed: data may be poisoned
-  std::atomic<bool> scopes_lifted{false};
   std::atomic<int> retired_devices{0};
-  std::atomic<int> nested_waiters{0};
+  std::atomic<int> aside{0}; // threads that have left their workers while they wait
+  /// Tasks spawned and completed when the nesting rule was lifted last, to see whether it is worth
+  /// looking again.
+  std::atomic<std::uint64_t> lifted_at{never_lifted};
   std::atomic<int> drain_waiters{0};
   std::atomic<std::uint64_t> sleep_events{0};
 };

@@ -130,8 +130,10 @@ struct LaunchedTasks {
   bool retired = false;          // the device has broken down
 };
 
+struct WaitingAside;
+
 /// Owned by the thread that sits in the worker: its own thread, or for worker 0 the thread that
-/// holds the seat. Fields that other threads read are atomic.
+/// holds the seat, or a stand-in for one of them. Fields that other threads read are atomic.
 struct alignas(64) ThreadWorker {
   ThreadWorker(void* engine, WorkerInfo const& worker, TaskDepot& depot, std::uint64_t seed)
       : core(engine), info(worker), pool(depot), random(seed) {}
@@ -157,6 +159,7 @@ struct alignas(64) ThreadWorker {
   Taking taking; // of the task that begins here next
   TaskId owed_wake = no_task;    // pushed without a wake-up, because this worker takes it next
   TaskRecord* attempt = nullptr; // an attempt that begins at once
+  WaitingAside* aside = nullptr; // threads that have left the worker while they wait
   DeviceMail mail;
   LaunchedTasks launched;
   TypeTimes times;

@@ -27,23 +27,12 @@ namespace hetsched::detail {
 }
 
 /// The worker waits, inside a task, for descendants of `scope` (null: for any task). Returns the
-/// previous scope. `steals`: the scheduler steals, so every worker finds tasks in all queues.
-[[gnu::always_inline]] inline TaskRecord*
-ThreadCore::enter_scope(ThreadWorker& worker, TaskRecord* scope, bool steals) {
+/// previous scope, for the end of the wait.
+[[gnu::always_inline]] inline TaskRecord* ThreadCore::enter_scope(ThreadWorker& worker,
+                                                                  TaskRecord* scope) {
   auto* const outer = worker.scope.load(std::memory_order_relaxed);
   worker.scope.store(scope, std::memory_order_relaxed);
-  if (!steals) {
-    waiting_.nested_waiters.fetch_add(1, std::memory_order_seq_cst);
-  }
   return outer;
-}
-
-[[gnu::always_inline]] inline void
-ThreadCore::leave_scope(ThreadWorker& worker, TaskRecord* outer, bool steals) {
-  if (!steals) {
-    waiting_.nested_waiters.fetch_sub(1, std::memory_order_seq_cst);
-  }
-  worker.scope.store(outer, std::memory_order_relaxed);
 }
 
 } // namespace hetsched::detail

@@ -28,8 +28,9 @@ namespace hetsched::detail {
   if (auto* const task = this_thread.task) {
     task->publish_children(); // so the thread that completes the last child wakes this one
   }
-  if (auto const task = find_task(worker, done)) {
-    execute(worker, task);
+  auto const ends = [&] { return done() || (worker.aside != nullptr && has_aside(worker)); };
+  if (auto const task = find_task(worker, Condition::that(ends))) {
+    execute_in_wait(worker, task, done);
   } else if (worker.attempt != nullptr) {
     run_attempt(worker);
   }
@@ -72,11 +73,8 @@ namespace hetsched::detail {
   while (!found && !has_attempt() && !done()) {
     parking.announce(id);
     found = take(worker);
-    if (!found && !has_attempt()) {
-      before_sleep();
-      if (waiting_.scopes_lifted.load(std::memory_order_relaxed)) {
-        found = take(worker);
-      }
+    if (!found && !has_attempt() && before_sleep()) {
+      found = take_unscoped(worker);
     }
     bool const wait_a_little = is_to_reconsider();
     if (wait_a_little && !found && !has_attempt() && !done()) {
@@ -93,7 +91,7 @@ namespace hetsched::detail {
       break;
     }
     auto const reason = parking.park(id);
-    found = take(worker);
+    found = reason == WakeReason::lifted ? take_unscoped(worker) : take(worker);
     if (!found && reason == WakeReason::task && done()) {
       wake_all(WakeReason::task); // woken for a task that this worker may have missed
     }
@@ -113,8 +111,9 @@ namespace hetsched::detail {
 }
 
 /// The last look before sleep, for two conditions that no other thread reports: all tasks are
-/// complete, or all workers sleep although nested tasks wait.
-[[gnu::cold]] HETSCHED_INLINE void ThreadCore::before_sleep() {
+/// complete, or all workers sleep although bodies wait. Returns whether that is so: then the worker
+/// looks once more, for any task.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::before_sleep() {
   // This RMW orders the counters of this worker with drain's look at them. The thread that comes
   // second in the modification order sees the other.
   waiting_.sleep_events.fetch_add(1, std::memory_order_acq_rel);
@@ -122,21 +121,38 @@ namespace hetsched::detail {
     waiting_.parking.unpark(WorkerId{0}, WakeReason::condition);
     waiting_.seating.notify_outside();
   }
-  if (!policies_->has(hook_steal)) {
-    lift_scopes_if_all_sleep();
-  }
+  return lift_scopes_if_all_sleep();
 }
 
-/// The children of waiting tasks may be in queues of workers with another scope. If all workers
-/// sleep, the nesting rule is lifted for a moment.
-[[gnu::cold]] HETSCHED_INLINE void ThreadCore::lift_scopes_if_all_sleep() {
+/// Bodies that wait may need tasks that their workers do not run on top of them. If all workers
+/// sleep, each looks for any task once, and runs it on another stack. Not if they did so before and
+/// nothing has happened since. Returns whether they do.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::lift_scopes_if_all_sleep() {
   bool const vacant = waiting_.seating.state(std::memory_order_seq_cst) == Seat::free;
-  if (waiting_.nested_waiters.load(std::memory_order_seq_cst) > 0 &&
-      !waiting_.scopes_lifted.load(std::memory_order_seq_cst) &&
-      waiting_.parking.count_asleep() + (vacant ? 1 : 0) == static_cast<int>(crew_.infos.size())) {
-    waiting_.scopes_lifted.store(true, std::memory_order_seq_cst);
-    wake_all(WakeReason::task);
+  if (waiting_.parking.count_asleep() + (vacant ? 1 : 0) != static_cast<int>(crew_.infos.size())) {
+    return false;
   }
+  bool some_wait = waiting_.aside.load(std::memory_order_seq_cst) != 0;
+  for (auto const& worker : crew_.workers) { // a sleeper has set its scope before it announced
+    some_wait = some_wait || worker.scope.load(std::memory_order_relaxed) != nullptr;
+  }
+  if (!some_wait) {
+    return false;
+  }
+  auto const progress = completed_total() + spawned_total();
+  if (waiting_.lifted_at.exchange(progress, std::memory_order_seq_cst) == progress) {
+    return false;
+  }
+  wake_all(WakeReason::lifted);
+  return true;
+}
+
+/// Takes a task whatever the worker waits for.
+[[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::take_unscoped(ThreadWorker& worker) {
+  auto* const scope = worker.scope.exchange(nullptr, std::memory_order_relaxed);
+  auto const task = take(worker);
+  worker.scope.store(scope, std::memory_order_relaxed);
+  return task;
 }
 
 // ---- waiting ----
@@ -150,7 +166,9 @@ namespace hetsched::detail {
   if (this_thread.core != this) {
     wait_outside(done);
   } else if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: ignored here
-    ThreadStateGuard const state({this, this_thread.worker, this_thread.task, nullptr, nullptr});
+    auto own = this_thread;
+    own.capture = nullptr;
+    ThreadStateGuard const state(own);
     wait_inside(scope, done);
   } else {
     wait_inside(scope, done);
@@ -161,10 +179,11 @@ namespace hetsched::detail {
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::wait_inside(TaskRecord* scope,
                                                            Condition const& done) {
   auto& worker = *this_thread.worker;
-  bool const steals = policies_->has(hook_steal);
-  auto* const outer = enter_scope(worker, scope, steals);
-  work_until(worker, done);
-  leave_scope(worker, outer, steals);
+  auto* const outer = enter_scope(worker, scope);
+  auto within = done;
+  within.in_body = true;
+  work_in_wait(worker, within);
+  worker.scope.store(outer, std::memory_order_relaxed);
 }
 
 /// An outside thread waits. It works in the seat if that is free, and otherwise sleeps.
@@ -184,7 +203,7 @@ namespace hetsched::detail {
         ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
         work_until(worker, done);
       }
-      seating.leave();
+      leave_seat();
       break;
     }
     if (!seating.want()) {
@@ -213,9 +232,11 @@ namespace hetsched::detail {
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::await_group(GroupState& group) {
   group.state.fetch_add(GroupState::one_waiter, std::memory_order_acq_rel);
-  // Members need not descend from the waiting task: it may run anything.
+  // Members need not descend from the waiting task: its worker may take anything.
   auto const empty = [&group] { return group.empty(); };
-  wait(nullptr, Condition::that(empty));
+  auto done = Condition::that(empty);
+  done.group = &group;
+  wait(nullptr, done);
   group.state.fetch_sub(GroupState::one_waiter, std::memory_order_acq_rel);
 }
 
@@ -285,94 +306,19 @@ namespace hetsched::detail {
   }
 }
 
-// ---- spawning too far ahead ----
-
-/// Runs tasks, or waits until others have run them. Looks only every few spawns.
-[[gnu::cold]] HETSCHED_INLINE void ThreadCore::throttle(ThreadWorker* worker) {
-  constexpr std::uint32_t interval = 16;
-  if (worker != nullptr && ++worker->spawns_since_check < interval) {
-    return;
-  }
-  if (worker != nullptr) {
-    worker->spawns_since_check = 0;
-  }
-  if (live() < max_live_) {
-    return;
-  }
-  if (this_thread.core == this) {
-    work_nested(*worker);
-    return;
-  }
-  auto& seating = waiting_.seating;
-  if (worker != nullptr) {
-    seating.keep(); // kept for longer than a spawn: see Seating::leave
-  }
-  for (int idle = 0; live() >= max_live_; ++idle) {
-    // Without the seat: another thread has it and works, but may leave it at any time.
-    bool const seated = worker != nullptr || seating.try_take(Seat::taken);
-    if (seated && work_outside(idle >= 100)) {
-      idle = 0;
-    } else if (idle < 100) {
-      sched_yield();
-    } else if (!seated) {
-      timespec const pause{0, 50000};
-      nanosleep(&pause, nullptr);
-    }
-    if (seated && worker == nullptr) {
-      seating.leave();
-    }
-  }
-}
-
-/// In a body that has spawned too far ahead. Only descendants may run here, and a task that waits
-/// might wait for itself. So this works while there is a descendant to run, then goes on.
-[[gnu::cold]] HETSCHED_INLINE void ThreadCore::work_nested(ThreadWorker& worker) {
-  auto* const outer = worker.scope.load(std::memory_order_relaxed);
-  worker.scope.store(current_task(), std::memory_order_relaxed);
-  while (live() >= max_live_ && run_one(worker)) {
-  }
-  worker.scope.store(outer, std::memory_order_relaxed);
-}
-
-/// Executes the worker's next task. Returns false if the scheduler has none now.
-[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::run_one(ThreadWorker& worker) {
-  if (auto const task = take(worker)) {
-    execute(worker, task);
-  } else if (worker.attempt != nullptr) {
-    run_attempt(worker);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-/// In the seat, outside any task: runs one task if there is one, and returns true. Otherwise, if
-/// `patient`, sleeps a little. It announces this sleep, because the others may wait for the nesting
-/// rule to be lifted.
-[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::work_outside(bool patient) {
-  auto& worker = crew_.workers[0];
-  ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
-  if (run_one(worker)) {
-    return true;
-  }
-  if (patient) {
-    timespec const pause{0, 50000};
-    waiting_.parking.announce(worker.info.id);
-    before_sleep();
-    nanosleep(&pause, nullptr);
-    waiting_.parking.retract(worker.info.id);
-  }
-  return false;
-}
-
 // ---- waking ----
 
 /// Wakes one sleeper that can run the task, if there is any.
 HETSCHED_INLINE void ThreadCore::wake_for(TaskId task) {
+  bool woken = false;
   waiting_.parking.find_asleep([&](WorkerId worker) {
-    return can_run(*TaskRecord::from(task), worker) &&
-           waiting_.parking.unpark(worker, WakeReason::task);
+    woken = can_run(*TaskRecord::from(task), worker) &&
+            waiting_.parking.unpark(worker, WakeReason::task);
+    return woken;
   });
+  if (!woken) {
+    lift_scopes_if_all_sleep();
+  }
 }
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::wake_all(WakeReason reason) {

@@ -132,6 +132,8 @@ public:
 
   void give_to_device(TaskRecord& hint) { core_.own_.ready.push_back(&hint); }
 
+  [[nodiscard]] Divisions*& divisions() noexcept { return divisions_; }
+
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const&) {
     auto& task = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
     start_record(task, virtual_merge_type, nullptr);
@@ -184,6 +186,7 @@ private:
   WorkerId from_;
   bool activates_ = false;
   std::size_t count_ = 0;
+  Divisions* divisions_ = nullptr;
   alignas(TaskId) std::array<std::byte, most_activated * sizeof(TaskId)> batch_; // not initialised
 };
 

@@ -134,7 +134,7 @@ public:
       if (access.mode == AccessMode::reduce && !access.duplicate) {
         auto& free = access.queue->copies;
         auto* const copy =
-            free != nullptr ? std::exchange(free, free->next) : PrivateCopy::create(0);
+            free != nullptr ? std::exchange(free, free->next) : PrivateCopy::create(0, 1);
         access.carried.copy = copy->elements();
       }
     }
