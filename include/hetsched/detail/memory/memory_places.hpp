@@ -123,9 +123,11 @@ protected:
     }
   }
 
-  /// Makes all other copies invalid and gives up their places, except pinned ones.
+  /// The datum has a new version there: makes all other copies invalid and gives up their places,
+  /// except pinned ones.
   void only_valid_at(Replicas& datum, NodeId at) {
     ++datum.version;
+    datum.failed_copies = 0;
     datum.valid.store(bit(at), std::memory_order_release);
     for (auto n = host_node; next(n);) {
       auto const block = datum.at(n).block;
