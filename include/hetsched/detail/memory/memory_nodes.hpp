@@ -146,6 +146,8 @@ public:
       --datum.at(at).unsettled;
       if (published && need.writes) {
         only_valid_at(datum, at);
+      } else if (need.writes && is_only_copy(datum, at)) {
+        invalidate(datum, at); // it was overwritten
       }
       if (observer() != nullptr && !datum.forgotten) {
         observer()->end(datum, at, need.writes, published);
