@@ -33,7 +33,9 @@ public:
         return Admission::later;
       }
       for (auto block = victim(at); block != no_block; block = victim(at)) {
-        expel(*node.block(block).owner, at);
+        if (!expel(*node.block(block).owner, at)) {
+          return Admission::later;
+        }
       }
       if (node.moving != 0) {
         return Admission::later;
@@ -110,26 +112,30 @@ private:
         return false;
       }
       auto const block = victim(at);
-      if (block == no_block) {
+      if (block == no_block || !expel(*node.block(block).owner, at)) {
         return false;
       }
-      expel(*node.block(block).owner, at);
     }
   }
 
-  /// Makes an unpinned block leave: at once, or after a transfer to host memory.
-  void expel(Replicas& datum, NodeId at) {
+  /// Makes an unpinned block leave: at once, or after a transfer to host memory. Returns false if
+  /// the block has to stay for now, because an older version is still on its way there.
+  [[nodiscard]] bool expel(Replicas& datum, NodeId at) {
     if (!is_only_copy(datum, at)) {
       ++node(at).counters.evictions_clean;
       tell_evict(datum, at);
       drop(datum, at);
-      return;
+      return true;
+    }
+    if (datum.at(host_node).arriving != nullptr) {
+      return false;
     }
     if (observer() != nullptr) {
       observer()->write_back(datum, at);
     }
     node(at).leaving += Arena::rounded(datum.bytes());
     start(datum, at, host_node, true);
+    return true;
   }
 
   /// Undoes an admission that stopped half way.
