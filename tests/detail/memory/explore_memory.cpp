@@ -31,9 +31,13 @@ constexpr Exploration explorations[] = {
     {&attempts, 10},
     {&pins, 10},
     {&at_home, 12},
+    {&all_at_once, 8},
     {&pieces, 5},
+    {&small_and_large, 8},
     {&two_devices, 8},
     {&two_devices_pairs, 7},
+    {&two_devices_aborts, 8},
+    {&two_devices_home, 6},
     {&attempts_on_two, 7},
 };
 

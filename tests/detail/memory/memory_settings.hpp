@@ -75,10 +75,25 @@ plain(std::string name, std::vector<std::size_t> sizes, std::size_t capacity, in
   return setting;
 }
 
+[[nodiscard]] inline Setting all_at_once() {
+  auto setting = plain("all_at_once", {1, 2}, 3);
+  setting.attempts = true;
+  setting.pins = true;
+  setting.adopted = true;
+  return setting;
+}
+
 /// The free memory may be in pieces.
 [[nodiscard]] inline Setting pieces() {
   auto setting = plain("pieces", {1, 1, 1, 2}, 4);
   setting.losses = false;
+  return setting;
+}
+
+/// One datum takes the whole memory.
+[[nodiscard]] inline Setting small_and_large() {
+  auto setting = plain("small_and_large", {1, 1, 3}, 3);
+  setting.tasks = tasks_of(3, 2, false);
   return setting;
 }
 
@@ -92,6 +107,21 @@ plain(std::string name, std::vector<std::size_t> sizes, std::size_t capacity, in
 [[nodiscard]] inline Setting two_devices_pairs() {
   auto setting = plain("two_devices_pairs", {1, 1, 1}, 2, 2);
   setting.tasks = tasks_of(3, 2, false);
+  return setting;
+}
+
+[[nodiscard]] inline Setting two_devices_aborts() {
+  auto setting = plain("two_devices_aborts", {1, 1}, 1, 2);
+  setting.aborts = true;
+  setting.peers = true;
+  return setting;
+}
+
+[[nodiscard]] inline Setting two_devices_home() {
+  auto setting = plain("two_devices_home", {1, 1}, 1, 2);
+  setting.adopted = true;
+  setting.pins = true;
+  setting.peers = true;
   return setting;
 }
 
