@@ -292,6 +292,7 @@ void Model::events_of_datum(std::size_t datum, std::vector<Event>& out) const {
 
 void Model::apply(Event const& event) {
   memory_model::choices.begin(event.choices);
+  AnyVictim::misused = false;
   std::size_t const a = event.a;
   std::size_t const b = event.b;
   switch (event.step) {

@@ -36,15 +36,20 @@ inline exploration::Choices choices;
 /// A cache policy that may choose any block: whatever others choose, it is tried.
 class AnyVictim {
 public:
+  static inline bool misused = false; // a block was released too often, or removed with pins
+
   void insert(hs::BlockId block, hs::BlockUse const&) { blocks_.push_back({block, 0}); }
 
   void access(hs::BlockId, hs::BlockUse const&) {}
 
   void pin(hs::BlockId block) { ++find(block)->pins; }
 
-  void release(hs::BlockId block) { --find(block)->pins; }
+  void release(hs::BlockId block) { misused |= find(block)->pins-- == 0; }
 
-  void erase(hs::BlockId block) { blocks_.erase(find(block)); }
+  void erase(hs::BlockId block) {
+    misused |= find(block)->pins != 0;
+    blocks_.erase(find(block));
+  }
 
   [[nodiscard]] hs::BlockId victim(hs::DirtyBlocks const&) const {
     auto const free = [](Pinned const& block) { return block.pins == 0; };

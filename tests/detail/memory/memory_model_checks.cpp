@@ -24,6 +24,7 @@ void Model::check() {
              transfer.to_offset == offset(*copy.datum, at(copy.to)),
          "a place moves during a transfer");
   }
+  must(!AnyVictim::misused, "the cache policy is misused");
   count_tasks(counts);
   for (std::size_t datum = 0; datum < data(); ++datum) {
     check_datum(datum, counts[datum]);
