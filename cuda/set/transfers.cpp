@@ -174,8 +174,10 @@ void DeviceSet::bring(Lock& lock,
       }
       wait_for_copy(lock, *datum);
     }
+    // The program hears of a loss here, and may then use the memory as it is.
+    bool const told = datum->lost && destination == Destination::home && to == host_node;
     if (taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
-        datum->copies_moving == 0 && datum->valid_at(to)) {
+        datum->copies_moving == 0 && (told || datum->valid_at(to))) {
       nodes_->program_takes(*datum, to);
     }
     if (--datum->holders == 0 && datum->forgotten) {

@@ -23,32 +23,27 @@ public:
 
   using MemoryTransfers::MemoryTransfers;
 
-  /// Reserves a place for each datum of `task`. `alone`: no other task is in the node.
+  /// Reserves a place for each datum of `task`. `alone`: no other task is in the node. Such a task
+  /// gets all of the node's memory: even its own data leave, since they may split the free memory.
   [[nodiscard]] Admission
   admit(NodeId at, void const* task, std::span<Need const> needs, bool alone) {
-    auto& node = this->node(at);
-    std::size_t lacking = 0;
-    for (auto const& need : needs) {
-      if (auto const block = need.datum->at(at).block; block != no_block) {
-        node.pin(block);
-      } else {
-        lacking += Arena::rounded(need.datum->bytes());
+    auto const& node = this->node(at);
+    if (!reserve(at, needs)) {
+      if (!alone || node.moving != 0) {
+        return Admission::later;
       }
-    }
-    auto missing = lacking;
-    fresh_.clear();
-    for (auto const& need : needs) {
-      if (need.datum->at(at).block != no_block) {
-        continue;
+      for (auto block = victim(at); block != no_block; block = victim(at)) {
+        if (!expel(*node.block(block).owner, at)) {
+          return Admission::later;
+        }
       }
-      auto const bytes = need.datum->bytes();
-      if (!make_room(at, bytes, missing)) {
-        undo(at, needs);
-        return refused(at, lacking, alone);
+      if (node.moving != 0) {
+        return Admission::later;
       }
-      need.datum->at(at).block = node.new_block(offset_, *need.datum);
-      fresh_.push_back(need.datum);
-      missing -= Arena::rounded(bytes);
+      if (!reserve(at, needs)) {
+        missing_ = lacking_ - std::min(lacking_ - 1, node.arena.unused());
+        return Admission::never;
+      }
     }
     note_uses(at, task, needs);
     return Admission::admitted;
@@ -74,6 +69,36 @@ private:
     return source.node->victim(DirtyBlocks(dirty, &source));
   }
 
+  /// Makes places for the data that have none, and pins all. Evicts as far as needed. Undoes what
+  /// it did if there is no room now.
+  [[nodiscard]] bool reserve(NodeId at, std::span<Need const> needs) {
+    auto& node = this->node(at);
+    lacking_ = 0;
+    for (auto const& need : needs) {
+      if (auto const block = need.datum->at(at).block; block != no_block) {
+        node.pin(block);
+      } else {
+        lacking_ += Arena::rounded(need.datum->bytes());
+      }
+    }
+    auto missing = lacking_;
+    fresh_.clear();
+    for (auto const& need : needs) {
+      if (need.datum->at(at).block != no_block) {
+        continue;
+      }
+      auto const bytes = need.datum->bytes();
+      if (!make_room(at, bytes, missing)) {
+        undo(at, needs);
+        return false;
+      }
+      need.datum->at(at).block = node.new_block(offset_, *need.datum);
+      fresh_.push_back(need.datum);
+      missing -= Arena::rounded(bytes);
+    }
+    return true;
+  }
+
   /// Finds a free range of `bytes` and sets offset_. Evicts if there is none. Returns false if
   /// there is no room now. `missing`: the bytes that the task still lacks in all.
   [[nodiscard]] bool make_room(NodeId at, std::size_t bytes, std::size_t missing) {
@@ -87,26 +112,30 @@ private:
         return false;
       }
       auto const block = victim(at);
-      if (block == no_block) {
+      if (block == no_block || !expel(*node.block(block).owner, at)) {
         return false;
       }
-      expel(*node.block(block).owner, at);
     }
   }
 
-  /// Makes an unpinned block leave: at once, or after a transfer to host memory.
-  void expel(Replicas& datum, NodeId at) {
+  /// Makes an unpinned block leave: at once, or after a transfer to host memory. Returns false if
+  /// the block has to stay for now, because an older version is still on its way there.
+  [[nodiscard]] bool expel(Replicas& datum, NodeId at) {
     if (!is_only_copy(datum, at)) {
       ++node(at).counters.evictions_clean;
       tell_evict(datum, at);
       drop(datum, at);
-      return;
+      return true;
+    }
+    if (datum.at(host_node).arriving != nullptr) {
+      return false;
     }
     if (observer() != nullptr) {
       observer()->write_back(datum, at);
     }
     node(at).leaving += Arena::rounded(datum.bytes());
     start(datum, at, host_node, true);
+    return true;
   }
 
   /// Undoes an admission that stopped half way.
@@ -122,25 +151,6 @@ private:
         unpin(*need.datum, at);
       }
     }
-  }
-
-  /// The answer to a task for which there is no room. A task that is alone in the node gets all of
-  /// its memory: even the task's own data leave, since they may split the free memory in two.
-  [[nodiscard]] Admission refused(NodeId at, std::size_t missing, bool alone) {
-    auto& node = this->node(at);
-    if (!alone || node.moving != 0) {
-      return Admission::later;
-    }
-    bool any = false;
-    for (auto block = victim(at); block != no_block; block = victim(at)) {
-      expel(*node.block(block).owner, at);
-      any = true;
-    }
-    if (any) {
-      return Admission::later;
-    }
-    missing_ = missing - std::min(missing - 1, node.arena.unused());
-    return Admission::never;
   }
 
   /// Tells the cache what an admitted task uses.
@@ -169,6 +179,7 @@ private:
 
   std::vector<Replicas*> fresh_;
   std::size_t offset_ = 0;
+  std::size_t lacking_ = 0; // bytes of the places that the last task had to get
   std::size_t missing_ = 0;
 };
 

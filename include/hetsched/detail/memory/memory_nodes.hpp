@@ -145,8 +145,9 @@ public:
       }
       --datum.at(at).unsettled;
       if (published && need.writes) {
-        datum.lost = false;
         only_valid_at(datum, at);
+      } else if (need.writes && is_only_copy(datum, at)) {
+        invalidate(datum, at); // it was overwritten
       }
       if (observer() != nullptr && !datum.forgotten) {
         observer()->end(datum, at, need.writes, published);
@@ -166,7 +167,6 @@ public:
       if (need.writes) {
         --datum.writers;
         if (done) {
-          datum.lost = false;
           only_valid_at(datum, at);
         } else {
           invalidate(datum, at);
@@ -199,6 +199,9 @@ public:
   /// Brings a datum to a device if there is room without eviction; it may leave at any time.
   void prefetch(Replicas& datum, NodeId at) {
     auto& node = this->node(at);
+    if (node.lost) {
+      return;
+    }
     if (datum.at(at).block != no_block) {
       request_early(datum, at);
       return;
@@ -242,7 +245,6 @@ public:
       observer()->begin(datum, at, false, true);
       observer()->end(datum, at, true, true);
     }
-    datum.lost = false;
     only_valid_at(datum, at);
   }
 
@@ -256,8 +258,9 @@ public:
     }
   }
 
-  /// The node is lost, with all its copies.
+  /// The node is lost, with all its copies. Nothing is brought there any more.
   void lose_copies(NodeId at) {
+    node(at).lost = true;
     for (auto* datum = first(); datum != nullptr; datum = datum->next) {
       if (datum->valid_at(at)) {
         invalidate(*datum, at);

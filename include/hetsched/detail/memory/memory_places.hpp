@@ -123,9 +123,12 @@ protected:
     }
   }
 
-  /// Makes all other copies invalid and gives up their places, except pinned ones.
+  /// The datum has a new version there: makes all other copies invalid and gives up their places,
+  /// except pinned ones.
   void only_valid_at(Replicas& datum, NodeId at) {
     ++datum.version;
+    datum.failed_copies = 0;
+    datum.lost = false;
     datum.valid.store(bit(at), std::memory_order_release);
     for (auto n = host_node; next(n);) {
       auto const block = datum.at(n).block;
@@ -136,13 +139,17 @@ protected:
   }
 
   void invalidate(Replicas& datum, NodeId at) {
-    auto const left = datum.valid.load(std::memory_order_acquire) & ~bit(at);
-    datum.lost = datum.lost || left == 0;
-    datum.valid.store(left == 0 ? bit(host_node) : left, std::memory_order_release);
+    datum.valid.fetch_and(~bit(at), std::memory_order_acq_rel);
+    note_loss(datum);
     auto const block = datum.at(at).block;
     if (block != no_block && node(at).block(block).pins == 0) {
       drop(datum, at);
     }
+  }
+
+  /// A datum without a valid copy is lost, unless a transfer from what was valid is under way.
+  static void note_loss(Replicas& datum) noexcept {
+    datum.lost = datum.copies_moving == 0 && datum.valid.load(std::memory_order_acquire) == 0;
   }
 
   /// Who is told of everything; null: nobody.

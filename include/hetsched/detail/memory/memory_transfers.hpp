@@ -37,14 +37,15 @@ public:
         datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // a losing attempt uses it
       return Arrival::coming;
     }
-    if (datum.failed_copies > most_failed_copies || datum.lost) {
+    if (datum.failed_copies > most_failed_copies || datum.lost || is_lost(to)) {
       return Arrival::failed;
     }
     if (auto const from = best_source(datum, to); from != to) {
       start(datum, from, to, false);
       return Arrival::coming;
     }
-    return to == host_node ? Arrival::failed : std::max(request(datum, host_node), Arrival::coming);
+    // The host is reached from everywhere: no copy is valid, and one is on its way.
+    return to == host_node ? Arrival::coming : std::max(request(datum, host_node), Arrival::coming);
   }
 
   /// The next transfer to perform, or null. Its places do not move until it is reported.
@@ -71,12 +72,13 @@ public:
       if (observer() != nullptr) {
         observer()->moved(datum, copy->from, copy->to);
       }
-      if (copy->version == datum.version) { // else it was overwritten meanwhile, elsewhere
+      if (copy->version == datum.version && !is_lost(copy->to)) { // else it is overwritten, or gone
         datum.valid.fetch_or(bit(copy->to), std::memory_order_acq_rel);
       }
     } else {
       ++datum.failed_copies;
     }
+    note_loss(datum);
     if (copy->to != host_node) {
       --node(copy->to).moving;
       unpin(datum, copy->to);
@@ -123,6 +125,8 @@ private:
     return static_cast<std::size_t>(from.value - 1) * (node_count() - 1) +
            static_cast<std::size_t>(to.value - 1);
   }
+
+  [[nodiscard]] bool is_lost(NodeId at) const noexcept { return at != host_node && node(at).lost; }
 
   /// The node from which the datum comes in the shortest predicted time. Of equals, it is the one
   /// with the fewest transfers under way from it, then the first. Returns `to` itself if no node

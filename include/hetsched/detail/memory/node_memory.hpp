@@ -97,6 +97,7 @@ public:
   std::size_t leaving = 0; // bytes of blocks that are being written back to leave
   int moving = 0;          // transfers from and to here
   std::uint64_t tasks = 0; // tasks admitted so far
+  bool lost = false;       // no copy here is valid from now on
   NodeCounters counters;
 
 private:

@@ -59,7 +59,8 @@ struct Replicas {
 
   ReplicaKeeper* const keeper;
   FixedArray<Replica> replicas; // one for each node; the host's has no block
-  /// Bit n: node n holds the value. Written under the lock. Policies read it without the lock, and
+  /// Bit n: node n holds the value. None: the datum is lost, or a transfer that is under way brings
+  /// it from a node that is lost. Written under the lock. Policies read it without the lock, and
   /// so does the host before a body: the queues of accesses order this as they order the value
   /// itself.
   std::atomic<std::uint64_t> valid{1};
@@ -81,7 +82,7 @@ struct Replicas {
   int failed_copies = 0;  // failed transfers since the last good one
   bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
   bool in_parts = false;  // its parts hold the value
-  bool lost = false;      // the device with the only copy failed
+  bool lost = false;      // no copy is valid, and none will be before the next write
   int holders = 0; // threads that wait for it with the lock released, and attempts in windows
   bool forgotten = false;                 // the last holder deletes it
   std::atomic<Replicas*>* slot = nullptr; // the pointer to this; emptied by the destructor

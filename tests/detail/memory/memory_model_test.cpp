@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Sequences of events that explore_memory has found, each the shortest that broke something once.
+
+#include "memory_settings.hpp"
+
+#include <doctest/doctest.h>
+
+namespace memory_model_test {
+
+using namespace memory_model;
+
+TEST_SUITE_BEGIN("detail");
+
+TEST_CASE("MemoryNodes: a transfer home that ends well saves what was on a lost device") {
+  CHECK(violation_of(two_data(),
+                     {
+                         {Step::commit, 1, 2, 0}, // device 1 gets a task that writes a
+                         {Step::begin, 1, 0, 0},  // task 0 of device 1 begins
+                         {Step::end, 1, 0, 0},    // task 0 of device 1 ends well
+                         {Step::read, 0, 0, 0},   // the host wants to read a
+                         {Step::lose, 1, 0, 0},   // device 1 is lost
+                         {Step::arrive, 0, 0, 0}, // transfer 0 ends well
+                     })
+            .empty());
+}
+
+TEST_CASE("MemoryNodes: what arrives on a lost device is not valid there") {
+  CHECK(violation_of(two_data(),
+                     {
+                         {Step::prefetch, 1, 0, 0}, // a is sent ahead to device 1
+                         {Step::lose, 1, 0, 0},     // device 1 is lost
+                         {Step::arrive, 0, 0, 0},   // transfer 0 ends well
+                     })
+            .empty());
+}
+
+TEST_CASE("MemoryNodes: transfers that failed do not count for a new version") {
+  CHECK(violation_of(two_data(),
+                     {
+                         {Step::commit, 1, 1, 0},  // device 1 gets a task that reads a
+                         {Step::begin, 1, 0, 0},   // task 0 of device 1 asks for its data
+                         {Step::give_up, 0, 0, 0}, // transfer 0 fails, and so do those in its place
+                     })
+            .empty());
+}
+
+TEST_CASE("MemoryNodes: a failed attempt that overwrote the only copy has lost it") {
+  CHECK(violation_of(attempts(),
+                     {
+                         {Step::commit, 1, 2, 0},  // device 1 gets a task that writes a
+                         {Step::begin, 1, 0, 0},   // task 0 of device 1 begins
+                         {Step::end, 1, 0, 0},     // task 0 of device 1 ends well
+                         {Step::attempt, 1, 2, 0}, // device 1 gets an attempt at one that writes a
+                         {Step::begin, 1, 0, 0},   // task 0 of device 1 begins
+                         {Step::fail, 1, 0, 0},    // task 0 of device 1 fails
+                     })
+            .empty());
+}
+
+TEST_CASE("MemoryNodes: a task that fits is admitted, whatever its first places split") {
+  CHECK(violation_of(pieces(),
+                     {
+                         {Step::commit, 1, 1, 0},  // device 1 gets a task that reads a
+                         {Step::commit, 1, 84, 0}, // it gets a task that reads b, reads c, reads d
+                     })
+            .empty());
+}
+
+TEST_CASE("MemoryNodes: two devices do not write to one place in host memory at once") {
+  CHECK(violation_of(two_devices_pairs(),
+                     {
+                         {Step::commit, 1, 2, 0},  // device 1 gets a task that writes a
+                         {Step::commit, 1, 24, 0}, // device 1 gets a task that writes b, reads c
+                         {Step::begin, 1, 0, 0},   // task 0 of device 1 begins
+                         {Step::end, 1, 0, 0},     // task 0 of device 1 ends well
+                         {Step::commit, 2, 2, 0},  // device 2 gets a task that writes a
+                         {Step::commit, 2, 24, 0}, // device 2 gets a task that writes b, reads c
+                         {Step::begin, 2, 0, 0},   // task 0 of device 2 begins
+                     })
+            .empty());
+}
+
+} // namespace memory_model_test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "snapshot_memory.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <new>
+
+namespace {
+
+constexpr std::size_t size = std::size_t{1} << 20U;
+alignas(64) std::byte memory[size]; // NOLINT: raw bytes
+std::size_t used = 0;
+bool in_use = false;
+
+void* take(std::size_t bytes, std::size_t alignment) {
+  if (!in_use) {
+    // Multiples of the alignment, as aligned_alloc demands.
+    void* const outside =
+        std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (outside == nullptr) {
+      throw std::bad_alloc();
+    }
+    return outside;
+  }
+  used = (used + alignment - 1) / alignment * alignment;
+  if (bytes > size - used) {
+    std::fputs("snapshot_memory: it is too small\n", stderr);
+    std::abort();
+  }
+  auto* const place = memory + used;
+  used += bytes;
+  return place;
+}
+
+void give_back(void* place) noexcept {
+  std::less<void const*> const before;
+  if (before(place, memory) || !before(place, memory + size)) {
+    std::free(place);
+  }
+}
+
+} // namespace
+
+SnapshotMemory::SnapshotMemory() noexcept {
+  in_use = true;
+}
+
+SnapshotMemory::~SnapshotMemory() {
+  in_use = false;
+}
+
+void SnapshotMemory::clear() noexcept {
+  used = 0;
+}
+
+void SnapshotMemory::save(std::vector<std::byte>& to) {
+  to.assign(memory, memory + used);
+}
+
+void SnapshotMemory::restore(std::vector<std::byte> const& from) noexcept {
+  used = from.size();
+  std::memcpy(memory, from.data(), used);
+}
+
+void* operator new(std::size_t bytes) {
+  return take(bytes == 0 ? 1 : bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
+
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return take(bytes == 0 ? 1 : bytes, static_cast<std::size_t>(alignment));
+}
+
+void operator delete(void* place) noexcept {
+  give_back(place);
+}
+
+void operator delete(void* place, std::size_t) noexcept {
+  give_back(place);
+}
+
+void operator delete(void* place, std::align_val_t) noexcept {
+  give_back(place);
+}
+
+void operator delete(void* place, std::size_t, std::align_val_t) noexcept {
+  give_back(place);
+}
