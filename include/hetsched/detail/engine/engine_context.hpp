@@ -115,7 +115,7 @@ public:
     }
     for_each_datum(task, [&](Access const& access) {
       auto const valid = nodes_of(access);
-      if (reads(access.mode) && !has_node(valid, to)) {
+      if (reads(access.mode) && valid != 0 && !has_node(valid, to)) {
         NodeId const from{std::countr_zero(valid)};
         sum += core_->transfer(access.queue->data->bytes(), from, to);
       }

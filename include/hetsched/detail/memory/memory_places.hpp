@@ -126,6 +126,7 @@ protected:
   /// Makes all other copies invalid and gives up their places, except pinned ones.
   void only_valid_at(Replicas& datum, NodeId at) {
     ++datum.version;
+    datum.failed_copies = 0;
     datum.valid.store(bit(at), std::memory_order_release);
     for (auto n = host_node; next(n);) {
       auto const block = datum.at(n).block;
@@ -135,10 +136,11 @@ protected:
     }
   }
 
+  /// A datum without a valid copy is lost: no node counts as having it until it is overwritten.
   void invalidate(Replicas& datum, NodeId at) {
     auto const left = datum.valid.load(std::memory_order_acquire) & ~bit(at);
     datum.lost = datum.lost || left == 0;
-    datum.valid.store(left == 0 ? bit(host_node) : left, std::memory_order_release);
+    datum.valid.store(left, std::memory_order_release);
     auto const block = datum.at(at).block;
     if (block != no_block && node(at).block(block).pins == 0) {
       drop(datum, at);

@@ -38,7 +38,8 @@ public:
       return Arrival::coming;
     }
     if (datum.failed_copies > most_failed_copies || datum.lost) {
-      return Arrival::failed;
+      // A transfer that began before may still end well.
+      return datum.copies_moving != 0 ? Arrival::coming : Arrival::failed;
     }
     if (auto const from = best_source(datum, to); from != to) {
       start(datum, from, to, false);
@@ -73,6 +74,7 @@ public:
       }
       if (copy->version == datum.version) { // else it was overwritten meanwhile, elsewhere
         datum.valid.fetch_or(bit(copy->to), std::memory_order_acq_rel);
+        datum.lost = false;
       }
     } else {
       ++datum.failed_copies;
