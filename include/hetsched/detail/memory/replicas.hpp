@@ -59,9 +59,9 @@ struct Replicas {
 
   ReplicaKeeper* const keeper;
   FixedArray<Replica> replicas; // one for each node; the host's has no block
-  /// Bit n: node n holds the value. Written under the lock. Policies read it without the lock, and
-  /// so does the host before a body: the queues of accesses order this as they order the value
-  /// itself.
+  /// Bit n: node n holds the value; no bit: it is lost. Written under the lock. Policies read it
+  /// without the lock, and so does the host before a body: the queues of accesses order this as
+  /// they order the value itself.
   std::atomic<std::uint64_t> valid{1};
   // Constant: the region in host memory, `columns` runs of `width` bytes, and its name.
   std::byte* host = nullptr;
@@ -69,8 +69,9 @@ struct Replicas {
   std::size_t columns = 0;
   std::size_t pitch = 0;
   void const* identity = nullptr;
-  NodeId home = host_node;  // where the program has its memory
-  std::uint64_t number = 0; // from 1 on, in the order in which devices first needed them
+  bool contribution = false; // a private copy of that region
+  NodeId home = host_node;   // where the program has its memory
+  std::uint64_t number = 0;  // from 1 on, in the order in which devices first needed them
   // Guarded by the lock.
   std::int64_t reuse = 0;
   std::uint32_t version = 0; // changes when a write is complete
@@ -78,10 +79,11 @@ struct Replicas {
   /// The number of tasks that have begun and will write it. They are all on one device. Attempts at
   /// abortable tasks do not count.
   int writers = 0;
-  int failed_copies = 0;  // failed transfers since the last good one
+  int failed_copies = 0;  // failed transfers since the last good one, or the last write
   bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
   bool in_parts = false;  // its parts hold the value
-  bool lost = false;      // the device with the only copy failed
+  bool lost = false;      // the device with the only copy failed: no copy is valid
+  bool home_lost = false; // the program's memory failed with its device, and it was told so
   int holders = 0; // threads that wait for it with the lock released, and attempts in windows
   bool forgotten = false;                 // the last holder deletes it
   std::atomic<Replicas*>* slot = nullptr; // the pointer to this; emptied by the destructor

@@ -142,16 +142,24 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   return false;
 }
 
-/// Brings the task's data to host memory. Returns false if the task failed because of that.
+/// Brings the task's data to host memory. Returns false if its body is not to run because that
+/// failed. A merge runs in any case: without the datum it drops the private copies.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::acquire_on_host(ThreadWorker& worker,
                                                                TaskRecord& task) {
+  if (task.cancelled) { // a merge
+    return true;
+  }
   try {
-    devices_->acquire_on_host(task, false);
+    devices_->acquire_on_host(task);
   } catch (...) {
     fail(worker, task, std::current_exception());
-    record_not_run(worker, task);
+    task.cancelled = task.type_of().kind == TaskKind::merge;
+    if (!task.cancelled) {
+      record_not_run(worker, task);
+      return false;
+    }
   }
-  return !task.failed;
+  return true;
 }
 
 /// Runs a body that is measured, or around which the scheduler has hooks.

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <span>
@@ -173,6 +174,9 @@ public:
 
   /// A hint for a device's worker holds its datum.
   void give_to_device(TaskRecord& hint);
+
+  /// The data of a partition are lost.
+  void fail(TaskRecord& holder, std::exception_ptr error);
 
   /// Makes and counts a merge task.
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops);

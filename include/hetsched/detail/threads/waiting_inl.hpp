@@ -277,12 +277,7 @@ namespace hetsched::detail {
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::take_all_home(Domain const* domain,
                                                              TaskRecord* task) {
-  if (task != nullptr) {
-    devices_->acquire_on_host(*task, true);
-  }
-  if (domain != nullptr) {
-    devices_->take_all_home(*domain);
-  }
+  devices_->take_all_home(domain, task);
 }
 
 // ---- spawning too far ahead ----

@@ -132,6 +132,10 @@ public:
 
   void give_to_device(TaskRecord& hint) { core_.own_.ready.push_back(&hint); }
 
+  void fail(TaskRecord& holder, std::exception_ptr error) {
+    fail_division(holder, core_.failure_log(), std::move(error));
+  }
+
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const&) {
     auto& task = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
     start_record(task, virtual_merge_type, nullptr);
