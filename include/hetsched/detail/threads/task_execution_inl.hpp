@@ -244,31 +244,6 @@ HETSCHED_INLINE void ThreadCore::finish_parent(ThreadWorker& worker, TaskRecord&
   }
 }
 
-/// Hands a task that this worker's device refused back to the scheduler: for the host if it has a
-/// body there, else for another device. Returns false if no worker is left that can run it.
-[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::run_elsewhere(ThreadWorker& worker,
-                                                             TaskRecord& task) {
-  bool const lost = devices_->window(worker.info.node).lost();
-  if (lost && !std::exchange(worker.launched.retired, true)) {
-    waiting_.retired_devices.fetch_add(1, std::memory_order_relaxed);
-  }
-  ArchMask const archs{task.archs.load(std::memory_order_relaxed)};
-  if (archs.has(ArchHost)) {
-    task.archs.store(ArchMask::only(ArchHost).bits, std::memory_order_relaxed);
-  } else if (!lost || waiting_.retired_devices.load(std::memory_order_relaxed) == device_count()) {
-    return false;
-  } else {
-    timespec const pause{0, 100000}; // the scheduler may give it to this worker again
-    nanosleep(&pause, nullptr);
-  }
-  if (task.type_of().reduces) {
-    return_copies(task);
-  }
-  worker.counts.rerun.add();
-  BareHost(*this, &worker, nullptr).ready(task, true);
-  return true;
-}
-
 /// Runs the attempt that the worker has to begin at once.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::run_attempt(ThreadWorker& worker) {
   auto& attempt = *std::exchange(worker.attempt, nullptr);

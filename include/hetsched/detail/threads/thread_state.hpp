@@ -107,7 +107,8 @@ struct Waiting {
   alignas(64) std::atomic<bool> stopping{false};
   std::atomic<bool> failed{false}; // a task has failed: data may be poisoned
   std::atomic<bool> scopes_lifted{false};
-  std::atomic<int> retired_devices{0};
+  std::atomic<int> retired_devices{0};      // they have broken down, and their workers know it
+  std::atomic<std::uint64_t> lost_asked{0}; // see ThreadCore::ask_lost_if_all_sleep
   std::atomic<int> nested_waiters{0};
   std::atomic<int> drain_waiters{0};
   std::atomic<std::uint64_t> sleep_events{0};

@@ -124,16 +124,21 @@ namespace hetsched::detail {
   }
   if (!policies_->has(hook_steal)) {
     lift_scopes_if_all_sleep();
+    ask_lost_if_all_sleep();
   }
+}
+
+/// Whether all workers have announced sleep.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::all_sleep() const noexcept {
+  bool const vacant = waiting_.seating.state(std::memory_order_seq_cst) == Seat::free;
+  return waiting_.parking.count_asleep() + (vacant ? 1 : 0) == static_cast<int>(crew_.infos.size());
 }
 
 /// The children of waiting tasks may be in queues of workers with another scope. If all workers
 /// sleep, the nesting rule is lifted for a moment.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::lift_scopes_if_all_sleep() {
-  bool const vacant = waiting_.seating.state(std::memory_order_seq_cst) == Seat::free;
   if (waiting_.nested_waiters.load(std::memory_order_seq_cst) > 0 &&
-      !waiting_.scopes_lifted.load(std::memory_order_seq_cst) &&
-      waiting_.parking.count_asleep() + (vacant ? 1 : 0) == static_cast<int>(crew_.infos.size())) {
+      !waiting_.scopes_lifted.load(std::memory_order_seq_cst) && all_sleep()) {
     waiting_.scopes_lifted.store(true, std::memory_order_seq_cst);
     wake_all(WakeReason::task);
   }
