@@ -157,17 +157,22 @@ std::uint32_t DeviceSet::mark_stream(NodeId at, void* native) {
   return static_cast<std::uint32_t>(known - streams_.begin());
 }
 
+/// The program's own memory on a device is not the datum's home any more.
+void DeviceSet::leave_home(Replicas& datum) noexcept {
+  auto& on = device(datum.home);
+  auto* const memory = on.address(nodes_->offset(datum, datum.home));
+  on.driver.disown(on.device, memory);
+  adopted_.erase({datum.home, memory});
+}
+
 void DeviceSet::forget(Replicas* data) noexcept {
   Lock lock(mutex_);
   while (data->copies_moving != 0) {
     wait_for_copy(lock, *data);
   }
   data->slot->store(nullptr, std::memory_order_release);
-  if (data->home != host_node) {
-    auto& on = device(data->home);
-    auto* const memory = on.address(nodes_->offset(*data, data->home));
-    on.driver.disown(on.device, memory);
-    adopted_.erase({data->home, memory});
+  if (data->home != host_node && !data->home_lost) {
+    leave_home(*data);
   }
   nodes_->remove(*data);
   if (auto const pinned = pinned_.find(data->host);
@@ -202,8 +207,8 @@ void DeviceSet::send_ahead(TaskRecord& task, NodeId at) {
 
 void DeviceSet::evict(ReplicaSlot& slot, NodeId at) {
   if (auto* const datum = slot.load(std::memory_order_acquire)) {
-    Lock lock(mutex_);
-    bring(lock, std::span(&datum, 1), Destination::host, false);
+    take(std::span(&datum, 1), Destination::host, false);
+    std::lock_guard const guard(mutex_);
     nodes_->evict(*datum, at);
   }
 }

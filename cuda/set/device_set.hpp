@@ -38,8 +38,8 @@ public:
   OpenDevice& operator=(OpenDevice const&) = delete;
   ~OpenDevice();
 
-  /// Returns null if the driver can make no more.
-  [[nodiscard]] hs_event* take_event() noexcept;
+  /// Returns null if the driver can make no more. `status`: what the driver answered.
+  [[nodiscard]] hs_event* take_event(hs_status* status = nullptr) noexcept;
 
   /// Marks in a stream where a measurement begins. Returns null if that is not possible; nothing is
   /// then measured.
@@ -199,6 +199,14 @@ struct PinnedRegion {
   bool ours; // else the program pinned some of it, or pinning failed
 };
 
+/// Data that cannot be had.
+struct Missing {
+  /// A sync tells the program, once: what its memory holds is the value from then on.
+  bool told = false;
+  int count = 0;
+  std::string names;
+};
+
 /// A stream of the program's own. `mark` is the point up to which tasks followed it last.
 struct ProgramStream {
   NodeId node;
@@ -226,7 +234,7 @@ public:
 
   void note_spawn(TaskRecord& task) override;
   void note_end(TaskRecord& task) noexcept override;
-  void acquire_on_host(TaskRecord& task, bool begun) override;
+  void acquire_on_host(TaskRecord& task) override;
   void bring_to_host(TaskRecord& attempt) override;
   void take_on_host(TaskRecord& task) override;
   [[nodiscard]] Shortage shortage(std::span<DataRecord* const> data) const noexcept override;
@@ -236,7 +244,7 @@ public:
   void send_ahead(TaskRecord& task, NodeId at) override;
   void evict(ReplicaSlot& slot, NodeId at) override;
   void unpin(ReplicaSlot& slot, NodeId at) override;
-  void take_all_home(Domain const& domain) override;
+  void take_all_home(Domain const* domain, TaskRecord* task) override;
   [[nodiscard]] std::size_t unused(NodeId at) const override;
   void record(Recorder& recorder, std::int64_t start_ns) override;
   void add_to(Stats& stats) const override;
@@ -263,7 +271,15 @@ private:
                   bool done,
                   bool stopped);
   void wait_for_copy(Lock& lock, Replicas const& datum);
-  void bring(Lock& lock, std::span<Replicas* const> data, Destination destination, bool taken);
+  void bring(Lock& lock,
+             std::span<Replicas* const> data,
+             Destination destination,
+             bool taken,
+             Missing& missing);
+  void acquire(Lock& lock, TaskRecord& task, bool begun, Missing& missing);
+  void note_missing(Replicas& datum, NodeId at, Missing& missing);
+  void report(Missing const& missing) const;
+  void leave_home(Replicas& datum) noexcept;
   void give_up(OpenDevice& device);
 
   [[nodiscard]] OpenDevice& device(NodeId at) noexcept {

@@ -40,15 +40,19 @@ OpenDevice::~OpenDevice() {
   close();
 }
 
-hs_event* OpenDevice::take_event() noexcept {
+hs_event* OpenDevice::take_event(hs_status* status) noexcept {
   hs_event* event = nullptr;
+  auto made = hs_ok;
   if (!events_.empty()) {
     event = events_.back();
     events_.pop_back();
-  } else if (driver.event_create(device, &event) != hs_ok) {
-    return nullptr;
+  } else {
+    made = driver.event_create(device, &event);
   }
-  return event;
+  if (status != nullptr) {
+    *status = made;
+  }
+  return made == hs_ok ? event : nullptr;
 }
 
 hs_event* OpenDevice::mark(hs_stream* stream) noexcept {

@@ -326,8 +326,7 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   try {
     slot.failed = !events.launch(*slot.task, gpu);
   } catch (Error const& error) { // the device did not take all kernels
-    device_.driver.stream_synchronize(stream);
-    slot.ended = hs_failed;
+    slot.ended = device_.driver.stream_synchronize(stream) == hs_lost ? hs_lost : hs_failed;
     slot.message = error.what();
     return;
   }

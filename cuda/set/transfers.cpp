@@ -37,8 +37,8 @@ void DeviceSet::start_copy(Copy& copy) {
   moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
   auto& moving = *moving_.back();
   moving.begin = by.lost ? nullptr : by.mark(stream);
-  moving.done = by.lost ? nullptr : by.take_event();
-  auto status = by.lost ? hs_lost : moving.done == nullptr ? hs_failed : hs_ok;
+  auto status = hs_lost;
+  moving.done = by.lost ? nullptr : by.take_event(&status);
   if (status == hs_ok) {
     status = by.driver.copy(stream, &what);
   }
@@ -98,7 +98,9 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
       recording_->recorder.moved(*copy.datum, copy.from, copy.to, begin, end);
     }
   }
-  nodes_->finished(std::exchange(moving.copy, nullptr), status == hs_ok);
+  // What came to a device that has been lost since is lost with it.
+  bool const arrived = status == hs_ok && (moving.copy->to == host_node || !by.lost);
+  nodes_->finished(std::exchange(moving.copy, nullptr), arrived);
 }
 
 /// The same for a transfer without an event, so its length is not known.
@@ -141,59 +143,98 @@ void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
 
 void DeviceSet::take(std::span<Replicas* const> data, Destination destination, bool taken) {
   Lock lock(mutex_);
-  bring(lock, data, destination, taken);
+  if (destination == Destination::whole) { // the parts are in host memory, and so is the whole
+    for (auto* datum : data) {
+      datum->in_parts = false;
+      if (taken || datum->lost) {
+        nodes_->program_takes(*datum, host_node);
+      }
+    }
+    return;
+  }
+  Missing missing;
+  bring(lock, data, destination, taken, missing);
+  report(missing);
 }
 
+/// Brings the data that can be had to where the destination says. The others are `missing`.
 void DeviceSet::bring(Lock& lock,
                       std::span<Replicas* const> data,
                       Destination destination,
-                      bool taken) {
+                      bool taken,
+                      Missing& missing) {
   auto const goal = [&](Replicas const& datum) {
-    return destination == Destination::home ? datum.home : host_node;
+    return destination == Destination::home && !datum.home_lost ? datum.home : host_node;
   };
   for (auto* datum : data) { // all transfers are started first, so they overlap
     ++datum->holders;
-    datum->in_parts =
-        destination == Destination::parts || (datum->in_parts && destination != Destination::whole);
+    datum->in_parts = datum->in_parts || destination == Destination::parts;
     nodes_->program_reads(*datum, goal(*datum));
     (void)nodes_->request(*datum, goal(*datum));
   }
   start_copies();
-  bool lost = false;
   for (auto* datum : data) {
     auto const to = goal(*datum);
-    while (!datum->forgotten) {
+    bool had = destination != Destination::home || !datum->home_lost || missing.told;
+    while (had && !datum->forgotten) {
       auto const arrival = nodes_->request(*datum, to);
       start_copies();
-      if (arrival == MemoryNodes::Arrival::failed || datum->lost) {
-        lost = true;
-        break;
-      }
       if (arrival == MemoryNodes::Arrival::here && (!taken || datum->copies_moving == 0)) {
         break;
       }
-      wait_for_copy(lock, *datum);
+      had = arrival != MemoryNodes::Arrival::failed;
+      if (had) {
+        wait_for_copy(lock, *datum);
+      }
     }
-    // The program hears of a loss here, and may then use the memory as it is.
-    bool const told = datum->lost && destination == Destination::home && to == host_node;
-    if (taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
-        datum->copies_moving == 0 && (told || datum->valid_at(to))) {
+    if (!had && !datum->forgotten) {
+      note_missing(*datum, to, missing);
+    } else if (had && taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
+               datum->copies_moving == 0 && datum->valid_at(to)) {
       nodes_->program_takes(*datum, to);
     }
     if (--datum->holders == 0 && datum->forgotten) {
       delete datum;
     }
   }
-  if (lost) {
+}
+
+/// The datum cannot be had there.
+void DeviceSet::note_missing(Replicas& datum, NodeId at, Missing& missing) {
+  constexpr int most_named = 8;
+  if (++missing.count <= most_named) {
+    missing.names += missing.count == 1 ? "" : ", ";
+    missing.names += datum.contribution ? "a contribution to " : "";
+    missing.names += static_cast<DataRecord const*>(datum.identity)->describe();
+  } else if (missing.count == most_named + 1) {
+    missing.names += " and others";
+  }
+  datum.failed_copies = 0; // it is tried again for whoever asks next
+  if (!missing.told) {
+    return;
+  }
+  if (at != host_node && device(at).lost) {
+    leave_home(datum);
+    datum.home_lost = true;
+    at = host_node;
+  }
+  if (datum.lost && datum.writers == 0) {
+    nodes_->program_takes(datum, at);
+  }
+}
+
+/// Throws Error(device_failed) if anything is missing.
+void DeviceSet::report(Missing const& missing) const {
+  if (missing.count != 0) {
     throw Error(ErrorCode::device_failed,
-                "data",
+                missing.names,
                 "the only valid copy, or the program's memory for it, was on a device that failed" +
                     (last_copy_error_.empty() ? "" : ": " + last_copy_error_));
   }
 }
 
-void DeviceSet::acquire_on_host(TaskRecord& task, bool begun) {
-  Lock lock(mutex_, std::defer_lock);
+/// For a task that begins on the host, or whose body goes on there after a sync (`begun`).
+void DeviceSet::acquire(Lock& lock, TaskRecord& task, bool begun, Missing& missing) {
   for (auto const& access : std::span(task.accesses(), task.access_count)) {
     if (access.duplicate) {
       continue;
@@ -206,7 +247,7 @@ void DeviceSet::acquire_on_host(TaskRecord& task, bool begun) {
       lock.lock();
     }
     if (begun || reads(access.mode)) {
-      bring(lock, std::span(&datum, 1), Destination::host, writes(access.mode));
+      bring(lock, std::span(&datum, 1), Destination::host, writes(access.mode), missing);
     } else {
       while (datum->copies_moving != 0) {
         wait_for_copy(lock, *datum);
@@ -216,13 +257,19 @@ void DeviceSet::acquire_on_host(TaskRecord& task, bool begun) {
   }
 }
 
+void DeviceSet::acquire_on_host(TaskRecord& task) {
+  Lock lock(mutex_, std::defer_lock);
+  Missing missing;
+  acquire(lock, task, false, missing);
+  report(missing);
+}
+
 void DeviceSet::bring_to_host(TaskRecord& attempt) {
   for (auto const& access : std::span(attempt.accesses(), attempt.access_count)) {
     auto* datum = replicas_of(access).load(std::memory_order_acquire);
     if (datum != nullptr && !access.duplicate && reads(access.mode) &&
         !datum->valid_at(host_node)) {
-      Lock lock(mutex_);
-      bring(lock, std::span(&datum, 1), Destination::host, false);
+      take(std::span(&datum, 1), Destination::host, false);
     }
   }
 }
@@ -240,17 +287,23 @@ void DeviceSet::take_on_host(TaskRecord& task) {
   }
 }
 
-void DeviceSet::take_all_home(Domain const& domain) {
+void DeviceSet::take_all_home(Domain const* domain, TaskRecord* task) {
   Lock lock(mutex_);
+  Missing missing;
+  missing.told = true;
+  if (task != nullptr) {
+    acquire(lock, *task, true, missing);
+  }
   std::vector<Replicas*> data;
   for (auto* datum = nodes_->first(); datum != nullptr; datum = datum->next) {
     auto const* const record = static_cast<DataRecord const*>(datum->identity);
-    if (record != nullptr && record->home.domain == &domain && datum->writers == 0 &&
+    if (!datum->contribution && record->home.domain == domain && datum->writers == 0 &&
         !datum->in_parts) {
       data.push_back(datum);
     }
   }
-  bring(lock, data, Destination::home, true);
+  bring(lock, data, Destination::home, true, missing);
+  report(missing);
 }
 
 } // namespace hetsched::detail

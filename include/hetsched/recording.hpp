@@ -159,7 +159,7 @@ private:
   }
 
   static std::uint64_t key_of(Replicas const& datum) noexcept {
-    return reinterpret_cast<std::uintptr_t>(datum.identity != nullptr ? datum.identity : &datum);
+    return reinterpret_cast<std::uintptr_t>(datum.contribution ? &datum : datum.identity);
   }
 
   template <class F>

@@ -31,8 +31,9 @@ concept clock_context = requires(Ctx const& ctx) {
 
 /// workers()      All workers, in the order of their ids. Always the same span.
 /// can_run(t, w)  Whether worker w may take task t now. The answer changes with time: a worker that
-///   waits in a nested sync can run only descendants of the waiting task. For a stale t the answer
-///   is arbitrary. pop and steal must return only tasks that the worker can run.
+///   waits in a nested sync can run only descendants of the waiting task, and one whose device is
+///   lost none that others can run. For a stale t the answer is arbitrary. pop and steal must
+///   return only tasks that the worker can run.
 /// random(w)      The next number of the worker's own random stream, which is seeded. no_worker has
 ///   a stream, too.
 /// task(t)        The task's view. Valid from the push of t until its epilogue returns.

@@ -41,7 +41,8 @@ public:
   /// same for the children of the running task. The runtime stays usable.
   ///
   /// As the host may write the data now, later tasks on devices have them sent once more; `wait()`
-  /// leaves them where they are.
+  /// leaves them where they are. Data lost with their device are named, once, by
+  /// Error(device_failed), unless a task's exception comes first; see docs/gpu.md.
   void sync() {
     wait_and("sync", [this](detail::Domain const* domain, detail::TaskRecord* task) {
       core().take_all_home(domain, task);
@@ -279,6 +280,7 @@ private:
         then(domain, task);
       } catch (Error const&) {
         lost = std::current_exception();
+        (void)core().failure_log().add(lost, "(no task)", "");
       }
     }
     if (domain != nullptr) {

@@ -25,6 +25,7 @@ struct TaskHost {
   void wait_granted(hs::TaskRecord&);
   void give_to_device(hs::TaskRecord&);
   hs::TaskRecord& new_merge(hs::AccessQueue&, hs::ReductionOps const&);
+  void fail(hs::TaskRecord&, std::exception_ptr const&);
   void recycle(hs::TaskRecord&);
   hs::Divisions*& divisions();
 };
@@ -34,6 +35,7 @@ HETSCHED_TEST_LACKS(task_host, TaskHost, ready);
 HETSCHED_TEST_LACKS(task_host, TaskHost, wait_granted);
 HETSCHED_TEST_LACKS(task_host, TaskHost, give_to_device);
 HETSCHED_TEST_LACKS(task_host, TaskHost, new_merge);
+HETSCHED_TEST_LACKS(task_host, TaskHost, fail);
 HETSCHED_TEST_LACKS(task_host, TaskHost, recycle);
 HETSCHED_TEST_LACKS(task_host, TaskHost, divisions);
 

@@ -223,7 +223,45 @@ TEST_CASE("MemoryNodes: a failed task loses only what it overwrote in place") {
   CHECK(a.valid == 0b001);
   CHECK(!a.lost);
   CHECK(b.lost);
+  CHECK(b.valid == 0);
   CHECK(machine.nodes.request(b, one) == Arrival::failed);
+  CHECK(machine.nodes.request(b, host) == Arrival::failed);
+  machine.run(one, {writing(b)});
+  CHECK(!b.lost);
+  CHECK(b.valid == 0b010);
+}
+
+TEST_CASE("MemoryNodes: a transfer that began before its source was lost may save the datum") {
+  for (bool const done : {true, false}) {
+    Machine machine;
+    auto& a = machine.datum();
+    machine.run(one, {writing(a)});
+    REQUIRE(machine.nodes.request(a, host) == Arrival::coming);
+    auto* const copy = machine.nodes.next_copy();
+    machine.nodes.lose_copies(one);
+
+    CHECK(a.valid == 0);
+    CHECK(machine.nodes.request(a, host) == Arrival::coming);
+    CHECK(machine.nodes.request(a, two) == Arrival::coming);
+    machine.nodes.finished(copy, done);
+    CHECK(a.lost == !done);
+    CHECK(a.valid == (done ? 0b001 : 0));
+    CHECK(machine.nodes.request(a, host) == (done ? Arrival::here : Arrival::failed));
+  }
+}
+
+TEST_CASE("MemoryNodes: what is written anew may be copied, however often the old copies failed") {
+  Machine machine;
+  auto& a = machine.datum();
+  machine.run(one, {writing(a)});
+  while (machine.nodes.request(a, host) == Arrival::coming) {
+    machine.finish(false);
+  }
+  machine.run(one, {writing(a)});
+
+  CHECK(machine.nodes.request(a, host) == Arrival::coming);
+  machine.finish(true);
+  CHECK(a.valid == 0b011);
 }
 
 TEST_CASE("MemoryNodes: a transfer that fails is tried again, but not for ever") {

@@ -34,7 +34,8 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   if (!name.empty()) {
     return text("data '%s'", name.c_str());
   }
-  return text("data at %p (%zu x %zu)", home.base, shape.rows, shape.cols);
+  auto const of_whole = whole != nullptr ? " of " + whole->describe() : std::string();
+  return text("data at %p (%zu x %zu)%s", home.base, shape.rows, shape.cols, of_whole.c_str());
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::add_region(DataRecord& record) {

@@ -8,6 +8,7 @@
 //   void wait_granted(TaskRecord&)     a waiting thread holds its datum
 //   void give_to_device(TaskRecord&)   a hint for a device's worker holds its datum
 //   TaskRecord& new_merge(AccessQueue&, ReductionOps const&)   make and count a merge task
+//   void fail(TaskRecord&, std::exception_ptr)   data of a partition are lost
 //   void recycle(TaskRecord&)          a record is no longer needed
 //   Divisions*& divisions()            null at first: see partitions.hpp
 // Locks: those of the queues involved, always in address order, never while calling ready.

@@ -86,6 +86,10 @@ private:
   std::size_t count_ = 0;
 };
 
+/// Notes that the data of a partition are lost, for the sync of their domain. `holder` is the task
+/// that holds the region in parts.
+void fail_division(TaskRecord& holder, FailureLog& log, std::exception_ptr error);
+
 } // namespace hetsched::detail
 
 #ifdef HETSCHED_DEFINITIONS

@@ -50,4 +50,10 @@ FailureLog::add(std::exception_ptr error, std::string task, std::string label) {
   return failure;
 }
 
+[[gnu::cold]] HETSCHED_INLINE void
+fail_division(TaskRecord& holder, FailureLog& log, std::exception_ptr error) {
+  auto& domain = *holder.accesses()[0].queue->domain;
+  domain.failure.offer(log.add(std::move(error), std::string(holder.type_of().name), ""));
+}
+
 } // namespace hetsched::detail

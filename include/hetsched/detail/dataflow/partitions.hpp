@@ -10,8 +10,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <span>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -80,6 +82,7 @@ template <class Host>
     take_data(replicas_of(*holder.accesses()[0].queue), Destination::parts, taken);
   } catch (Error const&) { // lost with its device: so are the parts
     poisoned = true;
+    host.fail(holder, std::current_exception());
   }
   // From the last part's grant on, a join may free `state`: the loop does not look at it again.
   for (auto* part : state.parts) {
@@ -92,35 +95,40 @@ template <class Host>
   }
 }
 
-/// Brings all parts to host memory, where they make up the whole; false if one is lost.
-[[nodiscard, gnu::cold]] inline bool take_parts_home(TaskRecord& join) {
+/// Brings all parts to host memory, where they make up the whole. Returns what says that one is
+/// lost, or null.
+[[nodiscard, gnu::cold]] inline std::exception_ptr take_parts_home(TaskRecord& join) {
   Array<Replicas*> elsewhere;
   for (auto& access : std::span(join.accesses(), join.access_count)) {
     if (auto* const replicas = replicas_of(access).load(std::memory_order_acquire)) {
       elsewhere.push_back(replicas);
     }
   }
-  bool whole = true;
+  std::exception_ptr lost;
   if (elsewhere.size() != 0) [[unlikely]] {
     try {
       (*elsewhere.begin())
           ->keeper->take({elsewhere.begin(), elsewhere.end()}, Destination::host, true);
     } catch (Error const&) {
-      whole = false;
+      lost = std::current_exception();
     }
     for (auto* replicas : elsewhere) {
       replicas->keeper->forget(replicas);
     }
   }
-  return whole;
+  return lost;
 }
 
 /// A join was granted all parts: the region goes on to whoever waits for it as a whole.
 template <class Host>
 [[gnu::cold]] void close_parts(Host& host, TaskRecord& join) {
   auto& holder = *join.accesses()[0].carried.holder;
-  holder.failed = !take_parts_home(join);
-  take_data(replicas_of(*holder.accesses()[0].queue), Destination::whole, false);
+  if (auto lost = take_parts_home(join); lost != nullptr) {
+    holder.failed = true;
+    host.fail(holder, std::move(lost));
+  }
+  bool const taken = !join.accesses()[0].queue->data->read_only; // as in open_parts
+  take_data(replicas_of(*holder.accesses()[0].queue), Destination::whole, taken);
   for (auto& access : std::span(join.accesses(), join.access_count)) {
     std::lock_guard const guard(access.queue->lock);
     holder.failed = holder.failed || access.queue->poisoned();

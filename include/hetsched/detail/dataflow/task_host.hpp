@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 
 namespace hetsched::detail {
 
@@ -23,18 +24,24 @@ struct PartitionState;
 ///   give_to_device(hint) a hint does (spawn/hints.hpp)
 ///   new_merge(queue, ops)  a new task that merges contributions, with the queue as its one access;
 ///                        it is counted as one that must end
+///   fail(holder, error)  the data of a partition are lost, as `error` says: the sync of their
+///                        domain rethrows it. Called before any of them are marked
 ///   recycle(task)        the record is not needed any more
 ///   divisions()          a place for `divide` (partitions.hpp), null at first
 template <class H>
-concept task_host =
-    requires(H& host, TaskRecord& task, AccessQueue& queue, ReductionOps const& ops) {
-      host.ready(task);
-      host.wait_granted(task);
-      host.give_to_device(task);
-      { host.new_merge(queue, ops) } -> std::same_as<TaskRecord&>;
-      host.recycle(task);
-      { host.divisions() } -> std::same_as<Divisions*&>;
-    };
+concept task_host = requires(H& host,
+                             TaskRecord& task,
+                             AccessQueue& queue,
+                             ReductionOps const& ops,
+                             std::exception_ptr const& error) {
+  host.ready(task);
+  host.wait_granted(task);
+  host.give_to_device(task);
+  { host.new_merge(queue, ops) } -> std::same_as<TaskRecord&>;
+  host.fail(task, error);
+  host.recycle(task);
+  { host.divisions() } -> std::same_as<Divisions*&>;
+};
 
 /// A host that also makes tasks.
 ///

@@ -94,9 +94,9 @@ public:
   virtual void note_end(TaskRecord& task) noexcept = 0;
 
   /// Before a body on the host: brings the data that the task reads to host memory, and makes all
-  /// other copies of the data that it writes invalid. `begun`: the body goes on after a sync. The
-  /// data that it only writes are then brought, too, since it or a child may have written them.
-  virtual void acquire_on_host(TaskRecord& task, bool begun) = 0;
+  /// other copies of the data that it writes invalid. Throws Error(device_failed) if data that it
+  /// reads are lost.
+  virtual void acquire_on_host(TaskRecord& task) = 0;
 
   /// Before an attempt at an abortable task on the host: brings the data that it reads to host
   /// memory. Other copies stay valid.
@@ -136,9 +136,12 @@ public:
   /// Undoes one `pin`.
   virtual void unpin(ReplicaSlot& slot, NodeId at) = 0;
 
-  /// Waits until the data registered in a domain are at home, and makes their other copies invalid,
-  /// so that the program may use them. Data that tasks are using are left out.
-  virtual void take_all_home(Domain const& domain) = 0;
+  /// Waits until the data registered in a domain (null: none) are at home, and the data that
+  /// `task` declared (null: none) in host memory, where its body goes on. Makes their other copies
+  /// invalid, so that the program or the body may use them. Data that tasks are using are left out.
+  /// If data are lost, throws Error(device_failed), which names them, when all others are there.
+  /// What the program's memory holds is their value from then on.
+  virtual void take_all_home(Domain const* domain, TaskRecord* task) = 0;
 
   [[nodiscard]] virtual std::size_t unused(NodeId at) const = 0;
 

@@ -43,7 +43,8 @@ struct KeptNodes {
       datum->columns = 1;
       datum->pitch = datum->width;
     }
-    datum->identity = &slot == &record.replicas ? &record : nullptr;
+    datum->identity = &record;
+    datum->contribution = &slot != &record.replicas;
     datum->read_only = record.read_only;
     datum->slot = &slot;
     nodes.add(*datum);

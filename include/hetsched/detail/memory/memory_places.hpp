@@ -138,6 +138,7 @@ protected:
     }
   }
 
+  /// A datum without a valid copy is lost: no node counts as having it until it is overwritten.
   void invalidate(Replicas& datum, NodeId at) {
     datum.valid.fetch_and(~bit(at), std::memory_order_acq_rel);
     note_loss(datum);

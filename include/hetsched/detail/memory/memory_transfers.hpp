@@ -74,6 +74,7 @@ public:
       }
       if (copy->version == datum.version && !is_lost(copy->to)) { // else it is overwritten, or gone
         datum.valid.fetch_or(bit(copy->to), std::memory_order_acq_rel);
+        datum.lost = false;
       }
     } else {
       ++datum.failed_copies;

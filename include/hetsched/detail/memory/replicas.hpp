@@ -70,8 +70,9 @@ struct Replicas {
   std::size_t columns = 0;
   std::size_t pitch = 0;
   void const* identity = nullptr;
-  NodeId home = host_node;  // where the program has its memory
-  std::uint64_t number = 0; // from 1 on, in the order in which devices first needed them
+  bool contribution = false; // a private copy of that region
+  NodeId home = host_node;   // where the program has its memory
+  std::uint64_t number = 0;  // from 1 on, in the order in which devices first needed them
   // Guarded by the lock.
   std::int64_t reuse = 0;
   std::uint32_t version = 0; // changes when a write is complete
@@ -79,10 +80,11 @@ struct Replicas {
   /// The number of tasks that have begun and will write it. They are all on one device. Attempts at
   /// abortable tasks do not count.
   int writers = 0;
-  int failed_copies = 0;  // failed transfers since the last good one
+  int failed_copies = 0;  // failed transfers since the last good one, or the last write
   bool read_only = false; // host memory may only be read: copies stay valid whatever the host does
   bool in_parts = false;  // its parts hold the value
   bool lost = false;      // no copy is valid, and none will be before the next write
+  bool home_lost = false; // the program's memory failed with its device, and it was told so
   int holders = 0; // threads that wait for it with the lock released, and attempts in windows
   bool forgotten = false;                 // the last holder deletes it
   std::atomic<Replicas*>* slot = nullptr; // the pointer to this; emptied by the destructor

@@ -41,7 +41,15 @@ private:
   void fail(TaskRecord& task, std::exception_ptr error);
   void tell(TaskRecord& task, Duration kernel);
   bool fill_window(bool moved);
+
+  [[nodiscard]] bool has_other_work() const noexcept {
+    return core_.waiting_.stopping.load(std::memory_order_seq_cst) ||
+           worker_.mail.there.load(std::memory_order_seq_cst);
+  }
+
   bool take_mail();
+  void give_all_back();
+  void sleep_lost();
   void commit(TaskId id);
   bool commit_abortable(TaskRecord& task, bool early);
   void send_ahead();
@@ -192,12 +200,20 @@ inline void DeviceDriver::work() {
   for (;;) {
     bool moved = window_.poll(*this);
     moved = take_mail() || moved;
-    moved = fill_window(moved);
+    bool const lost = window_.lost();
+    if (!lost) {
+      moved = fill_window(moved);
+    } else if (moved) {
+      give_all_back();
+    }
     if (moved) {
       last_event = core_.clock();
     } else if (window_.empty()) {
       if (core_.waiting_.stopping.load(std::memory_order_seq_cst)) {
         break;
+      }
+      if (lost) {
+        sleep_lost();
       }
     } else if (auto const quiet = core_.clock().ns - last_event.ns; quiet > spin_ns) {
       timespec const pause{0, std::min(quiet / 10, longest_ns)};
@@ -211,10 +227,7 @@ inline void DeviceDriver::work() {
 /// Takes tasks while the window has room. `moved`: whether anything happened before. Returns
 /// whether anything has happened.
 inline bool DeviceDriver::fill_window(bool moved) {
-  auto const has_other_work = [this] {
-    return core_.waiting_.stopping.load(std::memory_order_seq_cst) ||
-           worker_.mail.there.load(std::memory_order_seq_cst);
-  };
+  auto const has_other_work = [this] { return this->has_other_work(); };
   while (window_.has_room()) {
     auto task = window_.empty() && !moved
                     ? core_.find_task(worker_, Condition::that(has_other_work))
@@ -362,8 +375,10 @@ inline bool DeviceDriver::undo_binding(TaskRecord& task) {
 /// The same. A task that holds its data by now goes back to the scheduler.
 inline void DeviceDriver::undo_early(TaskRecord& task) {
   if (!undo_binding(task)) {
-    ThreadCore::BareHost(core_, &worker_, nullptr).ready(task, true);
+    core_.give_back(worker_, task);
   }
 }
 
 } // namespace hetsched::detail
+
+#include <hetsched/detail/threads/lost_device.hpp>

@@ -142,16 +142,24 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   return false;
 }
 
-/// Brings the task's data to host memory. Returns false if the task failed because of that.
+/// Brings the task's data to host memory. Returns false if its body is not to run because that
+/// failed. A merge runs in any case: without the datum it drops the private copies.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::acquire_on_host(ThreadWorker& worker,
                                                                TaskRecord& task) {
+  if (task.cancelled) { // a merge
+    return true;
+  }
   try {
-    devices_->acquire_on_host(task, false);
+    devices_->acquire_on_host(task);
   } catch (...) {
     fail(worker, task, std::current_exception());
-    record_not_run(worker, task);
+    task.cancelled = task.type_of().kind == TaskKind::merge;
+    if (!task.cancelled) {
+      record_not_run(worker, task);
+      return false;
+    }
   }
-  return !task.failed;
+  return true;
 }
 
 /// Runs a body that is measured, or around which the scheduler has hooks.
@@ -234,31 +242,6 @@ HETSCHED_INLINE void ThreadCore::finish_parent(ThreadWorker& worker, TaskRecord&
   } else if (attempt != nullptr) {
     run_attempt(worker);
   }
-}
-
-/// Hands a task that this worker's device refused back to the scheduler: for the host if it has a
-/// body there, else for another device. Returns false if no worker is left that can run it.
-[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::run_elsewhere(ThreadWorker& worker,
-                                                             TaskRecord& task) {
-  bool const lost = devices_->window(worker.info.node).lost();
-  if (lost && !std::exchange(worker.launched.retired, true)) {
-    waiting_.retired_devices.fetch_add(1, std::memory_order_relaxed);
-  }
-  ArchMask const archs{task.archs.load(std::memory_order_relaxed)};
-  if (archs.has(ArchHost)) {
-    task.archs.store(ArchMask::only(ArchHost).bits, std::memory_order_relaxed);
-  } else if (!lost || waiting_.retired_devices.load(std::memory_order_relaxed) == device_count()) {
-    return false;
-  } else {
-    timespec const pause{0, 100000}; // the scheduler may give it to this worker again
-    nanosleep(&pause, nullptr);
-  }
-  if (task.type_of().reduces) {
-    return_copies(task);
-  }
-  worker.counts.rerun.add();
-  BareHost(*this, &worker, nullptr).ready(task, true);
-  return true;
 }
 
 /// Runs the attempt that the worker has to begin at once.

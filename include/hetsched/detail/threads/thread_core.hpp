@@ -107,7 +107,8 @@ public:
     // With workers of one class only, a spawn refuses what they cannot run.
     if (!crew_.one_class &&
         (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch) ||
-         is_bound_elsewhere(task, worker))) {
+         is_bound_elsewhere(task, worker) ||
+         (w.lost.load(std::memory_order_seq_cst) && !takes_though_lost(task, w)))) {
       return false;
     }
     auto const* const scope = w.scope.load(std::memory_order_relaxed);
@@ -260,7 +261,9 @@ protected:
   void run_watched(ThreadWorker& worker, TaskRecord& task);
   void call_body(ThreadWorker& worker, TaskRecord& task);
   Duration call_body_measured(ThreadWorker& worker, TaskRecord& task);
+  void retire(ThreadWorker& worker);
   bool run_elsewhere(ThreadWorker& worker, TaskRecord& task);
+  void give_back(ThreadWorker& worker, TaskRecord& task);
   void run_attempt(ThreadWorker& worker);
   void fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr error);
   void pass_up(TaskRecord const& task, Owned<Failure> failure);
@@ -283,7 +286,9 @@ protected:
   TaskId sleep_until_task(ThreadWorker& worker, Condition const& done);
   void note_idle(ThreadWorker& worker, Instant begin);
   bool before_sleep();
+  [[nodiscard]] bool all_sleep() const noexcept;
   bool lift_scopes_if_all_sleep();
+  void ask_lost_if_all_sleep();
   TaskId take_unscoped(ThreadWorker& worker);
   void wait(TaskRecord* scope, Condition const& done);
   void wait_inside(TaskRecord* scope, Condition const& done);
@@ -333,6 +338,16 @@ protected:
            task.worker.load(std::memory_order_relaxed) != worker.value;
   }
 
+  /// Whether only workers whose devices are lost could run the task: they let it fail.
+  [[nodiscard]] bool is_left_to_lost(TaskRecord const& task) const noexcept {
+    return !ArchMask{task.archs.load(std::memory_order_relaxed)}.has(ArchHost) &&
+           waiting_.retired_devices.load(std::memory_order_seq_cst) == device_count();
+  }
+
+  /// Whether a worker whose device is lost takes the task.
+  [[nodiscard]] bool takes_though_lost(TaskRecord const& task,
+                                       ThreadWorker const& worker) const noexcept;
+
   /// Whether an idle worker must call `reconsider` now and then. seq_cst: ordered with the look at
   /// sleepers in ThreadAttempts::begin.
   [[nodiscard]] bool is_to_reconsider() const noexcept {
@@ -371,6 +386,7 @@ protected:
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 #ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/threads/lost_devices_inl.hpp>
 #include <hetsched/detail/threads/stand_ins_inl.hpp>
 #include <hetsched/detail/threads/task_execution_inl.hpp>
 #include <hetsched/detail/threads/thread_core_inl.hpp>

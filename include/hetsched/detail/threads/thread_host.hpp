@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <span>
@@ -176,6 +177,9 @@ public:
 
   /// See `divide`.
   [[nodiscard]] Divisions*& divisions() noexcept { return divisions_; }
+
+  /// The data of a partition are lost.
+  void fail(TaskRecord& holder, std::exception_ptr error);
 
   /// Makes and counts a merge task.
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops);

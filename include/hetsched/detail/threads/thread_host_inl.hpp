@@ -70,6 +70,12 @@ HETSCHED_INLINE void ThreadCore::BareHost::count_hint(TaskRecord& hint) noexcept
   core_.waiting_.parking.unpark(worker.info.id, WakeReason::condition);
 }
 
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::Host::fail(TaskRecord& holder,
+                                                          std::exception_ptr error) {
+  core_.waiting_.failed.store(true, std::memory_order_relaxed); // as in ThreadCore::fail
+  fail_division(holder, core_.failure_log_, std::move(error));
+}
+
 [[gnu::cold]] HETSCHED_INLINE TaskRecord& ThreadCore::Host::new_merge(AccessQueue& queue,
                                                                       ReductionOps const& ops) {
   auto& task = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));

@@ -156,8 +156,9 @@ HETSCHED_INLINE bool ThreadCore::quiescent() const noexcept {
     auto const* const task = worker.running.load(std::memory_order_acquire);
     auto const* const scope = worker.scope.load(std::memory_order_relaxed);
     bool const vacant = id.value == 0 && waiting_.seating.state() == Seat::free;
-    line("  worker %d: %s%s%s%s",
+    line("  worker %d: %s%s%s%s%s",
          id.value,
+         worker.lost.load(std::memory_order_relaxed) ? "its device is lost, " : "",
          vacant                           ? "vacant (no thread is in sync)"
          : waiting_.parking.is_asleep(id) ? "asleep"
          : task != nullptr                ? "running"

@@ -126,8 +126,9 @@ struct Waiting {
   Seating seating;
   alignas(64) std::atomic<bool> stopping{false};
   std::atomic<bool> failed{false}; // a task has failed: data may be poisoned
-  std::atomic<int> retired_devices{0};
-  std::atomic<int> aside{0}; // threads that have left their workers while they wait
+  std::atomic<int> retired_devices{0};      // they have broken down, and their workers know it
+  std::atomic<std::uint64_t> lost_asked{0}; // see ThreadCore::ask_lost_if_all_sleep
+  std::atomic<int> aside{0};                // threads that have left their workers while they wait
   /// Tasks spawned and completed when the nesting rule was lifted last, to see whether it is worth
   /// looking again.
   std::atomic<std::uint64_t> lifted_at{never_lifted};

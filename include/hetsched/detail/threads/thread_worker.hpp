@@ -127,7 +127,6 @@ struct LaunchedTasks {
   SpinLock lock;
   Array<TaskRecord*> tasks;      // oldest first; under that lock
   LaunchedSuccessors successors; // used by the worker alone
-  bool retired = false;          // the device has broken down
 };
 
 struct WaitingAside;
@@ -148,6 +147,8 @@ struct alignas(64) ThreadWorker {
   /// here.
   std::atomic<TaskRecord*> scope{nullptr};
   std::atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
+  std::atomic<bool> lost{false};             // its device has broken down: see ThreadCore::retire
+  bool gives_back = false; // it takes what the scheduler keeps for it, to give it back. Its own use
   std::atomic<std::int64_t> busy_until_ns{0};
   std::atomic<std::int64_t> busy_since_ns{0}; // of an abortable task; else 0
   WorkerCounters counts;

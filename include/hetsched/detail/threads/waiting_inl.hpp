@@ -121,15 +121,23 @@ namespace hetsched::detail {
     waiting_.parking.unpark(WorkerId{0}, WakeReason::condition);
     waiting_.seating.notify_outside();
   }
+  if (!policies_->has(hook_steal)) {
+    ask_lost_if_all_sleep();
+  }
   return lift_scopes_if_all_sleep();
+}
+
+/// Whether all workers have announced sleep.
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::all_sleep() const noexcept {
+  bool const vacant = waiting_.seating.state(std::memory_order_seq_cst) == Seat::free;
+  return waiting_.parking.count_asleep() + (vacant ? 1 : 0) == static_cast<int>(crew_.infos.size());
 }
 
 /// Bodies that wait may need tasks that their workers do not run on top of them. If all workers
 /// sleep, each looks for any task once, and runs it on another stack. Not if they did so before and
 /// nothing has happened since. Returns whether they do.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::lift_scopes_if_all_sleep() {
-  bool const vacant = waiting_.seating.state(std::memory_order_seq_cst) == Seat::free;
-  if (waiting_.parking.count_asleep() + (vacant ? 1 : 0) != static_cast<int>(crew_.infos.size())) {
+  if (!all_sleep()) {
     return false;
   }
   bool some_wait = waiting_.aside.load(std::memory_order_seq_cst) != 0;
@@ -298,12 +306,7 @@ namespace hetsched::detail {
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::take_all_home(Domain const* domain,
                                                              TaskRecord* task) {
-  if (task != nullptr) {
-    devices_->acquire_on_host(*task, true);
-  }
-  if (domain != nullptr) {
-    devices_->take_all_home(*domain);
-  }
+  devices_->take_all_home(domain, task);
 }
 
 // ---- waking ----

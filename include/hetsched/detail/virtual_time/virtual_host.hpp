@@ -134,6 +134,10 @@ public:
 
   [[nodiscard]] Divisions*& divisions() noexcept { return divisions_; }
 
+  void fail(TaskRecord& holder, std::exception_ptr error) {
+    fail_division(holder, core_.failure_log(), std::move(error));
+  }
+
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const&) {
     auto& task = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
     start_record(task, virtual_merge_type, nullptr);

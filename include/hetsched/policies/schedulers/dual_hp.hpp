@@ -155,16 +155,20 @@ private:
       return Wake::any(); // cores come first
     }
     WorkerId chosen;
-    auto const archs = ctx.task(ready.task).archs;
     auto waiting = sides_[gpus].queue.size(); // so many idle GPUs are, or will be, awake
     for (auto const& info : ctx.workers()) {
       auto const busy = static_cast<bool>(ctx.running(info.id));
-      if (side_of(info) == gpus && archs.has(info.arch) && (!chosen || !busy)) {
+      if (side_of(info) == gpus && ctx.can_run(ready.task, info.id) && (!chosen || !busy)) {
         chosen = info.id;
         if (!busy && --waiting == 0) {
           break;
         }
       }
+    }
+    if (!chosen) {
+      sides_[gpus].unheard = true;
+      sides_[gpus].since = ctx.now();
+      return Wake::any();
     }
     return Wake::worker(chosen);
   }
