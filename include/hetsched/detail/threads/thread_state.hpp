@@ -125,7 +125,7 @@ struct Waiting {
   Parking parking;
   Seating seating;
   alignas(64) std::atomic<bool> stopping{false};
-  std::atomic<bool> failed{false}; // a task has failed: data may be poisoned
+  std::atomic<bool> failed{false};          // a task has failed: data may be poisoned
   std::atomic<int> retired_devices{0};      // they have broken down, and their workers know it
   std::atomic<std::uint64_t> lost_asked{0}; // see ThreadCore::ask_lost_if_all_sleep
   std::atomic<int> aside{0};                // threads that have left their workers while they wait
