@@ -598,6 +598,13 @@ void Model::start(Copy& copy) {
                     }),
        "two transfers to one place",
        datum);
+  must(std::none_of(transfers_.begin(),
+                    transfers_.end(),
+                    [&](Transfer const& other) {
+                      return other.datum == datum && other.copy->from == copy.to;
+                    }),
+       "a transfer to where another comes from",
+       datum);
   transfers_.push_back(
       {&copy, datum, of.good[from], offset(*of.replicas, from), offset(*of.replicas, to)});
   if (lost_[to == 0 ? from : to]) {
