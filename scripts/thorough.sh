@@ -5,6 +5,7 @@
 # Usage: scripts/thorough.sh [PART...]      (all, in this order)
 #   default   all programs with the default optimisation, and all tests, in build-thorough/
 #   random    more random graphs in that build, and many repetitions of the tests where threads meet
+#   explore   longer sequences of events of the memory nodes, ten minutes for each setting
 #   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
 #             CPU that this machine can stand for: each rounds in another order
 #   thread    all unit tests under ThreadSanitizer
@@ -26,7 +27,7 @@ export JOBS=${JOBS:-2}
 readonly seeds=${SEEDS:-3} times=${TIMES:-20} graphs=10000
 readonly build=build-thorough
 
-# Three parts need this build. Further calls compile nothing.
+# Four parts need this build. Further calls compile nothing.
 build_default() {
   CXX=g++ run_step "build" scripts/build.sh "$build" -Dwerror=true \
     -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled
@@ -52,6 +53,12 @@ part_random() {
   run_counted scripts/run_tests.sh "$build" --repeat "$times" --timeout-multiplier 2 \
     --suite queues --suite detail --suite testing --suite schedulers --suite runtime \
     --suite devices
+}
+
+part_explore() {
+  title "sequences of events of the memory nodes"
+  build_default || return
+  run_step "explore_memory" "$build"/tests/explore_memory --depth 1000 --seconds 600
 }
 
 part_blas() {
@@ -103,7 +110,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random blas thread address plain weight)
+readonly all_parts=(default random explore blas thread address plain weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then

@@ -44,7 +44,6 @@ private:
 struct Limits {
   std::size_t depth = 0;
   double seconds = 1e9;
-  std::size_t states = std::size_t{1} << 31U;
 };
 
 template <class Event>
@@ -178,7 +177,7 @@ Report<typename Machine::Event> explore(Make&& make, Limits const& limits) {
         break;
       }
     }
-    if ((state % 256 == 0 && seconds() > limits.seconds) || known.size() > limits.states) {
+    if (state % 256 == 0 && seconds() > limits.seconds) {
       break;
     }
     auto const path = path_to(state);

@@ -2,15 +2,20 @@
 // Tries every sequence of events of the memory nodes, up to a length, in each of the settings. The
 // first sequence after which something does not hold is printed as a test.
 //
-// Usage: explore_memory [--depth N] [--seconds S] [SETTING...]
-//   Without a depth, each setting has the one of the table below.
+// Usage: explore_memory [--depth N] [--seconds S] [--data N] [--devices N] [SETTING...]
+//   --depth    how many events; without it, each setting has the number in the table below
+//   --seconds  for each setting; what was tried until then is printed
+//   --data, --devices   only settings with so many
 
 #include "memory_settings.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -44,10 +49,10 @@ constexpr Exploration explorations[] = {
 /// Whether everything held.
 bool run(Setting const& setting, exploration::Limits const& limits) {
   auto const report = exploration::explore<Model>([&] { return new Model(setting); }, limits);
-  std::printf("%-18s %s %2zu: %10zu states, %11zu events, %6.1f s\n",
+  auto const length = std::to_string(report.depth) + (report.all ? ", and all longer ones" : "");
+  std::printf("%s: sequences of length %s: %zu states, %zu events, %.1f s\n",
               setting.name.c_str(),
-              report.all ? "all sequences, states are at most" : "sequences of length",
-              report.depth,
+              length.c_str(),
               report.states,
               report.events,
               report.seconds);
@@ -61,30 +66,41 @@ bool run(Setting const& setting, exploration::Limits const& limits) {
 } // namespace
 
 int main(int argc, char** argv) {
-  exploration::Limits given;
+  std::size_t depth = 0;
+  std::size_t seconds = 1000000000;
+  std::size_t data = 0;
+  std::size_t devices = 0;
+  std::pair<std::string, std::size_t*> const options[] = {
+      {"--depth", &depth}, {"--seconds", &seconds}, {"--data", &data}, {"--devices", &devices}};
   std::vector<std::string> names;
   for (int k = 1; k < argc; ++k) {
-    std::string const argument = argv[k];
-    bool const number = k + 1 < argc && (argument == "--depth" || argument == "--seconds");
-    if (!number) {
-      names.push_back(argument);
-      continue;
-    }
-    auto const value = std::strtoul(argv[++k], nullptr, 10);
-    if (argument == "--depth") {
-      given.depth = value;
+    auto const* const option =
+        std::find_if(std::begin(options), std::end(options), [&](auto const& candidate) {
+          return candidate.first == argv[k] && k + 1 < argc;
+        });
+    if (option != std::end(options)) {
+      *option->second = std::strtoul(argv[++k], nullptr, 10);
     } else {
-      given.seconds = static_cast<double>(value);
+      names.emplace_back(argv[k]);
     }
   }
+  std::size_t chosen = 0;
   bool all_hold = true;
-  for (auto const& [setting, depth] : explorations) {
-    auto const of = setting();
-    if (names.empty() || std::find(names.begin(), names.end(), of.name) != names.end()) {
-      auto limits = given;
-      limits.depth = given.depth != 0 ? given.depth : depth;
-      all_hold = run(of, limits) && all_hold;
+  for (auto const& exploration : explorations) {
+    auto const setting = exploration.setting();
+    bool const named =
+        names.empty() || std::find(names.begin(), names.end(), setting.name) != names.end();
+    if (named && (data == 0 || data == setting.sizes.size()) &&
+        (devices == 0 || devices == static_cast<std::size_t>(setting.devices))) {
+      ++chosen;
+      all_hold =
+          run(setting, {depth != 0 ? depth : exploration.depth, static_cast<double>(seconds)}) &&
+          all_hold;
     }
+  }
+  if (chosen == 0 || chosen < names.size()) {
+    std::fputs("explore_memory: there is no such setting\n", stderr);
+    return 2;
   }
   return all_hold ? 0 : 1;
 }

@@ -3,8 +3,6 @@
 
 #include "memory_model.hpp"
 
-#include <numeric>
-
 namespace memory_model {
 
 Model::Model(Setting const& setting)
@@ -33,7 +31,7 @@ Model::~Model() {
   }
 }
 
-std::size_t Model::add_datum(std::size_t index) {
+void Model::add_datum(std::size_t index) {
   auto& replicas =
       *replicas_.emplace_back(std::make_unique<Replicas>(keeper_, nodes_.node_count()));
   replicas.width = replicas.pitch = setting_.sizes[index] * unit;
@@ -42,7 +40,6 @@ std::size_t Model::add_datum(std::size_t index) {
   data_[index] = {};
   data_[index].replicas = &replicas;
   data_[index].good[0] = true;
-  return index;
 }
 
 void Model::fail(char const* what, std::size_t datum) {
@@ -598,6 +595,13 @@ void Model::start(Copy& copy) {
                     }),
        "two transfers to one place",
        datum);
+  must(std::none_of(transfers_.begin(),
+                    transfers_.end(),
+                    [&](Transfer const& other) {
+                      return other.datum == datum && other.copy->from == copy.to;
+                    }),
+       "a transfer to where another comes from",
+       datum);
   transfers_.push_back(
       {&copy, datum, of.good[from], offset(*of.replicas, from), offset(*of.replicas, to)});
   if (lost_[to == 0 ? from : to]) {
@@ -608,14 +612,12 @@ void Model::start(Copy& copy) {
 void Model::finish(std::size_t which, bool done) {
   auto const transfer = transfers_[which];
   transfers_.erase(transfers_.begin() + static_cast<std::ptrdiff_t>(which));
-  auto const from = at(transfer.copy->from);
   auto const to = at(transfer.copy->to);
   auto const datum = transfer.datum;
   auto& of = data_[datum];
   of.good[to] = done && transfer.good && !lost_[to];
   of.fails = done ? 0 : of.fails + 1;
   nodes_.finished(transfer.copy, done);
-  (void)from;
 }
 
 void Model::give_up(std::size_t which) {

@@ -109,7 +109,7 @@ struct Setting {
   bool pins = false;     // the program pins data
   bool aborts = false;   // tasks are taken back, as in virtual time; no early activation
   bool attempts = false; // some tasks are abortable
-  bool losses = true;    // devices are lost
+  bool losses = true;    // devices may get lost
 };
 
 enum class Step : std::uint8_t {
@@ -245,11 +245,10 @@ private:
 
   void fail(char const* what, std::size_t datum);
 
-  std::size_t add_datum(std::size_t index);
+  void add_datum(std::size_t index);
   void commit(std::size_t node, Uses uses, Step kind);
   void admit(std::size_t node);
   void begin(std::size_t node, std::size_t which);
-  void begin_all(std::size_t node);
   void end(std::size_t node, std::size_t which, bool done);
   void take_back(std::size_t node, std::size_t which);
   void remove_task(std::size_t node, std::size_t which);

@@ -3,8 +3,6 @@
 
 #include "memory_model.hpp"
 
-#include <numeric>
-
 namespace memory_model {
 
 // ---- what must hold ----
