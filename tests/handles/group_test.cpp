@@ -387,25 +387,32 @@ TEST_CASE_TEMPLATE("group: bodies that wait for groups do not wait for each othe
   using Rt = hs::Runtime<Scheduler>;
   for (int cpus = 1; cpus <= 4; ++cpus) {
     Rt rt(on_cpus(cpus));
+    support::Gate all_spawned;
     int x = 0;
     bool ran = false;
     auto const hx = rt.data(x);
     hs::TaskGroup before_a(rt);
     hs::TaskGroup before_b(rt);
-    rt.spawn()([&](Rt& inner, hs::Handle<int> const&) { inner.sync(before_a); },
-               hs::read_write(hx));
+    rt.spawn()(
+        [&](Rt& inner, hs::Handle<int> const&) {
+          (void)all_spawned.pass();
+          inner.sync(before_a);
+        },
+        hs::read_write(hx));
     rt.spawn()([&](Rt& inner) {
+      (void)all_spawned.pass();
       inner.sync(before_b);
       ran = x == 1;
     });
     rt.spawn(hs::in(before_b))([](int& v) { ++v; }, hs::read_write(hx));
     rt.spawn(hs::in(before_a))([] {});
+    all_spawned.open();
     rt.sync();
     CHECK(ran);
   }
 }
 
-// Each task waits for the next one's group; the last is what the first in the queue holds up.
+// Each task waits for the next one's group.
 TEST_CASE_TEMPLATE("group: as many bodies may wait as there are tasks",
                    Scheduler,
                    HETSCHED_ALL_SCHEDULERS) {
@@ -413,6 +420,7 @@ TEST_CASE_TEMPLATE("group: as many bodies may wait as there are tasks",
   for (int cpus = 1; cpus <= 2; ++cpus) {
     Rt rt(on_cpus(cpus));
     constexpr std::size_t count = 30;
+    support::Gate all_spawned;
     std::deque<hs::TaskGroup> groups;
     std::array<int, count> values{};
     std::vector<hs::Handle<int>> handles;
@@ -423,6 +431,7 @@ TEST_CASE_TEMPLATE("group: as many bodies may wait as there are tasks",
     for (std::size_t k = 0; k + 1 < count; ++k) {
       rt.spawn(hs::in(groups[k]))(
           [&, k](Rt& inner, int& value) {
+            (void)all_spawned.pass();
             inner.sync(groups[k + 1]);
             value = values[k + 1] + 1;
             inner.spawn()([] {});
@@ -432,6 +441,7 @@ TEST_CASE_TEMPLATE("group: as many bodies may wait as there are tasks",
     }
     rt.spawn(hs::in(groups[count - 1]))([](int& value) { value = 1; },
                                         hs::write(handles[count - 1]));
+    all_spawned.open();
     rt.sync(groups[0]);
     CHECK(values[0] == static_cast<int>(count));
     rt.sync();
