@@ -136,6 +136,20 @@ HETSCHED_INLINE Instant ThreadCore::busy_until(WorkerId worker) const noexcept {
   return until > now ? until : now + Duration{now.ns - since};
 }
 
+HETSCHED_INLINE bool ThreadCore::can_run_here(TaskRecord const& task,
+                                              ThreadWorker const& worker) const noexcept {
+  if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(worker.info.arch) ||
+      is_bound_elsewhere(task, worker.info.id)) {
+    return false;
+  }
+  if (worker.launched.lost.load(std::memory_order_seq_cst)) [[unlikely]] {
+    return takes_though_lost(task, worker); // it waits in no sync: no scope
+  }
+  auto const* const scope = worker.scope.load(std::memory_order_relaxed);
+  return scope == nullptr || task.parent.load(std::memory_order_relaxed) == scope ||
+         descends_from_afar(task, scope);
+}
+
 HETSCHED_INLINE bool ThreadCore::descends_from_afar(TaskRecord const& task,
                                                     TaskRecord const* scope) const noexcept {
   return descends(task, scope) || waiting_.scopes_lifted.load(std::memory_order_relaxed);
