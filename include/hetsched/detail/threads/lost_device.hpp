@@ -12,11 +12,11 @@ namespace hetsched::detail {
 inline void DeviceDriver::give_all_back() {
   core_.retire(worker_);
   Array<TaskRecord*> tasks;
-  worker_.gives_back = true;
+  worker_.launched.gives_back = true;
   while (auto const id = core_.policies_->pop(worker_.info.id)) {
     tasks.push_back(TaskRecord::from(id));
   }
-  worker_.gives_back = false;
+  worker_.launched.gives_back = false;
   while (core_.policies_->has(hook_steal)) { // what only lost devices could run
     auto const id = core_.policies_->steal(worker_.info.id).task;
     if (!id) {

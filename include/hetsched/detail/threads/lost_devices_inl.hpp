@@ -8,13 +8,13 @@ namespace hetsched::detail {
 
 [[gnu::cold]] HETSCHED_INLINE bool
 ThreadCore::takes_though_lost(TaskRecord const& task, ThreadWorker const& worker) const noexcept {
-  return (this_thread.worker == &worker && worker.gives_back) || is_left_to_lost(task);
+  return (this_thread.worker == &worker && worker.launched.gives_back) || is_left_to_lost(task);
 }
 
 /// The worker's device is lost: nobody gives the worker a task any more, but for those that only
 /// lost devices could run. Their workers let them fail.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::retire(ThreadWorker& worker) {
-  if (!worker.lost.exchange(true, std::memory_order_seq_cst)) {
+  if (!worker.launched.lost.exchange(true, std::memory_order_seq_cst)) {
     // seq_cst, as the look in is_left_to_lost: a push that precedes it is seen by who is woken.
     waiting_.retired_devices.fetch_add(1, std::memory_order_seq_cst);
     wake_all(WakeReason::task);
@@ -46,7 +46,7 @@ ThreadCore::takes_though_lost(TaskRecord const& task, ThreadWorker const& worker
 /// has made the task ready: others might not find it where the worker keeps its own. If that was
 /// the last device, a task that the host can run is for the host.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::give_back(ThreadWorker& worker, TaskRecord& task) {
-  bool const lost = worker.lost.load(std::memory_order_relaxed);
+  bool const lost = worker.launched.lost.load(std::memory_order_relaxed);
   if (lost && waiting_.retired_devices.load(std::memory_order_relaxed) == device_count() &&
       ArchMask{task.archs.load(std::memory_order_relaxed)}.has(ArchHost)) {
     task.archs.store(ArchMask::only(ArchHost).bits, std::memory_order_relaxed);
@@ -65,7 +65,7 @@ ThreadCore::takes_though_lost(TaskRecord const& task, ThreadWorker const& worker
     return;
   }
   for (auto const& worker : crew_.workers) {
-    if (worker.lost.load(std::memory_order_relaxed)) {
+    if (worker.launched.lost.load(std::memory_order_relaxed)) {
       waiting_.parking.unpark(worker.info.id, WakeReason::task);
     }
   }

@@ -105,11 +105,8 @@ public:
                                                  WorkerId worker) const noexcept {
     auto const& w = crew_.workers[worker.index()];
     // With workers of one class only, a spawn refuses what they cannot run.
-    if (!crew_.one_class &&
-        (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(w.info.arch) ||
-         is_bound_elsewhere(task, worker) ||
-         (w.lost.load(std::memory_order_seq_cst) && !takes_though_lost(task, w)))) {
-      return false;
+    if (!crew_.one_class) [[unlikely]] {
+      return can_run_here(task, w);
     }
     auto const* const scope = w.scope.load(std::memory_order_relaxed);
     return scope == nullptr || task.parent.load(std::memory_order_relaxed) == scope ||
@@ -299,6 +296,7 @@ protected:
   bool work_outside(bool patient);
   void apply(Wake wake, TaskId task);
   void pay_owed_wake(ThreadWorker& worker);
+  void wake_target(WorkerId worker, TaskId task);
   void wake_for(TaskId task);
   void wake_all(WakeReason reason);
 
@@ -343,6 +341,10 @@ protected:
     return !ArchMask{task.archs.load(std::memory_order_relaxed)}.has(ArchHost) &&
            waiting_.retired_devices.load(std::memory_order_seq_cst) == device_count();
   }
+
+  /// can_run with workers of several classes, some of which may have lost their devices.
+  [[nodiscard]] bool can_run_here(TaskRecord const& task,
+                                  ThreadWorker const& worker) const noexcept;
 
   /// Whether a worker whose device is lost takes the task.
   [[nodiscard]] bool takes_though_lost(TaskRecord const& task,

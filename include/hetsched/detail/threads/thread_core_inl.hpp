@@ -137,6 +137,20 @@ HETSCHED_INLINE Instant ThreadCore::busy_until(WorkerId worker) const noexcept {
   return until > now ? until : now + Duration{now.ns - since};
 }
 
+HETSCHED_INLINE bool ThreadCore::can_run_here(TaskRecord const& task,
+                                              ThreadWorker const& worker) const noexcept {
+  if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(worker.info.arch) ||
+      is_bound_elsewhere(task, worker.info.id)) {
+    return false;
+  }
+  if (worker.launched.lost.load(std::memory_order_seq_cst)) [[unlikely]] {
+    return takes_though_lost(task, worker); // it waits in no sync: no scope
+  }
+  auto const* const scope = worker.scope.load(std::memory_order_relaxed);
+  return scope == nullptr || task.parent.load(std::memory_order_relaxed) == scope ||
+         descends(task, scope);
+}
+
 [[gnu::cold]] HETSCHED_INLINE Site ThreadCore::site_of(Config const& config) const {
   auto const cores = crew_.placement.group;
   auto const cpu = cores == 1 ? cpu_model() : text("%s, %d cores", cpu_model().c_str(), cores);

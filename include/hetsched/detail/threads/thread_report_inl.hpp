@@ -158,7 +158,7 @@ HETSCHED_INLINE bool ThreadCore::quiescent() const noexcept {
     bool const vacant = id.value == 0 && waiting_.seating.state() == Seat::free;
     line("  worker %d: %s%s%s%s%s",
          id.value,
-         worker.lost.load(std::memory_order_relaxed) ? "its device is lost, " : "",
+         worker.launched.lost.load(std::memory_order_relaxed) ? "its device is lost, " : "",
          vacant                           ? "vacant (no thread is in sync)"
          : waiting_.parking.is_asleep(id) ? "asleep"
          : task != nullptr                ? "running"

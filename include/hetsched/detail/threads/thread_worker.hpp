@@ -127,6 +127,8 @@ struct LaunchedTasks {
   SpinLock lock;
   Array<TaskRecord*> tasks;      // oldest first; under that lock
   LaunchedSuccessors successors; // used by the worker alone
+  std::atomic<bool> lost{false}; // the device has broken down: see ThreadCore::retire
+  bool gives_back = false; // the worker takes what the scheduler keeps for it, to give it back
 };
 
 struct WaitingAside;
@@ -147,8 +149,6 @@ struct alignas(64) ThreadWorker {
   /// here.
   std::atomic<TaskRecord*> scope{nullptr};
   std::atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
-  std::atomic<bool> lost{false};             // its device has broken down: see ThreadCore::retire
-  bool gives_back = false; // it takes what the scheduler keeps for it, to give it back. Its own use
   std::atomic<std::int64_t> busy_until_ns{0};
   std::atomic<std::int64_t> busy_since_ns{0}; // of an abortable task; else 0
   WorkerCounters counts;

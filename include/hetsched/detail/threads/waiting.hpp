@@ -15,10 +15,7 @@ namespace hetsched::detail {
       wake_for(task);
     }
   } else if (auto const worker = wake.target(); worker && waiting_.parking.is_asleep(worker)) {
-    waiting_.parking.unpark(worker, WakeReason::task);
-    if (crew_.workers[worker.index()].lost.load(std::memory_order_seq_cst)) [[unlikely]] {
-      wake_for(task); // if others can reach it
-    }
+    wake_target(worker, task);
   }
 }
 

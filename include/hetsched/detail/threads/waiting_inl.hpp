@@ -311,6 +311,15 @@ namespace hetsched::detail {
 
 // ---- waking ----
 
+/// Wakes the worker that the scheduler named. If its device is lost, others may be able to reach
+/// the task.
+HETSCHED_INLINE void ThreadCore::wake_target(WorkerId worker, TaskId task) {
+  waiting_.parking.unpark(worker, WakeReason::task);
+  if (crew_.workers[worker.index()].launched.lost.load(std::memory_order_seq_cst)) [[unlikely]] {
+    wake_for(task);
+  }
+}
+
 /// Wakes one sleeper that can run the task, if there is any.
 HETSCHED_INLINE void ThreadCore::wake_for(TaskId task) {
   bool woken = false;
