@@ -4,6 +4,7 @@
 // run here did can then be simulated, its bounds computed, and its links known to the performance
 // model Bandwidth. Shows what models have kept, too.
 
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
@@ -13,7 +14,6 @@
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/stencil/jacobi.hpp>
 
-#include "../common/new_file.hpp"
 #include "../common/run_program.hpp"
 #include "measured_links.hpp"
 #include "model_files.hpp"
@@ -307,7 +307,7 @@ void calibrate(Options options) {
   if (options.out.empty()) {
     options.out = benchmarks::calibration_file({.devices = options.devices});
   }
-  benchmarks::NewFile file(options.out);
+  hs::detail::NewFile file(options.out); // before anything is measured for it
   auto machine = describe(options);
   machine["kernels"] = ordered_json::array();
   if (options.precision == "single") {
