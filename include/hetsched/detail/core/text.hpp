@@ -12,6 +12,11 @@ namespace hetsched::detail {
 /// Text by a format of printf's; without memory for it, throws std::bad_alloc.
 [[nodiscard, gnu::format(printf, 1, 2)]] std::string text(char const* format, ...);
 
+/// "hetsched: CULPRIT: MESSAGE" as one line, whatever is in both: each control character is shown
+/// as
+/// '?', and of texts that are long the end is left out.
+[[nodiscard]] std::string error_line(std::string const& culprit, std::string const& message);
+
 } // namespace hetsched::detail
 
 #ifdef HETSCHED_DEFINITIONS
