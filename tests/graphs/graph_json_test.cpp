@@ -121,8 +121,8 @@ TEST_CASE("graph file: dependencies are limited, where few accesses make many") 
     return text + "]}";
   };
   CHECK(hs::parse_graph(graph(300, 300), "FILE").graph.predecessor_count(599) == 300);
-  CHECK(error_of(hs::parse_graph, graph(2100, 2100)) ==
-        "hetsched: FILE: /: has more dependencies than 4194304 and 16 for each access");
+  CHECK(error_of(hs::parse_graph, graph(5900, 5900)) ==
+        "hetsched: FILE: /: has more dependencies than 33554432 and 16 for each access");
   CHECK(hs::parse_graph(graph(1, 100'000), "FILE").graph.size() == 100'001);
 }
 

@@ -289,7 +289,8 @@ public:
 
   template <class Exception>
   bool parse_error(std::size_t /*position*/, std::string const& /*read*/, Exception const& error) {
-    refuse(JsonValue::printable(error.what(), 300));
+    std::string const why = error.what(); // g++ sees that a call does not return if no type is open
+    refuse(JsonValue::printable(why, 300));
   }
 
 private:

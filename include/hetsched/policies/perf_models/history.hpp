@@ -51,7 +51,7 @@ public:
     std::uint64_t drifts = 0; // how often older times were forgotten
   };
 
-  static constexpr std::size_t window = 32; // times that count
+  static constexpr std::size_t window = 32;                     // times that count
   static constexpr std::uint64_t most_counted = UINT64_MAX / 2; // no sum of two overflows
 
   /// Times of one kind of task, as they are kept from run to run.
