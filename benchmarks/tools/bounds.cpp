@@ -3,6 +3,7 @@
 // machine that a file describes (docs/platforms.md), transfers left aside: no schedule is shorter
 // than any of them.
 
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/graphs/graph_json.hpp>
 
 #include "../common/run_program.hpp"
@@ -12,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <utility>
 
@@ -95,10 +95,7 @@ void save(Options const& options, hs::Platform const& platform) {
                     "takes one graph of cholesky, qr, lu or gemm: --tiles N");
   }
   auto const text = hs::graph_text(machine.graph_of(platform, machine.tiles.front()));
-  std::ofstream file(options.save, std::ios::binary);
-  if (!(file << text).flush()) {
-    throw hs::Error(hs::ErrorCode::bad_input, options.save, "cannot be written");
-  }
+  hs::detail::replace_file(options.save, text);
 }
 
 } // namespace

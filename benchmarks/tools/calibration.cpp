@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "calibration.hpp"
 
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/platform/platform_json.hpp>
 
-#include "../common/new_file.hpp"
 #include "kernel_times.hpp"
 #include "measured_links.hpp"
 #include "model_files.hpp"
@@ -146,7 +146,7 @@ void calibrate(Calibration options) {
   if (options.out.empty()) {
     options.out = calibration_file({.devices = options.devices});
   }
-  NewFile file(options.out);
+  hs::detail::NewFile file(options.out); // before anything is measured for it
   auto machine = describe(options);
   machine["kernels"] = ordered_json::array();
   if (options.precision == "single") {

@@ -5,6 +5,8 @@
 #include <hetsched/core/workers.hpp>
 #include <hetsched/platform/simulation.hpp>
 
+#include "../common/svg_text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -123,10 +125,7 @@ private:
 
   void write(double at_x, double at_y, char const* anchor, char const* how, std::string_view what) {
     append("<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" %s>", at_x, at_y, anchor, how);
-    for (char const c : what) {
-      c == '<' ? text_ += "&lt;" : c == '&' ? text_ += "&amp;" : text_ += c;
-    }
-    text_ += "</text>\n";
+    text_ += svg_text(what) + "</text>\n";
   }
 
   [[nodiscard]] double x(hs::Duration at) const { return left + at.seconds() * scale_; }

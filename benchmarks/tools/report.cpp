@@ -2,10 +2,10 @@
 // Makes one page of traces, with all that it needs in it; and other programs' formats of one trace.
 // docs/reports.md says what the page shows.
 
+#include <hetsched/detail/files/text_file.hpp>
 #include <hetsched/trace/formats/read_trace.hpp>
 #include <hetsched/trace/formats/trace_export.hpp>
 
-#include "../common/new_file.hpp"
 #include "../common/run_program.hpp"
 #include "gantt.hpp"
 #include "report/page.hpp"
@@ -26,8 +26,8 @@
 namespace {
 
 namespace hs = hetsched;
-using benchmarks::NewFile;
 using benchmarks::ordered_json;
+using hs::detail::TextWriter;
 
 struct Options {
   std::vector<std::string> traces;
@@ -153,31 +153,32 @@ void report(Options const& options) {
     }
     traces.emplace_back(std::move(name), std::move(trace));
   }
-  // All are made before any has its name.
-  std::vector<std::unique_ptr<NewFile>> files;
-  auto const make = [&](std::string const& path, std::function<void(NewFile&)> const& write) {
+  // All are written before any is replaced.
+  std::vector<std::unique_ptr<TextWriter>> files;
+  auto const make = [&](std::string const& path, std::function<void(TextWriter&)> const& write) {
     if (!path.empty()) {
-      files.push_back(std::make_unique<NewFile>(path));
+      files.push_back(std::make_unique<TextWriter>(path));
       write(*files.back());
+      files.back()->flush();
     }
   };
-  make(options.page, [&](NewFile& file) {
+  make(options.page, [&](TextWriter& out) {
     for (auto const part : benchmarks::page_before_data) {
-      file.add(part);
+      out << part;
     }
-    file.add(for_page(data_of(traces, options.traces, options.tasks)));
+    out << for_page(data_of(traces, options.traces, options.tasks));
     for (auto const part : benchmarks::page_after_data) {
-      file.add(part);
+      out << part;
     }
   });
   auto const& [name, trace] = traces.front();
-  make(options.svg, [&](NewFile& file) { file.add(drawn(trace, name)); });
-  make(options.chrome, [&](NewFile& file) { hs::write_chrome(trace, file.draft()); });
-  make(options.paje, [&](NewFile& file) { hs::write_paje(trace, file.draft()); });
-  make(options.csv, [&](NewFile& file) { hs::write_csv(trace, file.draft()); });
-  make(options.dot, [&](NewFile& file) { hs::write_trace_dot(trace, file.draft()); });
+  make(options.svg, [&](TextWriter& out) { out << drawn(trace, name); });
+  make(options.chrome, [&](TextWriter& out) { hs::write_chrome(trace, out); });
+  make(options.paje, [&](TextWriter& out) { hs::write_paje(trace, out); });
+  make(options.csv, [&](TextWriter& out) { hs::write_csv(trace, out); });
+  make(options.dot, [&](TextWriter& out) { hs::write_trace_dot(trace, out); });
   for (auto const& file : files) {
-    file->finish();
+    file->close();
   }
 }
 

@@ -68,6 +68,14 @@ private:
 
 constexpr int most_devices = 62; // a mask of 64 bits says which nodes hold a copy; one is the host
 
+void add(DeviceChoice const& choice, char const* source, std::vector<DeviceChoice>& choices) {
+  if (choices.size() == static_cast<std::size_t>(most_devices)) {
+    throw Error(
+        ErrorCode::bad_config, source, "more than " + std::to_string(most_devices) + " devices");
+  }
+  choices.push_back(choice);
+}
+
 void read_entry(std::string_view text,
                 char const* source,
                 int (*cuda_devices)(),
@@ -87,14 +95,14 @@ void read_entry(std::string_view text,
   if (choice.driver == "emu") {
     int const count = listed ? entry.number(numbers, most_devices) : 1;
     for (int k = 0; k < count; ++k) {
-      choices.push_back(choice);
+      add(choice, source, choices);
       ++choice.ordinal;
     }
   } else if (choice.driver == "cuda") {
     if (!listed) {
       int const count = cuda_devices();
       for (choice.ordinal = 0; choice.ordinal < count; ++choice.ordinal) {
-        choices.push_back(choice);
+        add(choice, source, choices);
       }
       return;
     }
@@ -107,7 +115,7 @@ void read_entry(std::string_view text,
           entry.refuse("device " + std::to_string(choice.ordinal) + " is named twice");
         }
       }
-      choices.push_back(choice);
+      add(choice, source, choices);
       numbers = others;
     }
   } else {
@@ -128,12 +136,6 @@ read_device_list(std::string_view text, char const* source, int (*cuda_devices)(
     more = end != std::string_view::npos;
     read_entry(text.substr(0, end), source, cuda_devices, choices);
     text = more ? text.substr(end + 1) : std::string_view();
-  }
-  if (choices.size() > static_cast<std::size_t>(most_devices)) {
-    throw Error(ErrorCode::bad_config,
-                source,
-                std::to_string(choices.size()) + " devices: at most " +
-                    std::to_string(most_devices) + " go");
   }
   return choices;
 }

@@ -4,6 +4,7 @@
 // HETSCHED_TRACE and Runtime::trace work there (docs/traces.md).
 
 #include <hetsched/detail/core/spin_lock.hpp>
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/detail/recording/described_run.hpp>
 #include <hetsched/detail/recording/recorded_events.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
@@ -150,11 +151,7 @@ private:
     std::lock_guard const guard(mutex);
     auto const number = ++used[path];
     auto const own_path = number == 1 ? path : path_with_part(path, std::to_string(number));
-    if (auto* const file = std::fopen(own_path.c_str(), "a"); file == nullptr) {
-      throw Error(ErrorCode::bad_config, "HETSCHED_TRACE", "cannot write '" + own_path + "'");
-    } else {
-      std::fclose(file);
-    }
+    NewFile const trial(own_path, "HETSCHED_TRACE"); // whether it can be written
     return own_path;
   }
 

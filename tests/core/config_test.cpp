@@ -193,6 +193,17 @@ TEST_CASE("config: a bad variable is an error that names it and its value") {
   }
 }
 
+TEST_CASE("Error: is one line of a bounded length, whatever is in it") {
+  hs::Error const error(
+      hs::ErrorCode::bad_input, "a\nfile", std::string("what\0is\r\x7f\xc3\xa4", 11) + "\tthere");
+  CHECK(std::string(error.what()) == "hetsched: a?file: what?is??\xc3\xa4?there");
+  CHECK(error.culprit() == "a\nfile");
+  hs::Error const large(
+      hs::ErrorCode::bad_input, std::string(100'000, 'x'), std::string(100'000, 'y'));
+  CHECK(std::string(large.what()) ==
+        "hetsched: " + std::string(4000, 'x') + "...: " + std::string(4000, 'y') + "...");
+}
+
 TEST_CASE("config: workers from 1 to 4096") {
   for (int const cpus : {0, -1, 4097}) {
     CAPTURE(cpus);

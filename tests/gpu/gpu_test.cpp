@@ -270,8 +270,15 @@ TEST_CASE("gpu: a GPU body spawns nothing") {
 }
 
 TEST_CASE("gpu: a list of devices that cannot be read is refused, by entry") {
-  for (std::string const list :
-       {"emu:x", "emu:2@", "emu@12Q", "gpu", "cuda:0,0", "emu:1;", "emu:99", "emu:1@1KB?slow=no"}) {
+  for (std::string const list : {"emu:x",
+                                 "emu:2@",
+                                 "emu@12Q",
+                                 "gpu",
+                                 "cuda:0,0",
+                                 "emu:1;",
+                                 "emu:99",
+                                 "emu:62;emu",
+                                 "emu:1@1KB?slow=no"}) {
     auto const message = message_of([&] { hs::Runtime<> rt(with(list)); });
     CAPTURE(list);
     CAPTURE(message);

@@ -80,6 +80,34 @@ TEST_CASE("dot file: what is wrong is said, and in which line") {
   }
 }
 
+TEST_CASE("dot file: what holds for all tasks is kept once") {
+  std::string const text(100'000, 'x');
+  std::string dot = "digraph { node [type=a label=\"" + text + "\"]\n";
+  for (int k = 0; k < 1000; ++k) {
+    dot += std::to_string(k) + " node [priority=" + std::to_string(k) + "]\n"; // from the next on
+  }
+  auto const named = hs::parse_dot(dot + "last [label=own] }", "FILE");
+  auto const& nodes = named.graph.nodes();
+  REQUIRE(nodes.size() == 1001);
+  CHECK(nodes[7].label == "7"); // a label that all tasks have says nothing of one
+  CHECK(nodes[7].type == "a");
+  CHECK(nodes[7].priority == 6);
+  CHECK(nodes[1000].label == "own");
+  CHECK(hs::parse_dot("digraph { node [label=\"" + text + "\"] a b }", "FILE")
+            .graph.nodes()[1]
+            .type == text);
+}
+
+TEST_CASE("dot file: errors are one line, whatever is in the file") {
+  using namespace std::string_literals;
+  CHECK(error_of(hs::parse_dot, "digraph { \"a\nb\x01\0c\" = ; }"s) ==
+        "hetsched: FILE: line 2: a name is missing before ';'");
+  CHECK(error_of(hs::parse_dot, "digraph { edge [bytes=\"1\0x\x02\"] }"s) ==
+        "hetsched: FILE: line 1: bytes '1?x?' is no whole number from 0 to 1125899906842624");
+  std::string const name(1'000'000, 'x');
+  CHECK(error_of(hs::parse_dot, "digraph { " + name + " -> " + name + " }").size() < 200);
+}
+
 TEST_CASE("dot file: mutated files are refused or make sense") {
   auto const accepted = try_mutations(small, [](std::string const& text) {
     auto const named = hs::parse_dot(text, "FILE");

@@ -111,6 +111,21 @@ TEST_CASE("graph file: mutated files are refused or make sense") {
   CHECK(accepted > 0);
 }
 
+TEST_CASE("graph file: dependencies are limited, where few accesses make many") {
+  auto const graph = [](int readers, int others) {
+    std::string text = R"({"format": "graph-1", "data": [8], "tasks": [)";
+    for (int k = 0; k < readers + others; ++k) {
+      text += std::string(k == 0 ? "" : ",") + R"({"type": "a", "accesses": [[0, ")" +
+              (k < readers ? "R" : "Commute") + "\"]]}";
+    }
+    return text + "]}";
+  };
+  CHECK(hs::parse_graph(graph(300, 300), "FILE").graph.predecessor_count(599) == 300);
+  CHECK(error_of(hs::parse_graph, graph(5900, 5900)) ==
+        "hetsched: FILE: /: has more dependencies than 33554432 and 16 for each access");
+  CHECK(hs::parse_graph(graph(1, 100'000), "FILE").graph.size() == 100'001);
+}
+
 TEST_SUITE_END();
 
 } // namespace graph_json_test

@@ -150,6 +150,8 @@ TEST_CASE("read_matrix: Harwell-Boeing headers that are refused") {
         "line 3: row count 0 is not within 1..16777216");
   CHECK(error("  3             3", "1000000000000 1000000000000") ==
         "line 3: row count 1000000000000 is not within 1..16777216");
+  CHECK(error("RSA                        3", "RUA                 16777216") ==
+        "line 3: row count 16777216 is more than 65536 and one for each byte of the file");
   CHECK(error("  3             3", "9999999999999999999999 3") ==
         "line 3: row count is no integer: '9999999999999999999999'");
   CHECK(error("  5             0", "  6             0") ==

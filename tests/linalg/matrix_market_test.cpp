@@ -94,6 +94,11 @@ TEST_CASE("read_matrix: Matrix Market banners and sizes that are refused") {
         "line 2: the file is too short for 281474976710656 entries");
   CHECK(error_of(mm("coordinate real symmetric", "2 3 1\n1 1 1\n")) ==
         "line 2: a symmetric matrix that is not square");
+  CHECK(read_text(mm("coordinate real general", "65536 1 0\n")).matrix.rows() == 65536);
+  CHECK(sizes("70000 1 0\n") ==
+        "line 2: row count 70000 is more than 65536 and one for each byte of the file");
+  CHECK(sizes("1 16777216 0\n") ==
+        "line 2: column count 16777216 is more than 65536 and one for each byte of the file");
 }
 
 TEST_CASE("read_matrix: Matrix Market entries that are refused") {

@@ -71,7 +71,7 @@ TEST_CASE("schedule file: what is wrong is said, with its place") {
                        "hetsched: /nowhere/at/all: cannot be read",
                        hs::Error);
   CHECK_THROWS_WITH_AS(hs::write_plan(hs::parse_plan(small, "FILE"), "/nowhere/at/all"),
-                       "hetsched: /nowhere/at/all: cannot be written",
+                       "hetsched: /nowhere/at/all: cannot be written: No such file or directory",
                        hs::Error);
 }
 

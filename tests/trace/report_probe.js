@@ -92,6 +92,7 @@
   (last || document.body).click();
   seen.lastChosen = last === document.querySelector("#compare-table tr.chosen") &&
     (!last || last.cells[1].dataset.ns === document.getElementById("makespan").dataset.ns);
+  seen.evil = document.querySelectorAll(".evil, img").length + (window.evil || 0);
   seen.errors = window.probeErrors;
   seen.loaded = performance.getEntriesByType("resource").map(its => its.name);
   const result = document.createElement("pre");

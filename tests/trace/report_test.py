@@ -11,6 +11,7 @@ import html
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 CAUSES = ["memory", "transfer", "scheduler", "no ready task", "end of graph"]
+MARKUP = ["</script><script>window.evil = 1</script>", "<img src=x onerror='window.evil = 1'>",
+          "<b class=evil>&amp;&lt;\"'`${1}\\", "]]>--><!--\u2028\u2029\u00e4\U0001f600"]
 COLOURS = {"gemm": (0, 114, 178), "potrf": (230, 159, 0), "syrk": (0, 158, 115), "trsm": (204, 121, 167)}
 failures = []
 
@@ -37,9 +40,26 @@ def make_trace(folder, name, *options):
     return path
 
 
-def report(program, *arguments, folder):
+def report(program, *arguments, folder, most_bytes=resource.RLIM_INFINITY):
+    """Files that it writes may have so many bytes, as on a disk that is full then."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
     return subprocess.run([program, *map(str, arguments)], cwd=folder, capture_output=True,
-                          text=True, timeout=60, stdin=subprocess.DEVNULL)
+                          text=True, timeout=60, stdin=subprocess.DEVNULL, preexec_fn=limit,
+                          restore_signals=False)  # so SIGXFSZ is ignored
+
+
+def make_markup(folder, trace):
+    """The trace with names that are markup, in a file whose name is markup."""
+    text = json.loads(trace.read_text())
+    for k, its in enumerate(text["types"] + text["workers"] + text["nodes"]):
+        its["name"] += MARKUP[k % len(MARKUP)]
+    text["labels"][1:] = [its + MARKUP[k % len(MARKUP)] for k, its in enumerate(text["labels"][1:])]
+    text["scheduler"] += "".join(MARKUP)
+    text["about"] = {its: its for its in MARKUP}
+    text["bounds_ns"] = {its: 1 for its in MARKUP}
+    path = folder / f"<img src=x onerror=window.evil=1>{trace.name}"
+    path.write_text(json.dumps(text))
+    return path
 
 
 def check_refused(program, folder, names, *arguments):
@@ -91,12 +111,26 @@ def check_files(program, folder):
     check("Mike Bostock" in page and "WARRANTIES" in page, "the page lacks D3's licence")
 
     # Text from a trace stays text.
-    evil = json.loads(text)
-    evil["labels"][1] = "</script><script>alert(1)</script>"
-    evil["scheduler"] = "<b>&"
-    (folder / "evil.json").write_text(json.dumps(evil))
-    report(program, "evil.json", "-o", "evil.html", folder=folder)
-    check("<script>alert" not in (folder / "evil.html").read_text(), "a label becomes a script")
+    evil = make_markup(folder, trace)
+    done = report(program, evil.name, "-o", "evil.html", "--svg", "evil.svg", folder=folder)
+    check(done.returncode == 0, f"names that are markup: {done.stderr}")
+    page = (folder / "evil.html").read_text()
+    check("<script>window.evil" not in page and "<img" not in page, "a name becomes markup")
+    drawn = ElementTree.parse(folder / "evil.svg").getroot()
+    names = {its.text for its in drawn.findall(".//{*}text")}
+    types = {its["name"] for its in json.loads(evil.read_text())["types"]}
+    check(types <= names, f"--svg has names {names}, not {types}")
+
+    # A disk that is full leaves what was there.
+    before = {its: (folder / its).read_bytes() for its in os.listdir(folder)}
+    for outputs in [["-o", "page.html", "--csv", "out.csv"], ["--csv", "out.csv", "-o", "page.html"],
+                    ["--svg", "out.svg"]]:
+        done = report(program, "run.json", *outputs, folder=folder, most_bytes=10_000)
+        lines = done.stderr.count("\n")
+        check((done.returncode, lines) == (2, 1) and "cannot be written: File too large" in done.stderr,
+              f"a full disk: {done}")
+        check({its: (folder / its).read_bytes() for its in os.listdir(folder)} == before,
+              "a full disk changes files")
 
     # Nothing ran.
     nothing = json.loads(text)
@@ -177,14 +211,15 @@ class Expected:
         """What the probe shall look at: a core's long tasks, early and late, and one of a GPU."""
         tasks = self.trace["tasks"]
         length = lambda v: tasks["end"][v] - tasks["begin"][v]
+        trsm = next(its["name"] for its in self.trace["types"] if its["name"].startswith("trsm"))
         if self.trace["scheduler"] == "large":  # of these the page has the longest only
             longest = sorted(range(len(tasks["type"])), key=lambda v: -length(v))[:3]
-            return {"numbers": longest, "label": self.label(longest[0]), "type": "trsm"}
+            return {"numbers": longest, "label": self.label(longest[0]), "type": trsm}
         on_cores = [v for v, w in enumerate(tasks["worker"]) if self.trace["workers"][w]["arch"] == 0]
         on_cores.sort(key=lambda v: tasks["begin"][v])
         long = [v for v in on_cores if length(v) > self.makespan / 100]
         on_gpu = next(v for v, w in enumerate(tasks["worker"]) if self.trace["workers"][w]["arch"] == 1)
-        return {"numbers": [long[0], long[-1], on_gpu], "label": self.label(long[0]), "type": "trsm"}
+        return {"numbers": [long[0], long[-1], on_gpu], "label": self.label(long[0]), "type": trsm}
 
 
 def in_chromium(chromium, page, folder):
@@ -203,8 +238,9 @@ def check_run(run, expected):
     check(int(numbers["makespan"]) == expected.makespan, f"{name}: makespan {numbers['makespan']}")
     check(int(numbers["tasks"]) == len(expected.trace["tasks"]["type"]), f"{name}: tasks")
     bounds = {what: int(ns) for what, ns in numbers["bounds"]}
-    check(sorted(bounds) == ["area", "critical path"], f"{name}: bounds {bounds}")
-    check(bounds.get("critical path") == expected.critical, f"{name}: critical path {bounds}")
+    own = expected.trace["bounds_ns"]
+    check(sorted(bounds) == sorted(own or ["area", "critical path"]), f"{name}: bounds {bounds}")
+    check(own or bounds.get("critical path") == expected.critical, f"{name}: critical path {bounds}")
     check(abs(float(numbers["efficiency"]) - max(bounds.values()) / expected.makespan) < 1e-9,
           f"{name}: efficiency {numbers['efficiency']}")
     idle = defaultdict(int)
@@ -243,7 +279,7 @@ def check_interaction(run, expected):
         check(told == meant, f"{name}: hover over task {number} tells {told}, not {meant}")
         check({"ready", "taken", "begin", "end", "took"} <= set(tip), f"{name}: hover lacks moments: {tip}")
     for number in [] if large else wants["numbers"][:2]:
-        colour = COLOURS[expected.kind(number)]
+        colour = COLOURS[re.match("[a-z]+", expected.kind(number)).group()]
         pixel = run["tasks"][str(number)]["pixel"][:3]
         near = all(abs(a - b) < 12 for a, b in zip(pixel, colour))
         white = pixel == [255, 255, 255]  # its name
@@ -256,7 +292,7 @@ def check_interaction(run, expected):
     tip = run["shown"]["tip"] or {}
     check(tip.get("number") == str(number), f"{name}: what was searched is not shown: {tip}")
     check(0 < run["shown"]["place"]["x"] < run["shown"]["of"] + 200, f"{name}: {run['shown']}")
-    count = sum(expected.kind(v) == "trsm" for v in range(len(expected.trace["tasks"]["type"])))
+    count = sum(expected.kind(v) == wants["type"] for v in range(len(expected.trace["tasks"]["type"])))
     check(large or run["foundType"] == f"{count} tasks", f"{name}: trsm: {run['foundType']!r}")
     check(run["foundNothing"].startswith("0 tasks"), f"{name}: nothing: {run['foundNothing']!r}")
 
@@ -270,7 +306,7 @@ def show(program, chromium, folder, traces, expected, *options):
     errors = """<script>window.probeErrors = [];
         window.onerror = message => { window.probeErrors.push(String(message)); };
         console.error = (...text) => { window.probeErrors.push(text.join(" ")); };</script>"""
-    wants = json.dumps([its.wanted() if its else None for its in expected])
+    wants = json.dumps([its.wanted() if its else None for its in expected]).replace("<", "\\u003c")
     probe = (HERE / "report_probe.js").read_text()
     ending = f'<script id="probe-wants" type="application/json">{wants}</script>'
     page = page.replace("<head>", "<head>" + errors, 1)
@@ -285,6 +321,7 @@ def show(program, chromium, folder, traces, expected, *options):
     seen = json.loads(html.unescape(found.group(1)))
     check(seen["errors"] == [], f"errors in the page: {seen['errors']}")
     check(seen["loaded"] == [], f"the page loads {seen['loaded']}")
+    check(seen["evil"] == 0, f"{seen['evil']} names become markup")
     check(len(seen["runs"]) == len(traces), f"{len(seen['runs'])} runs")
     (rising, up), (falling, down) = seen["sorted"]
     check((rising, falling) == ("ascending", "descending") and up == sorted(up) and
@@ -319,6 +356,8 @@ def check_page(program, chromium, folder):
         odd[-1].write_text(json.dumps(trace))
     show(program, chromium, folder, [one, two, *odd], [*expected[:2], None, None])
     show(program, chromium, folder, [large], expected[2:], "--tasks", "600")
+    markup = [make_markup(folder, its) for its in [one, two]]
+    show(program, chromium, folder, markup, [Expected(its) for its in markup])
 
 
 def structure(value):

@@ -219,8 +219,9 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
   CHECK_THROWS_WITH_AS((void)hs::read_trace("/nowhere/at/all"),
                        "hetsched: /nowhere/at/all: cannot be read",
                        hs::Error);
-  for (auto const* const path : {"/nowhere/at/all", "/dev/full"}) {
-    auto const expected = "hetsched: " + std::string(path) + ": cannot be written";
+  for (auto const& [path, why] : {std::pair("/nowhere/at/all", "No such file or directory"),
+                                  std::pair("/dev/full", "No space left on device")}) {
+    auto const expected = "hetsched: " + std::string(path) + ": cannot be written: " + why;
     CHECK_THROWS_WITH_AS(hs::write_trace(Trace(), path), expected.c_str(), hs::Error);
   }
 }

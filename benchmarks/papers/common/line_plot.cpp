@@ -2,13 +2,14 @@
 
 #include "line_plot.hpp"
 
-#include <hetsched/core/error.hpp>
+#include <hetsched/detail/files/new_file.hpp>
+
+#include "../../common/svg_text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 
 namespace papers {
 
@@ -27,15 +28,6 @@ std::string format(char const* how, auto... values) {
   return buffer;
 }
 
-/// The text as XML has it between tags.
-std::string escaped(std::string const& text) {
-  std::string safe;
-  for (auto const c : text) {
-    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  }
-  return safe;
-}
-
 /// 1, 2 or 5 times a power of ten: about five steps to `most`.
 double step_to(double most) {
   auto const rough = std::max(most, 1e-12) / 5;
@@ -45,8 +37,8 @@ double step_to(double most) {
 }
 
 std::string label(double x, double y, char const* anchor, std::string const& text) {
-  return format(R"(<text x="%.1f" y="%.1f" text-anchor="%s">)", x, y, anchor) + escaped(text) +
-         "</text>\n";
+  return format(R"(<text x="%.1f" y="%.1f" text-anchor="%s">)", x, y, anchor) +
+         benchmarks::svg_text(text) + "</text>\n";
 }
 
 } // namespace
@@ -107,12 +99,7 @@ std::string LinePlot::svg() const {
 }
 
 void LinePlot::write(std::string const& file) const {
-  std::ofstream out(file);
-  out << svg();
-  out.close();
-  if (!out) {
-    throw hetsched::Error(hetsched::ErrorCode::bad_input, file, "cannot be written");
-  }
+  hetsched::detail::replace_file(file, svg());
 }
 
 } // namespace papers

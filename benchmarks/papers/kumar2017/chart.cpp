@@ -2,6 +2,7 @@
 
 #include "chart.hpp"
 
+#include "../../common/svg_text.hpp"
 #include "../common/text.hpp"
 
 #include <algorithm>
@@ -36,14 +37,6 @@ constexpr std::array colours{"#1b6ca8",
                              "#b5b35c",
                              "#7a9e9f",
                              "#ff6f91"};
-
-std::string escaped(std::string const& plain) {
-  std::string safe;
-  for (char const c : plain) {
-    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
-  }
-  return safe;
-}
 
 /// A step of 1, 2 or 5 times a power of ten. About six steps make the span.
 double step_of(double span) {
@@ -135,8 +128,8 @@ private:
   }
 
   void write(double x, double y, char const* anchor, std::string const& what) {
-    svg_ += text(R"(<text x="%.1f" y="%.1f" text-anchor="%s">)", x, y, anchor) + escaped(what) +
-            "</text>\n";
+    svg_ += text(R"(<text x="%.1f" y="%.1f" text-anchor="%s">)", x, y, anchor) +
+            benchmarks::svg_text(what) + "</text>\n";
   }
 
   void line(double x1, double y1, double x2, double y2, char const* colour) {

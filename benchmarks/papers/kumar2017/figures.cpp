@@ -3,6 +3,7 @@
 #include "figures.hpp"
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/files/new_file.hpp>
 
 #include "chart.hpp"
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <system_error>
@@ -260,13 +260,7 @@ private:
   }
 
   void save(std::string const& name, std::string const& text) const {
-    auto const path = folder_ + "/" + name;
-    std::ofstream file(path);
-    file << text;
-    file.close();
-    if (file.fail()) {
-      throw hs::Error(hs::ErrorCode::bad_input, path, "cannot be written");
-    }
+    hs::detail::replace_file(folder_ + "/" + name, text);
   }
 
   Laboratory& laboratory_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What simulate says of a run: a row, a trace, a picture.
 
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/trace/formats/write_trace.hpp>
 
 #include "run.hpp"
@@ -8,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <tuple>
 #include <utility>
 
@@ -191,12 +191,8 @@ void draw(Case const& instance,
   if (auto const best = instance.bounds.best()) {
     marks.emplace_back("lower bound", *best);
   }
-  std::ofstream file(options.gantt);
-  file << result.gantt.svg(title, instance.platform, result.makespan, marks);
-  file.close();
-  if (file.fail()) {
-    throw hs::Error(hs::ErrorCode::bad_input, options.gantt, "cannot be written");
-  }
+  hs::detail::replace_file(options.gantt,
+                           result.gantt.svg(title, instance.platform, result.makespan, marks));
 }
 
 } // namespace benchmarks

@@ -24,13 +24,14 @@ enum class ErrorCode : std::uint8_t {
 };
 
 /// A user's mistake or a failed run. `culprit()` is what caused it (variable, file, data or task).
-/// `what()` is one line, "hetsched: <culprit>: <message>".
+/// `what()` is one line, "hetsched: <culprit>: <message>". In it a control character is a '?', and
+/// of a culprit or message of more than 4000 bytes the end is left out.
 class Error : public std::runtime_error {
 public:
   [[gnu::cold, gnu::noinline]]
   Error(ErrorCode code, std::string culprit, std::string const& message)
-      : std::runtime_error(detail::text("hetsched: %s: %s", culprit.c_str(), message.c_str())),
-        code_(code), culprit_(std::move(culprit)) {}
+      : std::runtime_error(detail::error_line(culprit, message)), code_(code),
+        culprit_(std::move(culprit)) {}
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 

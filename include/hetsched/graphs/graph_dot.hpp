@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <queue>
@@ -52,7 +53,16 @@ public:
   }
 
 private:
-  using Attributes = std::map<std::string, std::string, std::less<>>;
+  /// What is known of a task or an edge. Texts are kept once, however many tasks have them.
+  struct Attributes {
+    std::string const* type = nullptr; // null: none, or empty
+    std::string const* label = nullptr;
+    bool own_label = false; // not of all tasks
+    std::int32_t priority = 0;
+    std::size_t bytes = 0;
+  };
+
+  enum class Of : std::uint8_t { graph, node, edge };
 
   struct Task {
     std::string id;
@@ -71,13 +81,18 @@ private:
     if (tokens_.is("{") || tokens_.is_word("subgraph")) {
       tokens_.refuse("subgraphs are not read");
     }
-    for (auto const* const what : {"graph", "node", "edge"}) {
-      if (tokens_.is_word(what)) {
-        auto const name = tokens_.take_name();
-        read_attributes(*what == 'n' ? node_defaults_ : *what == 'e' ? edge_defaults_ : ignored_);
-        check_priority(node_defaults_);
-        return;
-      }
+    if (tokens_.is_word("graph")) {
+      read_defaults(Of::graph, ignored_);
+      return;
+    }
+    if (tokens_.is_word("node")) {
+      read_defaults(Of::node, node_defaults_);
+      node_defaults_.own_label = false;
+      return;
+    }
+    if (tokens_.is_word("edge")) {
+      read_defaults(Of::edge, edge_defaults_);
+      return;
     }
     auto const id = tokens_.take_name();
     if (tokens_.take("=")) { // an attribute of the graph
@@ -86,31 +101,28 @@ private:
     }
     auto from = task_of(id);
     if (!tokens_.is("->")) {
-      read_attributes(tasks_[from].attributes);
-      check_priority(tasks_[from].attributes);
+      read_attributes(Of::node, tasks_[from].attributes);
       return;
     }
     auto const first = edges_.size();
     while (tokens_.take("->")) {
       auto const to = task_of(tokens_.take_name());
       if (to == from) {
-        tokens_.refuse("task '" + tasks_[to].id + "' comes after itself");
+        tokens_.refuse("task '" + shown(tasks_[to].id) + "' comes after itself");
       }
       edges_.push_back({from, to, 0});
       from = to;
     }
     auto attributes = edge_defaults_;
-    read_attributes(attributes);
-    auto const bytes = number(attributes, "bytes", 0, std::int64_t{1} << 50U);
+    read_attributes(Of::edge, attributes);
     for (auto e = first; e < edges_.size(); ++e) {
-      edges_[e].bytes = static_cast<std::size_t>(bytes);
+      edges_[e].bytes = attributes.bytes;
     }
   }
 
-  void check_priority(Attributes const& attributes) const { (void)priority_of(attributes); }
-
-  [[nodiscard]] std::int32_t priority_of(Attributes const& attributes) const {
-    return static_cast<std::int32_t>(number(attributes, "priority", INT32_MIN, INT32_MAX));
+  void read_defaults(Of what, Attributes& into) {
+    (void)tokens_.take_name();
+    read_attributes(what, into);
   }
 
   /// The node of a name, without its port. A new node gets the attributes that hold for all.
@@ -129,12 +141,21 @@ private:
   }
 
   /// Any number of lists in brackets.
-  void read_attributes(Attributes& into) {
+  void read_attributes(Of what, Attributes& into) {
     while (tokens_.take("[")) {
       while (!tokens_.take("]")) {
         auto const key = tokens_.take_name();
         tokens_.expect("=");
-        into[key] = tokens_.take_name();
+        auto value = tokens_.take_name();
+        if (what == Of::node && (key == "type" || key == "label")) {
+          auto& text = key == "type" ? into.type : into.label;
+          text = value.empty() ? nullptr : &texts_.emplace_back(std::move(value));
+          into.own_label |= key == "label";
+        } else if (what == Of::node && key == "priority") {
+          into.priority = static_cast<std::int32_t>(number(key, value, INT32_MIN, INT32_MAX));
+        } else if (what == Of::edge && key == "bytes") {
+          into.bytes = static_cast<std::size_t>(number(key, value, 0, std::int64_t{1} << 50U));
+        }
         if (!tokens_.take(",")) {
           tokens_.take(";");
         }
@@ -142,23 +163,21 @@ private:
     }
   }
 
-  [[nodiscard]] std::int64_t number(Attributes const& attributes,
-                                    std::string const& key,
+  [[nodiscard]] std::int64_t number(std::string const& key,
+                                    std::string const& text,
                                     std::int64_t least,
                                     std::int64_t most) const {
-    auto const found = attributes.find(key);
-    if (found == attributes.end()) {
-      return 0;
-    }
-    auto const& text = found->second;
     std::int64_t value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-      tokens_.refuse(key + " '" + text.substr(0, 40) + "' is no whole number from " +
+      tokens_.refuse(key + " '" + shown(text) + "' is no whole number from " +
                      std::to_string(least) + " to " + std::to_string(most));
     }
     return value;
   }
+
+  /// Of a text that may be long.
+  [[nodiscard]] static std::string shown(std::string const& text) { return text.substr(0, 40); }
 
   /// The tasks in a topological order; where edges leave a choice, in the order of the file. Each
   /// edge is a datum that its first task writes.
@@ -191,7 +210,7 @@ private:
       if (task.before != 0) {
         throw Error(ErrorCode::bad_input,
                     file_,
-                    "task '" + task.id + "' comes after itself, by way of others");
+                    "task '" + shown(task.id) + "' comes after itself, by way of others");
       }
     }
     std::vector<std::size_t> bytes;
@@ -205,17 +224,15 @@ private:
   }
 
   [[nodiscard]] TaskGraph::Node node_of(Task const& task, NamedGraph& names) const {
-    auto const find = [&](char const* key) {
-      auto const found = task.attributes.find(key);
-      return found != task.attributes.end() && !found->second.empty() ? &found->second : nullptr;
-    };
-    auto const* const type = find("type");
-    auto const* const label = find("label");
+    auto const& its = task.attributes;
     TaskGraph::Node node;
-    node.type = names.name(type != nullptr ? *type : label != nullptr ? *label : task.id);
-    node.label = type != nullptr && label != nullptr ? *label : task.id;
+    node.type = names.name(its.type != nullptr    ? *its.type
+                           : its.label != nullptr ? *its.label
+                                                  : task.id);
+    node.label =
+        its.type != nullptr && its.label != nullptr && its.own_label ? *its.label : task.id;
     node.archs = ArchMask{0xff};
-    node.priority = priority_of(task.attributes);
+    node.priority = its.priority;
     return node;
   }
 
@@ -224,6 +241,7 @@ private:
   std::vector<Task> tasks_;
   std::vector<Edge> edges_;
   std::map<std::string, std::size_t> numbers_;
+  std::deque<std::string> texts_; // types and labels; they stay where they are
   Attributes node_defaults_;
   Attributes edge_defaults_;
   Attributes ignored_;
@@ -232,10 +250,11 @@ private:
 } // namespace detail
 
 /// The graph that `text` describes: a digraph whose nodes are tasks. A task's type is its attribute
-/// `type`, otherwise its label, otherwise its name. Its priority is the attribute `priority`. An
-/// edge is a datum of `bytes` bytes that one task writes and the other reads. Other attributes and
-/// the ports of nodes are ignored. `file` is the name that errors use. Throws Error(bad_input) with
-/// the line. Refused are texts that are not digraphs, subgraphs, labels in HTML, and cycles.
+/// `type`, otherwise its label, otherwise its name. A label that all tasks get (`node [label=...]`)
+/// names their type, but no single task. A task's priority is the attribute `priority`. An edge is
+/// a datum of `bytes` bytes that one task writes and the other reads. Other attributes and the
+/// ports of nodes are ignored. `file` is the name that errors use. Throws Error(bad_input) with the
+/// line. Refused are texts that are not digraphs, subgraphs, labels in HTML, and cycles.
 [[nodiscard]] inline NamedGraph parse_dot(std::string const& text, std::string const& file) {
   return detail::DotReader(text, file).read();
 }

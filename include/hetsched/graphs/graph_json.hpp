@@ -5,6 +5,7 @@
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/files/json_file.hpp>
+#include <hetsched/detail/graphs/edge_limit.hpp>
 #include <hetsched/graphs/named_graph.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 
@@ -107,6 +108,9 @@ private:
     if (!use(access.data)) {
       value.refuse("names a datum that this task has already");
     }
+    if (!edges_.take(access)) {
+      root_.refuse(EdgeLimit::exceeded);
+    }
     nodes_.back().accesses.push_back(access);
   }
 
@@ -143,6 +147,7 @@ private:
   std::vector<std::size_t> bytes_;
   std::size_t declared_ = 0;       // number of data that the file declares
   std::vector<std::size_t> users_; // of each datum: the newest task, by number from 1
+  EdgeLimit edges_;                // those of data that the file declares; others are in the file
 };
 
 } // namespace detail

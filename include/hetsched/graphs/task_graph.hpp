@@ -21,6 +21,17 @@ struct GraphAccess {
   void const* reduction = nullptr; // identity of the operator of a CW access
 };
 
+namespace detail {
+
+/// Whether an access to a datum is compatible with a group of others: no edge joins them.
+[[nodiscard]] constexpr bool
+joins_group(AccessMode mode, void const* reduction, GraphAccess const& access) noexcept {
+  return mode == access.mode && reduction == access.reduction && access.mode != AccessMode::write &&
+         access.mode != AccessMode::read_write;
+}
+
+} // namespace detail
+
 /// Tasks in program order with their dependencies. An edge u -> v means that v may not start before
 /// u has ended. Every edge goes from a lower to a higher number. Edges that follow from other edges
 /// along one datum's accesses are left out. Commuting tasks have no edge between them, though they
@@ -84,11 +95,6 @@ private:
     Group before; // the group before it, on which the members of `last` depend
   };
 
-  static bool joins(Group const& group, GraphAccess const& access) noexcept {
-    return group.mode == access.mode && group.reduction == access.reduction &&
-           access.mode != AccessMode::write && access.mode != AccessMode::read_write;
-  }
-
   template <class H>
   void link() {
     constexpr auto none = std::uint32_t(-1);
@@ -100,7 +106,7 @@ private:
     for (std::uint32_t v = 0; v < nodes_.size(); ++v) {
       for (auto const& access : nodes_[v].accesses) {
         auto& history = histories[access.data];
-        if (!joins(history.last, access)) {
+        if (!detail::joins_group(history.last.mode, history.last.reduction, access)) {
           history.before = std::move(history.last);
           history.last = {access.mode, access.reduction, {}};
         }

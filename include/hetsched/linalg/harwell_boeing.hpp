@@ -99,6 +99,7 @@ inline void read_sizes(LineReader& lines, HarwellBoeingHeader& header) {
   if (header.matrix.symmetry != Symmetry::general && !square) {
     lines.fail("a symmetric matrix that is not square");
   }
+  check_order(lines, header.matrix);
 }
 
 /// The next format of line 4: formats have parentheses but not always their 16 or 20 columns.

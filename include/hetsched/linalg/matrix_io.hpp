@@ -57,8 +57,8 @@ inline Eigen::SparseMatrix<double> assembled(StoredMatrix& stored) {
 /// Harwell-Boeing file they are an error. Pattern entries become 1. Zeros given explicitly are kept
 /// as entries, except in arrays. NaN and infinities are accepted: the caller checks values.
 ///
-/// Rows and columns are limited to 2^24, entries to 2^30 - 1. Memory beyond that of the matrix
-/// stays proportional to the size of the file plus the number of rows, whatever its header claims.
+/// Rows and columns are limited to 2^24, and to 65536 and one for each byte of the file; entries to
+/// 2^30 - 1. So memory stays proportional to the size of the file, whatever its header claims.
 ///
 /// Throws Error (`bad_input`, the path, "line N: reason") for anything malformed or unsupported,
 /// such as complex and elemental matrices.

@@ -121,6 +121,7 @@ inline void parse_sizes(LineReader const& lines, MatrixMarketHeader& header) {
   if (header.lines > max_entries || header.lines * shortest > lines.file_bytes() + 1) {
     lines.fail("the file is too short for " + std::to_string(header.lines) + " entries");
   }
+  check_order(lines, matrix);
 }
 
 /// Moves to the next line of data, number `k` of `header.lines`.

@@ -25,9 +25,11 @@
 
 namespace hetsched::linalg::detail {
 
-// A sparse matrix costs memory per column even where it is empty: a file of one entry that claims
-// 2^24 rows and columns takes 200 MB while it is read (measured, x86-64), and none can claim more.
+// A sparse matrix costs memory per row and column even where it is empty. So there may be no more
+// of them than the file has bytes, and some: a row or column that is not empty takes four bytes at
+// least.
 inline constexpr std::int64_t max_order = std::int64_t{1} << 24;
+inline constexpr std::int64_t free_order = 65536;
 // Doubled by the mirrored half of a symmetric matrix, this still fits Eigen's int indices.
 inline constexpr std::int64_t max_entries = (std::int64_t{1} << 30) - 1;
 
@@ -330,6 +332,17 @@ inline std::int64_t integer_in(LineReader const& lines,
                std::to_string(low) + ".." + std::to_string(high));
   }
   return *value;
+}
+
+/// Refuses more rows or columns than a file of this size can fill.
+inline void check_order(LineReader const& lines, StoredMatrix const& matrix) {
+  for (auto const& [name, count] :
+       {std::pair("row", matrix.rows), std::pair("column", matrix.cols)}) {
+    if (count > free_order + lines.file_bytes()) {
+      lines.fail(std::string(name) + " count " + std::to_string(count) + " is more than " +
+                 std::to_string(free_order) + " and one for each byte of the file");
+    }
+  }
 }
 
 /// A real number of the current line.

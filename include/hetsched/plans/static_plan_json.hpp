@@ -4,6 +4,7 @@
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/files/json_file.hpp>
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/plans/static_plan.hpp>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 namespace hetsched {
@@ -132,12 +132,7 @@ namespace detail {
 
 /// To a file. Throws Error(bad_input) naming it if it cannot be written.
 inline void write_plan(StaticPlan const& plan, std::string const& path) {
-  std::ofstream file(path);
-  file << plan_text(plan);
-  file.close();
-  if (file.fail()) {
-    throw Error(ErrorCode::bad_input, path, "cannot be written");
-  }
+  detail::replace_file(path, plan_text(plan));
 }
 
 } // namespace hetsched

@@ -7,8 +7,12 @@
 #include <hetsched/platform/platform.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -92,7 +96,7 @@ private:
     }
     for (std::size_t k = 0; k < names.size(); ++k) {
       platform_.nodes.push_back({names[k].text(), k == 0 ? 0 : capacity});
-      if (node_named(names[k].text()) != k) {
+      if (!node_numbers_.emplace(names[k].text(), k).second) {
         names[k].refuse("is the name of an earlier node");
       }
     }
@@ -141,11 +145,10 @@ private:
     });
   }
 
+  /// Its number, or how many there are if there is no such node.
   [[nodiscard]] std::size_t node_named(std::string const& name) const {
-    auto const& nodes = platform_.nodes;
-    auto const found = std::find_if(
-        nodes.begin(), nodes.end(), [&](Platform::Node const& node) { return node.name == name; });
-    return static_cast<std::size_t>(found - nodes.begin());
+    auto const found = node_numbers_.find(name);
+    return found != node_numbers_.end() ? found->second : platform_.nodes.size();
   }
 
   void read_kernel(JsonValue const& value) {
@@ -193,14 +196,22 @@ private:
       groups->each_member([&](std::string const& cores, JsonValue const& time) {
         read_group(kernel, cores, time);
       });
-    }
-    for (auto const& algorithm : kernel.algorithms) {
-      if (platform_.find(kernel.name, algorithm, kernel.precision, kernel.tile, kernel.library) !=
-          nullptr) {
-        value.refuse("is there already, for algorithm '" + algorithm + "'");
-      }
+      std::sort(kernel.on_groups.begin(), kernel.on_groups.end());
     }
     platform_.kernels.push_back(std::move(kernel));
+    check_uses(value);
+  }
+
+  /// Of the newest kernel. A file that names an algorithm twice means no more by it.
+  void check_uses(JsonValue const& value) {
+    auto const newest = platform_.kernels.size() - 1;
+    auto const& algorithms = platform_.kernels[newest].algorithms;
+    for (std::size_t k = 0; k < algorithms.size(); ++k) {
+      auto const [place, fresh] = uses_.insert({newest, k});
+      if (!fresh && place->kernel != newest) {
+        value.refuse("is there already, for algorithm '" + algorithms[k] + "'");
+      }
+    }
   }
 
   void read_group(Platform::Kernel& kernel, std::string const& cores, JsonValue const& time) const {
@@ -210,7 +221,6 @@ private:
       time.refuse("is not the time on a number of cores that the machine has");
     }
     kernel.on_groups.emplace_back(count, time.seconds(1e-9));
-    std::sort(kernel.on_groups.begin(), kernel.on_groups.end());
   }
 
   [[nodiscard]] std::optional<Platform::KernelTime> read_time(JsonValue const& kernel,
@@ -231,8 +241,34 @@ private:
     return time;
   }
 
+  /// A kernel in one of its algorithms, by their numbers.
+  struct Use {
+    std::size_t kernel;
+    std::size_t algorithm;
+  };
+
+  struct UseOrder {
+    std::vector<Platform::Kernel> const* kernels;
+
+    bool operator()(Use a, Use b) const {
+      auto const& first = (*kernels)[a.kernel];
+      auto const& second = (*kernels)[b.kernel];
+      return std::tie(first.algorithms[a.algorithm],
+                      first.tile,
+                      first.precision,
+                      first.name,
+                      first.library) < std::tie(second.algorithms[b.algorithm],
+                                                second.tile,
+                                                second.precision,
+                                                second.name,
+                                                second.library);
+    }
+  };
+
   JsonValue root_;
   Platform platform_;
+  std::map<std::string, std::size_t> node_numbers_;
+  std::set<Use, UseOrder> uses_{UseOrder{&platform_.kernels}};
 };
 
 } // namespace detail

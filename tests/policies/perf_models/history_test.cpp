@@ -114,6 +114,20 @@ TEST_CASE("History: forgets what is no longer so") {
   CHECK(noisy.known().front().drifts == 0);
 }
 
+TEST_CASE("History: times that are added up have no more counts than a file may have") {
+  hs::policies::History::Samples sum;
+  sum.count = hs::policies::History::most_counted;
+  sum.drifts = sum.count;
+  sum.mean_ns = 5;
+  auto const most = sum;
+  for (int k = 0; k < 4; ++k) { // two of them would overflow
+    sum.append(most);
+  }
+  CHECK(sum.count == most.count);
+  CHECK(sum.drifts == most.drifts);
+  CHECK(sum.mean_ns == doctest::Approx(5));
+}
+
 TEST_CASE("History: many threads record and predict") {
   History model;
   Sized const gemm("gemm");

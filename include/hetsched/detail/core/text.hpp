@@ -19,6 +19,10 @@ namespace hetsched::detail {
   return message != nullptr ? message : "unknown exception";
 }
 
+/// "hetsched: CULPRIT: MESSAGE" as one line, whatever is in both: each control character is shown
+/// as '?', and of texts that are long the end is left out.
+[[nodiscard]] std::string error_line(std::string const& culprit, std::string const& message);
+
 } // namespace hetsched::detail
 
 #ifdef HETSCHED_DEFINITIONS

@@ -23,4 +23,18 @@ namespace hetsched::detail {
   return all;
 }
 
+[[gnu::cold]] HETSCHED_INLINE std::string error_line(std::string const& culprit,
+                                                     std::string const& message) {
+  constexpr std::size_t longest = 4000; // of each
+  std::string line = "hetsched: ";
+  for (auto const* const part : {&culprit, &message}) {
+    line.append(part == &message ? ": " : "").append(*part, 0, longest);
+    line.append(part->size() > longest ? "..." : "");
+  }
+  for (auto& c : line) {
+    c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+  }
+  return line;
+}
+
 } // namespace hetsched::detail

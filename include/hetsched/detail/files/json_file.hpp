@@ -14,13 +14,14 @@
 #include <cstdio>
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace hetsched::detail {
+
+class JsonElements;
 
 /// One value of a file, with its file and its place there (a JSON pointer, RFC 6901). A function
 /// whose condition does not hold throws an Error(bad_input) that names both.
@@ -75,25 +76,11 @@ public:
     }
   }
 
-  [[nodiscard]] std::vector<JsonValue> elements() const {
-    if (!value_->is_array()) {
-      refuse("is no array");
-    }
-    std::vector<JsonValue> all;
-    all.reserve(value_->size());
-    for (std::size_t k = 0; k < value_->size(); ++k) {
-      all.emplace_back((*value_)[k], *file_, where_ + "/" + std::to_string(k));
-    }
-    return all;
-  }
+  /// All of an array.
+  [[nodiscard]] JsonElements elements() const;
 
-  [[nodiscard]] std::vector<JsonValue> elements(std::size_t count) const {
-    auto all = elements();
-    if (all.size() != count) {
-      refuse("has " + std::to_string(all.size()) + " elements, not " + std::to_string(count));
-    }
-    return all;
-  }
+  /// The same of an array of so many.
+  [[nodiscard]] JsonElements elements(std::size_t count) const;
 
   static constexpr std::size_t longest_text = 4096;
 
@@ -177,6 +164,8 @@ public:
   }
 
 private:
+  friend JsonElements;
+
   [[nodiscard]] Json const& object() const {
     if (!value_->is_object()) {
       refuse("is no object");
@@ -195,37 +184,162 @@ private:
   std::string where_;
 };
 
-/// Refuses an object with the same key twice. nlohmann-json would keep the last one.
-class UniqueKeys {
+/// The elements of an array. Each is made when it is asked for: a place for each would take more
+/// memory than the file.
+class JsonElements {
+public:
+  class Iterator {
+  public:
+    Iterator(JsonElements const& all, std::size_t at) : all_(&all), at_(at) {}
+
+    [[nodiscard]] JsonValue operator*() const { return (*all_)[at_]; }
+
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+
+    [[nodiscard]] bool operator==(Iterator const& other) const { return at_ == other.at_; }
+
+  private:
+    JsonElements const* all_;
+    std::size_t at_;
+  };
+
+  explicit JsonElements(JsonValue array) : array_(std::move(array)) {
+    if (!array_.is_array()) {
+      array_.refuse("is no array");
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return array_.value_->size(); }
+
+  [[nodiscard]] bool empty() const { return size() == 0; }
+
+  [[nodiscard]] JsonValue operator[](std::size_t k) const {
+    return {(*array_.value_)[k], *array_.file_, array_.where_ + "/" + std::to_string(k)};
+  }
+
+  [[nodiscard]] Iterator begin() const { return {*this, 0}; }
+
+  [[nodiscard]] Iterator end() const { return {*this, size()}; }
+
+private:
+  JsonValue array_;
+};
+
+inline JsonElements JsonValue::elements() const {
+  return JsonElements(*this);
+}
+
+inline JsonElements JsonValue::elements(std::size_t count) const {
+  auto all = elements();
+  if (all.size() != count) {
+    refuse("has " + std::to_string(all.size()) + " elements, not " + std::to_string(count));
+  }
+  return all;
+}
+
+/// nlohmann-json's parser calls it for each value, and it makes a tree of them, in linear time.
+/// Refused is what that library would take: a key that comes twice, and any number of levels. With
+/// a callback the library's own tree would take time that is quadratic in an array's length.
+class JsonTree {
 public:
   using Json = nlohmann::json;
 
-  explicit UniqueKeys(std::string const& file) : file_(&file) {}
+  static constexpr std::size_t most_levels = 64;
 
-  bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) {
-      keys_.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
-      keys_.pop_back();
-    } else if (event == Json::parse_event_t::key &&
-               !keys_.back().insert(parsed.get<std::string>()).second) {
-      throw Error(ErrorCode::bad_input, *file_, "a key comes twice: " + parsed.dump());
+  explicit JsonTree(std::string const& file) : file_(&file) {}
+
+  [[nodiscard]] Json take() { return std::move(root_); }
+
+  // Called by the parser.
+
+  bool null() { return add(nullptr); }
+
+  bool boolean(bool value) { return add(value); }
+
+  bool number_integer(std::int64_t value) { return add(value); }
+
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+
+  bool number_float(double value, std::string const& /*text*/) { return add(value); }
+
+  bool string(std::string& value) { return add(std::move(value)); }
+
+  bool binary(Json::binary_t const& /*value*/) { return false; } // is not in texts
+
+  bool start_object(std::size_t /*size*/) { return open(Json::object()); }
+
+  bool start_array(std::size_t /*size*/) { return open(Json::array()); }
+
+  bool end_object() { return close(); }
+
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    auto& members = open_.back()->get_ref<Json::object_t&>();
+    auto const [place, fresh] = members.emplace(std::move(name), nullptr);
+    if (!fresh) {
+      refuse("a key comes twice: \"" + JsonValue::printable(place->first) + "\"");
     }
+    member_ = &place->second;
     return true;
   }
 
+  template <class Exception>
+  bool parse_error(std::size_t /*position*/, std::string const& /*read*/, Exception const& error) {
+    std::string const why = error.what(); // g++ sees that a call does not return if no type is open
+    refuse(JsonValue::printable(why, 300));
+  }
+
 private:
+  [[noreturn]] void refuse(std::string const& why) const {
+    throw Error(ErrorCode::bad_input, *file_, why);
+  }
+
+  template <class Value>
+  bool add(Value&& value) {
+    place_for(std::forward<Value>(value));
+    return true;
+  }
+
+  bool open(Json value) {
+    if (open_.size() == most_levels) {
+      refuse("is nested in more than " + std::to_string(most_levels) + " levels");
+    }
+    open_.push_back(&place_for(std::move(value)));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  /// The next value, where it belongs.
+  template <class Value>
+  Json& place_for(Value&& value) {
+    if (open_.empty()) {
+      return root_ = std::forward<Value>(value);
+    }
+    if (open_.back()->is_object()) {
+      return *member_ = std::forward<Value>(value);
+    }
+    return open_.back()->emplace_back(std::forward<Value>(value));
+  }
+
   std::string const* file_;
-  std::vector<std::set<std::string>> keys_;
+  Json root_;
+  std::vector<Json*> open_; // objects and arrays, the innermost last
+  Json* member_ = nullptr;  // of the innermost object, for the next value
 };
 
 /// Throws Error(bad_input).
 [[nodiscard]] inline nlohmann::json parse_json(std::string const& text, std::string const& file) {
-  try {
-    return nlohmann::json::parse(text, UniqueKeys(file));
-  } catch (nlohmann::json::exception const& error) {
-    throw Error(ErrorCode::bad_input, file, JsonValue::printable(error.what(), 300));
-  }
+  JsonTree tree(file);
+  nlohmann::json::sax_parse(text, &tree);
+  return tree.take();
 }
 
 } // namespace hetsched::detail

@@ -3,12 +3,14 @@
 // Files that are text.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/files/new_file.hpp>
 
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,18 +51,15 @@ public:
   /// Keeps the text for take().
   TextWriter() = default;
 
-  /// Throws Error(bad_input) if the file cannot be opened.
-  explicit TextWriter(std::string const& path)
-      : path_(path), file_(std::fopen(path.c_str(), "wb")) {
-    if (file_ == nullptr) {
-      refuse();
-    }
+  /// The file gets the text with close(), as NewFile says. All functions throw as NewFile does.
+  explicit TextWriter(std::string const& path, char const* option = nullptr)
+      : file_(std::in_place, path, option) {
     text_.reserve(piece + piece / 16);
   }
 
   TextWriter& operator<<(std::string_view text) {
     text_ += text;
-    if (text_.size() >= piece && file_ != nullptr) {
+    if (text_.size() >= piece && file_) {
       flush();
     }
     return *this;
@@ -80,29 +79,22 @@ public:
 
   [[nodiscard]] std::string take() { return std::move(text_); }
 
-  /// Writes the rest. Throws Error(bad_input) if the file does not get all of the text.
+  /// Writes what is not written yet to the draft.
+  void flush() {
+    file_->add(text_);
+    text_.clear();
+  }
+
+  /// Replaces the file.
   void close() {
     flush();
-    bool const failed = std::ferror(file_.get()) != 0;
-    if (std::fclose(file_.release()) != 0 || failed) {
-      refuse();
-    }
+    file_->finish();
   }
 
 private:
   static constexpr std::size_t piece = std::size_t{1} << 20U;
 
-  void flush() {
-    std::fwrite(text_.data(), 1, text_.size(), file_.get());
-    text_.clear();
-  }
-
-  [[noreturn]] void refuse() const {
-    throw Error(ErrorCode::bad_input, path_, "cannot be written");
-  }
-
-  std::string path_;
-  File file_;
+  std::optional<NewFile> file_;
   std::string text_; // not written yet
 };
 

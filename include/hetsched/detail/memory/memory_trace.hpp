@@ -3,30 +3,35 @@
 // Writes the events that decide which bytes move to a file, for people and for
 // tests/programs/replay_memory.py.
 
-#include <hetsched/core/error.hpp>
+#include <hetsched/detail/files/text_file.hpp>
 #include <hetsched/detail/memory/memory_events.hpp>
 
-#include <cinttypes>
 #include <cstdio>
-#include <memory>
+#include <exception>
+#include <optional>
 #include <string>
 
 namespace hetsched::detail {
 
 /// Comma-separated values with a header line; docs/gpu.md says what each line means. Used under the
-/// lock of the memory nodes.
+/// lock of the memory nodes. The file is replaced at the end. If that fails, one line on stderr
+/// says so: nobody could catch an exception.
 class MemoryTrace final : public MemoryObserver {
 public:
   /// Throws Error(bad_config) naming the option.
-  MemoryTrace(std::string const& path, char const* option) : file_(std::fopen(path.c_str(), "w")) {
-    if (file_ == nullptr) {
-      throw Error(ErrorCode::bad_config, option, "cannot write '" + path + "'");
-    }
-    std::fputs("event,datum,node,to,how,bytes\n", file_.get());
+  MemoryTrace(std::string const& path, char const* option) : out_(std::in_place, path, option) {
+    *out_ << "event,datum,node,to,how,bytes\n";
+  }
+
+  MemoryTrace(MemoryTrace const&) = delete;
+  MemoryTrace& operator=(MemoryTrace const&) = delete;
+
+  ~MemoryTrace() {
+    write([&] { out_->close(); });
   }
 
   void peers(NodeId from, NodeId to) {
-    std::fprintf(file_.get(), "peers,0,%d,%d,,0\n", from.value, to.value);
+    write([&] { *out_ << "peers,0," << from.value << ',' << to.value << ",,0\n"; });
   }
 
   void admit(Replicas const& datum, NodeId at, bool reads, bool writes) override {
@@ -52,12 +57,10 @@ public:
   void prefetch(Replicas const& datum, NodeId at) override { line("prefetch", datum, at); }
 
   void moved(Replicas const& datum, NodeId from, NodeId to) override {
-    std::fprintf(file_.get(),
-                 "moved,%" PRIu64 ",%d,%d,,%zu\n",
-                 datum.number,
-                 from.value,
-                 to.value,
-                 datum.bytes());
+    write([&] {
+      *out_ << "moved," << datum.number << ',' << from.value << ',' << to.value << ",,"
+            << datum.bytes() << '\n';
+    });
   }
 
   void forget(Replicas const& datum) override { line("forget", datum, host_node); }
@@ -68,20 +71,25 @@ private:
   }
 
   void line(char const* event, Replicas const& datum, NodeId at, char const* how = "") {
-    std::fprintf(file_.get(),
-                 "%s,%" PRIu64 ",%d,,%s,%zu\n",
-                 event,
-                 datum.number,
-                 at.value,
-                 how,
-                 datum.bytes());
+    write([&] {
+      *out_ << event << ',' << datum.number << ',' << at.value << ",," << how << ','
+            << datum.bytes() << '\n';
+    });
   }
 
-  struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-  };
+  template <class Write>
+  void write(Write const& its) noexcept {
+    if (out_) {
+      try {
+        its();
+      } catch (std::exception const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        out_.reset();
+      }
+    }
+  }
 
-  std::unique_ptr<std::FILE, Close> file_;
+  std::optional<TextWriter> out_; // empty: it could not be written
 };
 
 } // namespace hetsched::detail

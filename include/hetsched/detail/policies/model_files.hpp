@@ -5,6 +5,7 @@
 #include <hetsched/concepts/perf_model.hpp>
 #include <hetsched/detail/core/fnv_hash.hpp>
 #include <hetsched/detail/files/json_file.hpp>
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
 
 #include <fcntl.h>
@@ -81,7 +82,7 @@ struct TimesFile {
     kind.footprint = read_footprint(value["footprint"]);
     kind.arch = content.workers.arch;
     kind.bytes = value["data_bytes"].integer(0, SIZE_MAX);
-    kind.count = value["count"].integer(1, UINT64_MAX / 2);
+    kind.count = value["count"].integer(1, policies::History::most_counted);
     kind.mean_ns = value["mean_ns"].number(0, static_cast<double>(year));
     kind.drifts = value["drifts"].integer(0, kind.count);
     auto const newest = value["newest_ns"];
@@ -174,7 +175,7 @@ public:
     for (auto& [key, samples] : kinds) {
       all.kinds.push_back(std::move(samples));
     }
-    replace(file, text_of(all));
+    replace_file(file, text_of(all));
   }
 
   /// Calls `read(path)`; if it throws Error(bad_input), the file is named and set aside. Nothing
@@ -270,23 +271,6 @@ private:
       times = std::move(content.kinds);
     });
     return times;
-  }
-
-  /// Afterwards the file has the new text or the old one, whatever happens.
-  static void replace(std::string const& file, std::string const& text) {
-    auto const draft = file + ".part"; // one at a time: the folder is locked
-    auto* const out = std::fopen(draft.c_str(), "wb");
-    bool done = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    done = done && std::fflush(out) == 0 && fsync(fileno(out)) == 0;
-    auto const why = errno;
-    if (out != nullptr) {
-      done = std::fclose(out) == 0 && done;
-    }
-    if (!done || std::rename(draft.c_str(), file.c_str()) != 0) {
-      std::remove(draft.c_str());
-      throw Error(
-          ErrorCode::bad_input, file, std::string("cannot be written: ") + std::strerror(why));
-    }
   }
 
   std::string machine_;

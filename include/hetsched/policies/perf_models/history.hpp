@@ -51,7 +51,8 @@ public:
     std::uint64_t drifts = 0; // how often older times were forgotten
   };
 
-  static constexpr std::size_t window = 32; // times that count
+  static constexpr std::size_t window = 32;                     // times that count
+  static constexpr std::uint64_t most_counted = UINT64_MAX / 2; // no sum of two overflows
 
   /// Times of one kind of task, as they are kept from run to run.
   struct Samples {
@@ -66,11 +67,11 @@ public:
 
     /// Those of `later` come after these.
     void append(Samples const& later) {
-      count += later.count;
+      count = std::min(count + later.count, most_counted);
       mean_ns += count == 0 ? 0
                             : (later.mean_ns - mean_ns) * static_cast<double>(later.count) /
                                   static_cast<double>(count);
-      drifts += later.drifts;
+      drifts = std::min(drifts + later.drifts, count);
       newest.insert(newest.end(), later.newest.begin(), later.newest.end());
       if (newest.size() > window) {
         newest.erase(newest.begin(), newest.end() - static_cast<std::ptrdiff_t>(window));

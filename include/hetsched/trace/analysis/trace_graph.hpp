@@ -2,7 +2,9 @@
 #pragma once
 // The task graph of a run that was recorded.
 
+#include <hetsched/core/error.hpp>
 #include <hetsched/core/task.hpp>
+#include <hetsched/detail/graphs/edge_limit.hpp>
 #include <hetsched/graphs/named_graph.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/trace/trace.hpp>
@@ -49,11 +51,13 @@ namespace hetsched {
 /// data. Its dependencies follow from the accesses in nesting_order, whose k-th task is node k;
 /// that is task k where no tasks are nested. See edges_without_data. Contributions (CW) to one
 /// datum are taken to be by one operator. Accesses must name data that there are, each at most once
-/// in a task, as in what read_trace returns. O(size of the trace).
+/// in a task, as in what read_trace returns. O(size of the trace). Throws Error(bad_input) if they
+/// make more dependencies than a graph in a file may have.
 [[nodiscard]] inline NamedGraph task_graph_of(Trace const& trace) {
   NamedGraph result;
   std::vector<TaskGraph::Node> nodes;
   nodes.reserve(trace.tasks.size());
+  detail::EdgeLimit edges;
   for (auto const k : nesting_order(trace)) {
     auto const& task = trace.tasks[k];
     auto& node = nodes.emplace_back();
@@ -63,6 +67,9 @@ namespace hetsched {
     node.archs = task.archs;
     for (auto const& access : trace.accesses_of(k)) {
       node.accesses.push_back({access.datum, access.mode, nullptr});
+      if (!edges.take(node.accesses.back())) {
+        throw Error(ErrorCode::bad_input, "trace", detail::EdgeLimit::exceeded);
+      }
     }
   }
   std::vector<std::size_t> bytes;

@@ -196,4 +196,8 @@ inline void write_chrome(Trace const& trace, std::string const& path) {
   detail::export_trace<detail::ChromeText>(trace, path);
 }
 
+inline void write_chrome(Trace const& trace, detail::TextWriter& out) {
+  detail::export_trace<detail::ChromeText>(trace, out);
+}
+
 } // namespace hetsched

@@ -35,12 +35,11 @@ inline void write_csv_text(TextWriter& out, std::string_view text) {
 /// are nanoseconds; what did not come, or is not there, is empty. `attempts`: executions before the
 /// one that counts; `bytes`: of all data that it accesses. `trace` is as read_trace would return
 /// it. O(size of the trace). Throws Error(bad_input) naming the file if it cannot be written.
-inline void write_csv(Trace const& trace, std::string const& path) {
+inline void write_csv(Trace const& trace, detail::TextWriter& out) {
   std::vector<std::size_t> attempts(trace.tasks.size());
   for (auto const& attempt : trace.attempts) {
     ++attempts[attempt.task];
   }
-  detail::TextWriter out(path);
   out << "task,type,label,priority,parent,archs,outcome,worker,spawned_ns,ready_ns,asked_ns,"
          "taken_ns,admitted_ns,begin_ns,end_ns,attempts,accesses,bytes\n";
   for (std::size_t k = 0; k < trace.tasks.size(); ++k) {
@@ -72,6 +71,11 @@ inline void write_csv(Trace const& trace, std::string const& path) {
     }
     out << ',' << attempts[k] << ',' << trace.accesses_of(k).size() << ',' << bytes << '\n';
   }
+}
+
+inline void write_csv(Trace const& trace, std::string const& path) {
+  detail::TextWriter out(path);
+  write_csv(trace, out);
   out.close();
 }
 

@@ -32,7 +32,7 @@ inline void write_dot_text(TextWriter& out, std::string_view text) {
 /// that spawned it dotted. Tasks have `type` and `priority`. Beyond some thousand tasks `dot` needs
 /// more time than anybody has. `trace` is as read_trace would return it. O(n log n). Throws
 /// Error(bad_input) naming the file if it cannot be written.
-inline void write_trace_dot(Trace const& trace, std::string const& path) {
+inline void write_trace_dot(Trace const& trace, detail::TextWriter& out) {
   auto const steps = run_critical_path(trace);
   std::vector<std::uint32_t> before(trace.tasks.size(), Trace::none); // on the path
   std::vector<bool> on_path(trace.tasks.size());
@@ -44,7 +44,6 @@ inline void write_trace_dot(Trace const& trace, std::string const& path) {
   }
   detail::TypeColours const colours(trace);
   auto const span = span_of(trace);
-  detail::TextWriter out(path);
   out << "digraph trace {\nlabel=\"";
   detail::write_dot_text(out, trace.scheduler);
   out << (trace.scheduler.empty() ? "" : ": ");
@@ -83,6 +82,11 @@ inline void write_trace_dot(Trace const& trace, std::string const& path) {
     }
   }
   out << "}\n";
+}
+
+inline void write_trace_dot(Trace const& trace, std::string const& path) {
+  detail::TextWriter out(path);
+  write_trace_dot(trace, out);
   out.close();
 }
 

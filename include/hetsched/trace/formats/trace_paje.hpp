@@ -289,4 +289,8 @@ inline void write_paje(Trace const& trace, std::string const& path) {
   detail::export_trace<detail::PajeText>(trace, path);
 }
 
+inline void write_paje(Trace const& trace, detail::TextWriter& out) {
+  detail::export_trace<detail::PajeText>(trace, out);
+}
+
 } // namespace hetsched

@@ -180,12 +180,17 @@ ready_counts(Trace const& trace) {
   return counts;
 }
 
-/// Writes a trace to a file. The class `Text` is made from both. Throws an Error(bad_input) that
-/// names the file if it cannot be written.
+/// Writes a trace in the format of the class `Text`, which is made of both.
+template <class Text>
+void export_trace(Trace const& trace, TextWriter& out) {
+  Text(trace, out).write();
+}
+
+/// The same to a file. Throws an Error(bad_input) that names the file if it cannot be written.
 template <class Text>
 void export_trace(Trace const& trace, std::string const& path) {
   TextWriter out(path);
-  Text(trace, out).write();
+  export_trace<Text>(trace, out);
   out.close();
 }
 

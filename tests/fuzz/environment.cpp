@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Each line of the input sets one variable, NAME=VALUE, of which HETSCHED_ is left out.
+
+#include <hetsched/core/config.hpp>
+
+#include "fuzz.hpp"
+
+#include <stdlib.h>
+
+#include <array>
+
+namespace {
+
+constexpr std::array names{"NCPU",
+                           "GROUP",
+                           "MAX_LIVE_TASKS",
+                           "SEED",
+                           "TIMING",
+                           "WINDOW",
+                           "STREAMS",
+                           "DEVICES",
+                           "MEMORY_TRACE",
+                           "TRACE",
+                           "TRACE_MEMORY",
+                           "MODEL_DIR",
+                           "MACHINE",
+                           "EXPLAIN",
+                           "PRIORITIES",
+                           "BIND"};
+
+void set(std::string_view line) {
+  auto const equals = line.find('=');
+  for (std::string_view const name : names) {
+    if (equals != line.npos && line.substr(0, equals) == name) {
+      auto const variable = "HETSCHED_" + std::string(name);
+      setenv(variable.c_str(), std::string(line.substr(equals + 1)).c_str(), 1);
+    }
+  }
+}
+
+} // namespace
+
+void fuzz::read(std::string const& input) {
+  for (auto const* const name : names) {
+    unsetenv((std::string("HETSCHED_") + name).c_str());
+  }
+  std::string_view left = input;
+  while (!left.empty()) {
+    auto const end = left.find('\n');
+    set(left.substr(0, end));
+    left = end == left.npos ? std::string_view() : left.substr(end + 1);
+  }
+  auto const config = metered(input.size(), [] {
+    hetsched::Config its;
+    hetsched::detail::resolve_config(its);
+    return its;
+  });
+  require(!config.cpus || (*config.cpus >= 1 && *config.cpus <= 4096), "so many cores");
+  require(!config.window || (*config.window >= 1 && *config.window <= 1024), "such a window");
+}
