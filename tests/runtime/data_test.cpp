@@ -98,7 +98,8 @@ int add_to_all(std::index_sequence<I...>) {
     handles.push_back(rt.data(value));
   }
   rt.spawn<Many<std::index_sequence<I...>>>()(handles[I]..., handles.back());
-  rt.spawn()([](auto&... v) { (++v, ...); },
+  // g++ 12 looks into a body of deduced result to see what can be passed.
+  rt.spawn()([](auto&... v) -> void { (++v, ...); },
              hs::read_write(handles[I])...,
              hs::read_write(handles.back()));
   rt.sync();

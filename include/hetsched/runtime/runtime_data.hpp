@@ -232,7 +232,7 @@ private:
     if (auto* const runtime = static_cast<RuntimeData*>(registry.runtime())) {
       typename Core::Spawner spawner(*runtime->core_);
       detail::close_partition(spawner.host(), state);
-    } else if (!state.joined) {
+    } else if (state.join != nullptr) {
       detail::release_partition(state); // for the holder, which is gone
     }
     detail::release_partition(state);

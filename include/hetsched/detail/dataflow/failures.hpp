@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace hetsched::detail {
 
@@ -62,8 +63,9 @@ public:
     }
   }
 
-  /// Notes the failure of a task. Returns it for the sync that rethrows it.
-  Owned<Failure> add(std::exception_ptr error, std::string task, std::string label);
+  /// Notes the failure of a task. Returns it for the sync that rethrows it. Without memory the log
+  /// lacks the task; the first such failure is returned all the same, later ones are null.
+  Owned<Failure> add(std::exception_ptr error, std::string_view task, std::string_view label);
 
   /// In the order in which they were added.
   template <class F>
@@ -84,6 +86,7 @@ private:
   Node* first_ = nullptr;
   Node** last_ = &first_;
   std::size_t count_ = 0;
+  Owned<Failure> spare_{new Failure}; // for when there is no memory
 };
 
 /// Notes that the data of a partition are lost, for the sync of their domain. `holder` is the task

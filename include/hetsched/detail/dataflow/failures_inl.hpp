@@ -7,6 +7,8 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace hetsched::detail {
@@ -38,14 +40,25 @@ namespace hetsched::detail {
 }
 
 [[gnu::cold]] HETSCHED_INLINE Owned<Failure>
-FailureLog::add(std::exception_ptr error, std::string task, std::string label) {
-  Owned<Failure> failure(
-      new Failure{error, {std::move(task), std::move(label), message_of(error)}});
-  std::lock_guard const guard(mutex_);
-  if (count_ < most) {
-    *last_ = new Node{failure->report};
-    last_ = &(*last_)->next;
-    ++count_;
+FailureLog::add(std::exception_ptr error, std::string_view task, std::string_view label) {
+  Owned<Failure> failure;
+  try {
+    failure = Owned<Failure>(
+        new Failure{error, {std::string(task), std::string(label), message_of(error)}});
+    std::lock_guard const guard(mutex_);
+    if (count_ < most) {
+      *last_ = new Node{failure->report};
+      last_ = &(*last_)->next;
+      ++count_;
+    }
+  } catch (std::bad_alloc const&) {
+    if (!failure) {
+      std::lock_guard const guard(mutex_);
+      failure = std::move(spare_);
+      if (failure) {
+        failure->error = std::move(error);
+      }
+    }
   }
   return failure;
 }
@@ -53,7 +66,7 @@ FailureLog::add(std::exception_ptr error, std::string task, std::string label) {
 [[gnu::cold]] HETSCHED_INLINE void
 fail_division(TaskRecord& holder, FailureLog& log, std::exception_ptr error) {
   auto& domain = *holder.accesses()[0].queue->domain;
-  domain.failure.offer(log.add(std::move(error), std::string(holder.type_of().name), ""));
+  domain.failure.offer(log.add(std::move(error), holder.type_of().name, ""));
 }
 
 } // namespace hetsched::detail

@@ -50,8 +50,9 @@ struct PartitionState {
   AccessQueue* queue = nullptr; // of the region
   Array<DataRecord*> parts;     // a reference each
   std::size_t grid_rows = 0;    // parts down a column of the grid
-  bool joined = false; // its join is registered, or will be at once. Guarded by the lock of
-                       // the region's queue
+  TaskRecord* join = nullptr;   // made with the partition, so that a destructor can join without
+                              // memory; null once it is registered, or will be at once. Guarded by
+                              // the lock of the region's queue
   std::atomic<int> references{2}; // of the program's Partition and of the holder
 
   ~PartitionState() {

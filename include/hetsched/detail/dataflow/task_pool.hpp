@@ -60,8 +60,11 @@ public:
     return new_slab(size_class);
   }
 
-  void give(std::size_t size_class, FreeChain chain) {
+  /// Of no records, or of `batch` or more. Tasks end with this, so it allocates nothing: new_slab
+  /// has made room for the chain.
+  void give(std::size_t size_class, FreeChain chain) noexcept {
     if (chain.length != 0) {
+      HETSCHED_ASSERT(chain.length >= batch, "a whole batch");
       std::lock_guard const guard(lock_);
       chains_[size_class].push_back(chain);
     }
@@ -98,7 +101,9 @@ private:
     }
     try {
       std::lock_guard const guard(lock_);
+      chains_[size_class].reserve((records_[size_class] + count) / batch);
       slabs_.push_back({memory, stride, count});
+      records_[size_class] += count;
     } catch (...) {
       ::operator delete(memory, std::align_val_t{SizeClass::alignment});
       throw;
@@ -108,6 +113,7 @@ private:
 
   mutable SpinLock lock_;
   std::array<Array<FreeChain>, SizeClass::count> chains_;
+  std::array<std::size_t, SizeClass::count> records_{}; // in slabs
   Array<Slab> slabs_;
 };
 

@@ -81,13 +81,21 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   Owned<PartitionState> state(new PartitionState);
   state->queue = &queue;
   make_parts(*state, whole, queue, blocks, read_only);
-  std::vector<Handle<D>> parts;
+  std::vector<Handle<D>> parts; // filled last: a handle that goes waits for its part
+  parts.reserve(state->parts.size());
+  auto& holder = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+  host.start_record(holder, partition_type, parent);
+  try {
+    state->join =
+        host.allocate(SizeClass::of(sizeof(TaskRecord) + state->parts.size() * sizeof(Access)));
+  } catch (...) {
+    host.recycle(holder);
+    throw;
+  }
   for (auto* part : state->parts) {
     part->references.fetch_add(1, std::memory_order_relaxed); // one for handles, one for `state`
     parts.emplace_back(part);
   }
-  auto& holder = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
-  host.start_record(holder, partition_type, parent);
   holder.access_count = 1;
   new (holder.accesses())
       Access{&queue, nullptr, {.partition = state.get()}, AccessMode::read_write, false, 0};
@@ -100,6 +108,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
       part->home.closed = true;
     }
     host.recycle(holder);
+    host.recycle(*state->join);
     throw;
   }
   return {state.release(), std::move(parts)};
@@ -108,9 +117,22 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
 /// Registers the join of a partition, unless that has been done.
 template <class Host>
 void join_parts(Host& host, PartitionState& state) {
-  auto const count = state.parts.size();
-  auto& join = *host.allocate(SizeClass::of(sizeof(TaskRecord) + count * sizeof(Access)));
+  TaskRecord* record = nullptr;
+  {
+    auto& queue = *state.queue;
+    std::lock_guard const guard(queue.lock);
+    record = std::exchange(state.join, nullptr);
+    if (record == nullptr) { // it was joined, and the holder may be gone
+      return;
+    }
+    queue.partitioned = false; // tasks on the whole queue up behind the holder from here on
+    if (&queue == &queue.data->home) {
+      queue.data->division = nullptr;
+    }
+  }
+  auto& join = *record;
   host.start_record(join, join_type, nullptr);
+  auto const count = state.parts.size();
   join.access_count = static_cast<std::uint32_t>(count);
   for (std::size_t k = 0; k < count; ++k) {
     new (join.accesses() + k) Access{&state.parts[k]->home,
@@ -119,22 +141,6 @@ void join_parts(Host& host, PartitionState& state) {
                                      AccessMode::read_write,
                                      false,
                                      static_cast<std::uint32_t>(k)};
-  }
-  bool joined = false;
-  {
-    auto& queue = *state.queue;
-    std::lock_guard const guard(queue.lock);
-    joined = std::exchange(state.joined, true);
-    if (!joined) {
-      queue.partitioned = false; // tasks on the whole queue up behind the holder from here on
-      if (&queue == &queue.data->home) {
-        queue.data->division = nullptr;
-      }
-    }
-  }
-  if (joined) { // the holder may be gone
-    host.recycle(join);
-    return;
   }
   join.accesses()[0].carried.holder = state.holder;
   host.note_division(state, true);
@@ -145,23 +151,25 @@ void join_parts(Host& host, PartitionState& state) {
 /// before it.
 template <class Host>
 void close_partition(Host& host, PartitionState& state) {
-  Array<PartitionState*> open;
-  open.push_back(&state);
-  for (std::size_t k = 0; k < open.size(); ++k) {
-    for (auto* part : open[k]->parts) {
+  Array<PartitionState*> open; // of parts; takes memory only if there is one
+  auto const add_divisions_of = [&open](PartitionState const& whole) {
+    for (auto* part : whole.parts) {
       std::lock_guard const guard(part->home.lock);
       if (auto* const division = part->division) {
-        division->references.fetch_add(1, std::memory_order_relaxed);
         open.push_back(division);
+        division->references.fetch_add(1, std::memory_order_relaxed);
       }
     }
+  };
+  add_divisions_of(state);
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    add_divisions_of(*open[k]);
   }
   for (std::size_t k = open.size(); k-- > 0;) {
     join_parts(host, *open[k]);
-    if (k != 0) {
-      release_partition(*open[k]);
-    }
+    release_partition(*open[k]);
   }
+  join_parts(host, state);
 }
 
 } // namespace hetsched::detail

@@ -130,7 +130,8 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   return task.cancelled && task.type_of().kind != TaskKind::merge;
 }
 
-/// For a task that reduces or is abortable. Returns true if an attempt runs instead of its body.
+/// For a task that reduces or is abortable. Returns true if its body does not run: an attempt does
+/// instead, or there is no memory for its contributions.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::begin_special(ThreadWorker& worker,
                                                              TaskRecord& task) {
   if (task.type_of().attempt_at != 0) {
@@ -138,8 +139,14 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
     worker.attempt = task.type_of().attempts->begin(*this, worker, task);
     return true;
   }
-  lease_copies(task);
-  return false;
+  try {
+    lease_copies(task);
+    return false;
+  } catch (...) {
+    fail(worker, task, std::current_exception());
+    record_not_run(worker, task);
+    return true;
+  }
 }
 
 /// Brings the task's data to host memory. Returns false if its body is not to run because that
@@ -213,9 +220,7 @@ ThreadCore::fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr erro
   waiting_.failed.store(true, std::memory_order_relaxed);
   task.failed = true;
   worker.counts.failed.add();
-  pass_up(task,
-          failure_log_.add(
-              std::move(error), std::string(task.type_of().name), std::string(task.label_text())));
+  pass_up(task, failure_log_.add(std::move(error), task.type_of().name, task.label_text()));
 }
 
 /// Hands a task's failure to its group, else to its parent's domain, for the sync there.

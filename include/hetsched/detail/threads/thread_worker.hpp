@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <new>
 
 namespace hetsched::detail {
 
@@ -48,13 +49,15 @@ public:
     Duration longest;
   };
 
-  void add(TaskType const& type, Duration time) {
+  /// Of a type that is new, the time is left out if there is no memory for it: the task has ended.
+  void add(TaskType const& type, Duration time) noexcept {
     std::lock_guard const guard(lock_);
-    auto& entry = entry_of(type, time);
-    ++entry.count;
-    entry.total += time;
-    entry.shortest = std::min(entry.shortest, time);
-    entry.longest = std::max(entry.longest, time);
+    if (auto* const entry = entry_of(type, time)) {
+      ++entry->count;
+      entry->total += time;
+      entry->shortest = std::min(entry->shortest, time);
+      entry->longest = std::max(entry->longest, time);
+    }
   }
 
   [[nodiscard]] Array<Entry> entries() const {
@@ -68,14 +71,18 @@ public:
   }
 
 private:
-  Entry& entry_of(TaskType const& type, Duration time) {
+  [[nodiscard]] Entry* entry_of(TaskType const& type, Duration time) noexcept {
     for (auto& entry : entries_) {
       if (entry.type == &type) {
-        return entry;
+        return &entry;
       }
     }
-    entries_.push_back({&type, 0, {}, time, time});
-    return entries_.back();
+    try {
+      entries_.push_back({&type, 0, {}, time, time});
+    } catch (std::bad_alloc const&) {
+      return nullptr;
+    }
+    return &entries_.back();
   }
 
   mutable SpinLock lock_;

@@ -11,32 +11,29 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <string_view>
 
 namespace hetsched::detail {
 
-/// A CPU set large enough for any machine, as the system calls want it.
+/// A CPU set large enough for any machine, as the system calls want it. It allocates nothing: a
+/// thread that begins could tell nobody that there is no memory.
 class CpuSet {
 public:
-  explicit CpuSet(int cpus = 8192)
-      : bytes_(CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus))),
-        words_(bytes_ / sizeof(unsigned long)) {}
+  [[nodiscard]] static constexpr std::size_t bytes() noexcept { return sizeof(words_); }
 
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] cpu_set_t* get() noexcept { return reinterpret_cast<cpu_set_t*>(words_); }
 
-  [[nodiscard]] cpu_set_t* get() noexcept { return reinterpret_cast<cpu_set_t*>(words_.data()); }
-
-  [[nodiscard]] int capacity() const noexcept { return static_cast<int>(bytes_ * 8); }
+  [[nodiscard]] static constexpr int capacity() noexcept { return static_cast<int>(bytes() * 8); }
 
   [[nodiscard]] bool has(int cpu) noexcept {
-    return CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes_, get()) != 0;
+    return CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes(), get()) != 0;
   }
 
-  void add(int cpu) noexcept { CPU_SET_S(static_cast<std::size_t>(cpu), bytes_, get()); }
+  void add(int cpu) noexcept { CPU_SET_S(static_cast<std::size_t>(cpu), bytes(), get()); }
 
 private:
-  std::size_t bytes_;
-  std::vector<unsigned long> words_;
+  unsigned long words_[8192 / (8 * sizeof(unsigned long))] = {};
 };
 
 [[gnu::cold]] HETSCHED_INLINE std::string cpu_model() {
@@ -201,8 +198,8 @@ private:
 }
 
 [[gnu::cold]] HETSCHED_INLINE void AffinityGuard::bind(int cpu) {
-  Owned<CpuSet> before(new CpuSet);
-  if (pthread_getaffinity_np(pthread_self(), before->bytes(), before->get()) == 0 &&
+  Owned<CpuSet> before(new (std::nothrow) CpuSet); // without memory the thread is not bound
+  if (before && pthread_getaffinity_np(pthread_self(), before->bytes(), before->get()) == 0 &&
       bind_this_thread(cpu)) {
     before_ = before.release();
   }
