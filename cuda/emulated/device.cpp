@@ -116,7 +116,10 @@ void Device::lose(std::string const& why) {
       return;
     }
     why_lost_ = why;
-    lost_.store(true, std::memory_order_release);
+    {
+      std::unique_lock const no_copy_moves(copies_);
+      lost_.store(true, std::memory_order_release);
+    }
     for (auto* stream : streams_) {
       stream->abandon(abandoned);
     }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,10 @@ public:
   /// needs.
   void lose(std::string const& why);
 
+  /// Shared by copies from or to the device while they move bytes; they look first whether it is
+  /// lost. So a device that is known to be lost touches nobody's memory any more.
+  [[nodiscard]] std::shared_mutex& copies() noexcept { return copies_; }
+
   [[nodiscard]] hs_status allocate(std::size_t bytes, void** memory);
   void release(void* memory);
   /// Memory that is not counted as the device's, until `disown`.
@@ -83,6 +88,7 @@ private:
   std::map<std::uintptr_t, std::size_t> adopted_; // begin -> bytes, too
   std::size_t used_ = 0;
 
+  std::shared_mutex copies_;
   std::mutex streams_mutex_;
   std::vector<Stream*> streams_;
   std::string why_lost_;          // written before lost_

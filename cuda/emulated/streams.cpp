@@ -4,11 +4,14 @@
 #include "../last_error.hpp"
 #include "calls.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -60,9 +63,20 @@ std::string check_copy(Stream& stream, hs_copy const& copy) {
 
 /// Runs on the stream's thread. The other device may be lost by then.
 std::string do_copy(hs_copy const& copy) {
-  for (auto* device : {copy.to_device, copy.from_device}) {
-    if (device != nullptr && as_device(device).is_lost()) {
-      return as_device(device).why_lost();
+  std::array<hs_device*, 2> devices{copy.to_device, copy.from_device};
+  if (std::greater<>()(devices[0],
+                       devices[1])) { // one order, so that no copies wait for each other
+    std::swap(devices[0], devices[1]);
+  }
+  std::array<std::shared_lock<std::shared_mutex>, 2> moving;
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    if (devices[k] == nullptr || (k != 0 && devices[k] == devices[0])) {
+      continue;
+    }
+    auto& device = as_device(devices[k]);
+    moving[k] = std::shared_lock(device.copies());
+    if (device.is_lost()) {
+      return device.why_lost();
     }
   }
   auto* to = static_cast<char*>(copy.to);
