@@ -3,6 +3,8 @@
 // Recording of runs, for a program that has this header in one of its files: Config::trace,
 // HETSCHED_TRACE and Runtime::trace work there (docs/traces.md).
 
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/detail/recording/described_run.hpp>
@@ -143,7 +145,7 @@ public:
 private:
   /// "run.json", and for later runtimes "run.2.json" and so on. Throws Error(bad_config).
   static std::string own_path(std::string const& path) {
-    static std::mutex mutex;
+    static Mutex mutex;
     static std::map<std::string, int> used;
     if (path.empty()) {
       return path;
@@ -173,7 +175,7 @@ private:
   RecordedEvents events_;
   std::size_t const outside_; // lane of all threads that are no worker's
   SpinLock lock_;             // of that lane
-  std::atomic<std::int64_t> since_{0};
+  Atomic<std::int64_t> since_{0};
 };
 
 inline bool const recording_is_there = [] {

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 # Lowest first: folders, and what is in them. The longest folder that a path begins with counts.
 ROOMS = [
-    ("core, detail/core", "vocabulary: ids, time, errors, access modes, views, task types, settings"),
+    ("core, detail/core, detail/controlled", "vocabulary: ids, time, errors, access modes, views, task types, settings"),
     ("detail/files", "text and JSON files"),
     ("concepts", "what a policy offers and what it may ask"),
     ("graphs, detail/graphs", "task graphs as plain data"),

@@ -5,6 +5,7 @@
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/task.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/gpu/gpu_blas.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
 #include <hetsched/linalg/kernels.hpp>
@@ -115,7 +116,7 @@ private:
     std::size_t first;
   };
 
-  std::mutex mutex_;
+  detail::Mutex mutex_;
   std::vector<bool> seen_;
   std::size_t count_ = 0;
   std::optional<Found> first_;

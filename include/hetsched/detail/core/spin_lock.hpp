@@ -2,21 +2,15 @@
 #pragma once
 // The lock of one datum or one pool: held for tens of nanoseconds, so waiting spins first.
 
-#include <sched.h>
+#include <hetsched/detail/core/atomic.hpp>
 
-#include <atomic>
 #include <cstdint>
 
 namespace hetsched::detail {
 
-/// Tells the core that this is a spin loop.
-inline void cpu_relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
+#ifdef HETSCHED_CONTROLLED
+using SpinLock = controlled::Mutex;
+#else
 
 /// Lockable. A waiter yields its core after a short spin, so that a holder that lost its core on an
 /// oversubscribed machine can go on. Orders: the acquire exchange pairs with the release store.
@@ -41,12 +35,14 @@ private:
       if (spins < 64) {
         cpu_relax();
       } else {
-        sched_yield();
+        yield_core();
       }
     }
   }
 
-  std::atomic<std::uint8_t> locked_{0};
+  Atomic<std::uint8_t> locked_{0};
 };
+
+#endif
 
 } // namespace hetsched::detail

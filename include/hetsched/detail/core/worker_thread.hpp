@@ -6,7 +6,15 @@
 
 #include <pthread.h>
 
+#ifdef HETSCHED_CONTROLLED
+#include <hetsched/detail/controlled/controlled_atomic.hpp>
+#endif
+
 namespace hetsched::detail {
+
+#ifdef HETSCHED_CONTROLLED
+using WorkerThread = controlled::Thread;
+#else
 
 /// A joinable thread. POSIX's own: <thread> alone would cost a user's file a third of a second.
 class WorkerThread {
@@ -34,5 +42,7 @@ private:
   pthread_t thread_{};
   bool started_ = false;
 };
+
+#endif
 
 } // namespace hetsched::detail

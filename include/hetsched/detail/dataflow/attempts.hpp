@@ -3,10 +3,10 @@
 // Attempts at abortable tasks: several workers may execute one such task, and one result counts.
 
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -38,9 +38,9 @@ struct Attempts {
   /// How many threads look at the task or its data for an attempt. The winner waits for them before
   /// the task or its data may go. Both this and `winner` are seq_cst, so a thread that enters and
   /// an attempt that has just won cannot miss each other.
-  std::atomic<int> visitors{0};
+  Atomic<int> visitors{0};
   /// The attempt whose result counts. One compare-and-swap chooses it.
-  std::atomic<TaskRecord*> winner{nullptr};
+  Atomic<TaskRecord*> winner{nullptr};
 };
 
 /// Stands behind the by-value arguments of an abortable task, and of each attempt at it. An attempt
@@ -48,10 +48,10 @@ struct Attempts {
 struct AttemptLink {
   Attempts* all = nullptr; // null: this is the task itself
   /// Of the task itself: it runs on a device behind another task, without attempts.
-  std::atomic<bool> in_place{false};
-  std::atomic<bool> stop{false}; // another attempt began, or has won
+  Atomic<bool> in_place{false};
+  Atomic<bool> stop{false}; // another attempt began, or has won
   /// The body has seen that. relaxed: only its own thread and team use it.
-  std::atomic<bool> stopped{false};
+  Atomic<bool> stopped{false};
   bool holds = true; // the task does not complete before this ends. Guarded as Attempts
   /// One for each access, or null. The body's views are made from these instead of the task's own
   /// data, which may be gone before the attempt ends. `buffer` is the memory on the host, if any.
@@ -212,6 +212,7 @@ inline void publish_stand_ins(TaskRecord& attempt, TaskRecord& task) {
 
 /// The attempt of the calling thread, while the body of an attempt runs on the host.
 inline constinit thread_local AttemptLink* this_attempt = nullptr;
+HETSCHED_PER_THREAD(this_attempt);
 
 } // namespace hetsched::detail
 

@@ -5,11 +5,11 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/stats.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/detail/memory/replicas.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -66,7 +66,7 @@ public:
   }
 
 private:
-  std::atomic<Failure*> first_{nullptr};
+  Atomic<Failure*> first_{nullptr};
   mutable SpinLock lock_; // between peek and take
 };
 
@@ -74,11 +74,11 @@ private:
 /// of one task. Reference-counted: by its owner and by every region registered in it.
 struct Domain {
   TaskRecord* owner = nullptr; // the parent of the tasks; null: tasks spawned outside any task
-  std::atomic<std::int32_t> references{1};
-  std::atomic<std::uint32_t> epoch{1}; // a datum is poisoned if its mark equals this
-  SpinLock lock;                       // guards the two lists
-  AccessQueue* inherited = nullptr;    // queues of data that the parent task declared
-  AccessQueue* unmerged = nullptr;     // queues whose last accesses are contributions
+  Atomic<std::int32_t> references{1};
+  Atomic<std::uint32_t> epoch{1};   // a datum is poisoned if its mark equals this
+  SpinLock lock;                    // guards the two lists
+  AccessQueue* inherited = nullptr; // queues of data that the parent task declared
+  AccessQueue* unmerged = nullptr;  // queues whose last accesses are contributions
   FailureSlot failure;
 };
 
@@ -149,7 +149,7 @@ struct alignas(64) AccessQueue {
   bool token_taken = false;                 // a commuting task has the token
   bool partitioned = false;                 // divided into parts
   bool closed = false;                      // it is a part that was joined
-  std::atomic<bool> listed{false};          // in Domain::unmerged; written under its lock
+  Atomic<bool> listed{false};               // in Domain::unmerged; written under its lock
   std::uint32_t active = 0;
   /// Epoch in which a task that was to write the datum failed. Written when a group ends, read by
   /// tasks of later groups: ordered by `lock` and TaskRecord::pending.
@@ -322,10 +322,10 @@ struct DataRecord {
   std::size_t element_bytes = 0;
   bool read_only = false; // constant
   std::int32_t reuse = 0; // index for caches
-  std::atomic<std::int32_t> handles{1};
-  std::atomic<std::int32_t> references{1}; // all handles count one; parts; the partition of a part
-  DataRegistry* registry = nullptr;        // one reference is held
-  ReplicaSlot replicas{nullptr};           // copies of the whole region
+  Atomic<std::int32_t> handles{1};
+  Atomic<std::int32_t> references{1}; // all handles count one; parts; the partition of a part
+  DataRegistry* registry = nullptr;   // one reference is held
+  ReplicaSlot replicas{nullptr};      // copies of the whole region
   DataRecord* whole = nullptr;        // this is a part of it; a handle and a reference are held
   PartitionState* division = nullptr; // its partition, if it was cut in its own domain and not
                                       // joined since; guarded by home.lock

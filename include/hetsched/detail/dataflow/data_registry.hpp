@@ -3,7 +3,9 @@
 // Which regions a runtime knows; finds overlaps, and outlives the runtime while handles exist.
 
 #include <hetsched/core/build_config.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/fork.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 
 #include <cstdint>
@@ -82,13 +84,13 @@ private:
 
   void link(DataRecord& record) noexcept;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::uintptr_t, DataRecord*> regions_; // by address; empty regions are not in it
   std::uintptr_t longest_ = 0;
   DataRecord* records_ = nullptr;
   void* runtime_;
   AwaitUnused await_;
-  std::atomic<std::int64_t> references_{1};
+  Atomic<std::int64_t> references_{1};
   ForkMark forked_;
 };
 

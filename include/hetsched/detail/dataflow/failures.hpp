@@ -4,10 +4,11 @@
 
 #include <hetsched/core/stats.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/dataflow/data_registry.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -21,10 +22,10 @@ namespace hetsched::detail {
 struct GroupState {
   static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32U;
 
-  std::atomic<std::uint64_t> state{0};
-  std::atomic<bool> cancelled{false};
-  std::atomic<bool> gone{false}; // the program's TaskGroup is
-  std::atomic<int> references{1};
+  Atomic<std::uint64_t> state{0};
+  Atomic<bool> cancelled{false};
+  Atomic<bool> gone{false}; // the program's TaskGroup is
+  Atomic<int> references{1};
   DataRegistry& registry; // of the runtime; a reference is held
   FailureSlot failure;
 
@@ -82,7 +83,7 @@ private:
     Node* next = nullptr;
   };
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   Node* first_ = nullptr;
   Node** last_ = &first_;
   std::size_t count_ = 0;

@@ -4,11 +4,11 @@
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/dataflow/data_registry.hpp>
 #include <hetsched/detail/dataflow/granting.hpp>
 #include <hetsched/detail/dataflow/release.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <mutex>
@@ -53,7 +53,7 @@ struct PartitionState {
   TaskRecord* join = nullptr;   // made with the partition, so that a destructor can join without
                               // memory; null once it is registered, or will be at once. Guarded by
                               // the lock of the region's queue
-  std::atomic<int> references{2}; // of the program's Partition and of the holder
+  Atomic<int> references{2}; // of the program's Partition and of the holder
 
   ~PartitionState() {
     for (auto* part : parts) {

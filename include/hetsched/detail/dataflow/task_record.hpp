@@ -6,8 +6,8 @@
 #include <hetsched/core/task.hpp>
 #include <hetsched/core/types.hpp>
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -142,23 +142,23 @@ enum class Binding : std::uint8_t {
 struct TaskRecord {
   static constexpr std::int32_t body_bias = 1 << 30;
 
-  std::atomic<TaskRecord*> parent{nullptr};
-  std::atomic<std::uint32_t> depth{0}; // nesting level; 0: spawned outside any task
-  std::atomic<std::uint16_t> generation{1};
-  std::atomic<std::uint8_t> archs{0};
-  std::atomic<TaskState> state{TaskState::free};
-  std::atomic<TaskType const*> type{nullptr};
+  Atomic<TaskRecord*> parent{nullptr};
+  Atomic<std::uint32_t> depth{0}; // nesting level; 0: spawned outside any task
+  Atomic<std::uint16_t> generation{1};
+  Atomic<std::uint8_t> archs{0};
+  Atomic<TaskState> state{TaskState::free};
+  Atomic<TaskType const*> type{nullptr};
   TaskRecord* next = nullptr; // free lists and chains of ready tasks
   /// The domain of its children. Null: they named no data, and none failed. See `children_domain`.
-  std::atomic<Domain*> domain{nullptr};
-  std::atomic<std::int32_t> pending{0}; // accesses not yet granted
-  std::atomic<std::int32_t> worker{-1}; // the worker that executes it or to which it is bound
+  Atomic<Domain*> domain{nullptr};
+  Atomic<std::int32_t> pending{0}; // accesses not yet granted
+  Atomic<std::int32_t> worker{-1}; // the worker that executes it or to which it is bound
   /// `body_bias` until the body has returned, plus children published, minus completions published.
   /// While the body runs, the executing thread counts its own spawns and its own completions of
   /// children in `unpublished_children`. The sum of both numbers, less the bias, is the number of
   /// children left. A free record has no children, so a task that spawns none never writes either
   /// number.
-  std::atomic<std::int32_t> children{body_bias};
+  Atomic<std::int32_t> children{body_bias};
   std::int32_t unpublished_children = 0;
   // Each spawn sets the fields from here to `label`. They are side by side, so wide stores do it.
   GroupState* group = nullptr;
@@ -172,7 +172,7 @@ struct TaskRecord {
   /// The worker to which the task is bound sets it before the scheduler knows the task. The thread
   /// that grants its last access takes it away. seq_cst where this must be ordered with looks at
   /// sleepers.
-  std::atomic<Binding> binding{Binding::none};
+  Atomic<Binding> binding{Binding::none};
   std::int32_t reuse = no_reuse; // index for caches
   char const* label = nullptr;   // inside this block; label_bytes long
 

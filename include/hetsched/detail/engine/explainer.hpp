@@ -6,8 +6,8 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/types.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 
-#include <atomic>
 #include <span>
 #include <string>
 #include <vector>
@@ -122,8 +122,8 @@ private:
     }
   }
 
-  std::atomic<ExplanationsPort*> port_{nullptr}; // owned
-  std::atomic<bool> watches_{false};
+  Atomic<ExplanationsPort*> port_{nullptr}; // owned
+  Atomic<bool> watches_{false};
 };
 
 } // namespace hetsched::detail

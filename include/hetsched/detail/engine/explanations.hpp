@@ -4,6 +4,7 @@
 
 #include <hetsched/concepts/context.hpp>
 #include <hetsched/core/explanation.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/engine/explainer.hpp>
 
 #include <cstddef>
@@ -110,7 +111,7 @@ private:
   }
 
   bool const prints_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::string> asked_;
   std::unordered_map<std::uint64_t, Explanation> open_; // ready, not taken
   std::vector<Explanation> done_;

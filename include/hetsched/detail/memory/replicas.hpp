@@ -5,8 +5,8 @@
 #include <hetsched/concepts/cache.hpp>
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -63,7 +63,7 @@ struct Replicas {
   /// it from a node that is lost. Written under the lock. Policies read it without the lock, and
   /// so does the host before a body: the queues of accesses order this as they order the value
   /// itself.
-  std::atomic<std::uint64_t> valid{1};
+  Atomic<std::uint64_t> valid{1};
   // Constant: the region in host memory, `columns` runs of `width` bytes, and its name.
   std::byte* host = nullptr;
   std::size_t width = 0;
@@ -86,8 +86,8 @@ struct Replicas {
   bool lost = false;      // no copy is valid, and none will be before the next write
   bool home_lost = false; // the program's memory failed with its device, and it was told so
   int holders = 0; // threads that wait for it with the lock released, and attempts in windows
-  bool forgotten = false;                 // the last holder deletes it
-  std::atomic<Replicas*>* slot = nullptr; // the pointer to this; emptied by the destructor
+  bool forgotten = false;            // the last holder deletes it
+  Atomic<Replicas*>* slot = nullptr; // the pointer to this; emptied by the destructor
 
   /// Spawned tasks that have not begun to use it, in program order, each with its number among all
   /// tasks. Kept for policies that want next uses.
@@ -122,7 +122,7 @@ struct Replicas {
 /// Where a region or a private copy keeps its Replicas; null: only host memory holds it. Tasks
 /// whose accesses exclude each other see each other's changes of it, as they do with the datum
 /// itself.
-using ReplicaSlot = std::atomic<Replicas*>;
+using ReplicaSlot = Atomic<Replicas*>;
 
 /// As ReplicaKeeper::take, of one datum.
 inline void take_data(ReplicaSlot& slot, Destination destination, bool taken) {

@@ -5,12 +5,12 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/policies/task_table.hpp>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -234,7 +234,7 @@ private:
           });
     }
 
-    std::atomic<std::int64_t> all_ns_{0};
+    Atomic<std::int64_t> all_ns_{0};
     std::vector<Level> levels_; // highest first
   };
 
@@ -249,15 +249,14 @@ private:
   };
 
   struct alignas(64) Slot {
-    mutable SpinLock lock;              // of what comes up to `assigned`
-    std::atomic<std::size_t> queued{0}; // tasks in the queue; written under the lock
-    Load load;                          // of them
+    mutable SpinLock lock;         // of what comes up to `assigned`
+    Atomic<std::size_t> queued{0}; // tasks in the queue; written under the lock
+    Load load;                     // of them
     Queue queue;
     TaskTable<Assigned> assigned; // what is in the queue
     // the worker's own
-    alignas(64) std::atomic<std::int64_t> until_ns{
-        0};                   // expected end of the tasks that it has taken
-    std::vector<Taken> taken; // and not ended
+    alignas(64) Atomic<std::int64_t> until_ns{0}; // expected end of the tasks that it has taken
+    std::vector<Taken> taken;                     // and not ended
 
     /// relaxed: see Load.
     [[nodiscard]] Instant until() const { return {until_ns.load(std::memory_order_relaxed)}; }

@@ -4,13 +4,14 @@
 
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/types.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -192,8 +193,8 @@ private:
       return reinterpret_cast<Word const*>(this + 1);
     }
 
-    std::atomic<Chunk*> next{nullptr};
-    std::atomic<std::size_t> used{0};
+    Atomic<Chunk*> next{nullptr};
+    Atomic<std::size_t> used{0};
   };
 
   /// The size of a chunk. All its pages are asked for at once, because a page fault takes as long
@@ -205,10 +206,10 @@ private:
   static_assert(capacity <= longest);
 
   struct alignas(64) Lane {
-    std::atomic<Chunk*> first{nullptr};
+    Atomic<Chunk*> first{nullptr};
     Chunk* last = nullptr; // the chunk that takes the next events
     std::size_t used = 0;
-    std::atomic<std::uint64_t> dropped{0};
+    Atomic<std::uint64_t> dropped{0};
     std::vector<std::pair<std::string, std::int32_t>> types; // the types of this lane's tasks
   };
 
@@ -277,8 +278,8 @@ private:
   }
 
   std::vector<Lane> lanes_;
-  std::atomic<std::int64_t> left_; // bytes that may still be taken
-  mutable std::mutex names_lock_;
+  Atomic<std::int64_t> left_; // bytes that may still be taken
+  mutable Mutex names_lock_;
   std::vector<std::string> names_;
 };
 

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <ctime>
 #include <exception>
 #include <mutex>
 #include <span>
@@ -216,10 +215,9 @@ inline void DeviceDriver::work() {
         sleep_lost();
       }
     } else if (auto const quiet = core_.clock().ns - last_event.ns; quiet > spin_ns) {
-      timespec const pause{0, std::min(quiet / 10, longest_ns)};
-      nanosleep(&pause, nullptr);
+      pause_for(std::min(quiet / 10, longest_ns));
     } else {
-      sched_yield();
+      yield_core();
     }
   }
 }

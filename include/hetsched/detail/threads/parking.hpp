@@ -4,8 +4,8 @@
 
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 
-#include <atomic>
 #include <bit>
 #include <cstdint>
 
@@ -91,18 +91,18 @@ public:
 
 private:
   struct alignas(64) Word {
-    std::atomic<std::uint64_t> bits{0};
+    Atomic<std::uint64_t> bits{0};
   };
 
   struct alignas(64) Signal {
-    std::atomic<std::uint32_t> raised{0};
+    Atomic<std::uint32_t> raised{0};
   };
 
   static std::uint64_t bit(WorkerId worker) noexcept {
     return std::uint64_t{1} << (worker.index() % 64);
   }
 
-  std::atomic<std::uint64_t>& word(WorkerId worker) noexcept {
+  Atomic<std::uint64_t>& word(WorkerId worker) noexcept {
     return asleep_[worker.index() / 64].bits;
   }
 

@@ -2,9 +2,10 @@
 #pragma once
 // Threads that sit in workers while the workers' own threads wait in bodies.
 
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/threads/thread_state.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -17,7 +18,7 @@ class ThreadCore;
 struct WaitingAside {
   Condition const& done;
   WaitingAside* next = nullptr;
-  std::atomic<std::uint32_t> back{0}; // 1: the thread has the worker again
+  Atomic<std::uint32_t> back{0}; // 1: the thread has the worker again
 };
 
 /// A thread of the library's own that sits in a worker when it is called.
@@ -27,7 +28,7 @@ struct StandIn {
   TaskId first;              // what it executes first
   StandIn* next = nullptr;   // in StandIns::idle_
   StandIn* before = nullptr; // in StandIns::all_
-  std::atomic<std::uint32_t> called{0};
+  Atomic<std::uint32_t> called{0};
   WorkerThread thread{};
 };
 
@@ -62,7 +63,7 @@ private:
 
   static void tell(StandIn& stand_in, Call what) noexcept;
 
-  std::mutex lock_;
+  Mutex lock_;
   StandIn* idle_ = nullptr;
   StandIn* all_ = nullptr;
 };

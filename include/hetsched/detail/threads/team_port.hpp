@@ -24,6 +24,7 @@ public:
 /// The team of the worker whose thread calls. Null: the worker has one core, or the thread is a
 /// member itself.
 inline constinit thread_local TeamPort* this_team = nullptr;
+HETSCHED_PER_THREAD(this_team);
 
 /// Makes the threads for `count` further cores, given by the system's numbers, -1: not bound.
 /// Throws Error(bad_config) if the system has no thread left.

@@ -2,13 +2,13 @@
 #pragma once
 // The threads beside a worker's own, one for each further core of its group.
 
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/core/worker_thread.hpp>
 #include <hetsched/detail/dataflow/attempts.hpp>
 #include <hetsched/detail/threads/team_port.hpp>
 #include <hetsched/detail/threads/topology.hpp>
 
-#include <atomic>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -130,8 +130,8 @@ private:
   void* body_ = nullptr;
   Call call_ = nullptr;
   AttemptLink* attempt_ = nullptr;
-  std::atomic<int> round_{0};
-  std::atomic<int> at_work_{0};
+  Atomic<int> round_{0};
+  Atomic<int> at_work_{0};
   SpinLock error_lock_;
   std::exception_ptr error_;
 };

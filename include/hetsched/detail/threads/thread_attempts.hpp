@@ -239,7 +239,7 @@ inline void ThreadAttempts::publish_on_host(TaskRecord& attempt, TaskRecord& tas
 
 inline void ThreadAttempts::await_visitors(Attempts const& all) {
   while (all.visitors.load(std::memory_order_seq_cst) != 0) {
-    sched_yield();
+    yield_core();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/core/assert.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/dataflow/attempts.hpp>
 #include <hetsched/detail/dataflow/dataflow.hpp>
 #include <hetsched/detail/dataflow/failures.hpp>
@@ -74,7 +75,7 @@ public:
     }
 
   private:
-    std::mutex* mutex_;
+    Mutex* mutex_;
   };
 
   class BareHost;
@@ -371,7 +372,7 @@ protected:
   std::uint64_t const max_live_;
   std::int64_t const start_ns_ = monotonic_ns();
   Domain* const root_ = new Domain;
-  std::mutex hook_mutex_;
+  Mutex hook_mutex_;
   mutable Explainer explainer_;
   FailureLog failure_log_;
   StatsBase stats_base_;

@@ -6,11 +6,12 @@
 #include <hetsched/core/stats.hpp>
 #include <hetsched/core/workers.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/threads/parking.hpp>
 #include <hetsched/detail/threads/thread_worker.hpp>
 #include <hetsched/detail/threads/topology.hpp>
 
-#include <atomic>
 #include <bit>
 #include <mutex>
 
@@ -111,9 +112,9 @@ public:
   void sleep(std::uint32_t since) noexcept { events_.wait(since, std::memory_order_acquire); }
 
 private:
-  alignas(64) std::atomic<Seat> seat_{Seat::free};
-  alignas(64) std::atomic<int> waiters_{0};
-  std::atomic<std::uint32_t> events_{0};
+  alignas(64) Atomic<Seat> seat_{Seat::free};
+  alignas(64) Atomic<int> waiters_{0};
+  Atomic<std::uint32_t> events_{0};
 };
 
 /// The sleeping workers, and what a thread has to look at before it sleeps.
@@ -124,23 +125,23 @@ struct Waiting {
 
   Parking parking;
   Seating seating;
-  alignas(64) std::atomic<bool> stopping{false};
-  std::atomic<bool> failed{false};          // a task has failed: data may be poisoned
-  std::atomic<int> retired_devices{0};      // they have broken down, and their workers know it
-  std::atomic<std::uint64_t> lost_asked{0}; // see ThreadCore::ask_lost_if_all_sleep
-  std::atomic<int> aside{0};                // threads that have left their workers while they wait
+  alignas(64) Atomic<bool> stopping{false};
+  Atomic<bool> failed{false};          // a task has failed: data may be poisoned
+  Atomic<int> retired_devices{0};      // they have broken down, and their workers know it
+  Atomic<std::uint64_t> lost_asked{0}; // see ThreadCore::ask_lost_if_all_sleep
+  Atomic<int> aside{0};                // threads that have left their workers while they wait
   /// Tasks spawned and completed when the nesting rule was lifted last, to see whether it is worth
   /// looking again.
-  std::atomic<std::uint64_t> lifted_at{never_lifted};
-  std::atomic<int> drain_waiters{0};
-  std::atomic<std::uint64_t> sleep_events{0};
+  Atomic<std::uint64_t> lifted_at{never_lifted};
+  Atomic<int> drain_waiters{0};
+  Atomic<std::uint64_t> sleep_events{0};
 };
 
 /// Tasks with attempts under way.
 struct AttemptList {
-  std::mutex lock; // taken inside the scheduler's
+  Mutex lock; // taken inside the scheduler's
   Array<Attempts*> all;
-  std::atomic<int> undecided{0}; // tasks without a winner, if the scheduler reconsiders
+  Atomic<int> undecided{0}; // tasks without a winner, if the scheduler reconsiders
 };
 
 /// For threads that are no worker's and found seat 0 taken.
@@ -150,16 +151,16 @@ struct Outsiders {
   mutable SpinLock lock;
   TaskPool pool;               // under the lock
   mutable RandomStream random; // under the lock
-  std::atomic<std::uint64_t> spawned{0};
-  std::atomic<std::uint64_t> completed{0};
-  std::atomic<std::uint64_t> merges{0};
-  std::atomic<std::uint64_t> rejected{0};
+  Atomic<std::uint64_t> spawned{0};
+  Atomic<std::uint64_t> completed{0};
+  Atomic<std::uint64_t> merges{0};
+  Atomic<std::uint64_t> rejected{0};
 };
 
 /// The counts at the last reset of the statistics.
 struct StatsBase {
-  std::atomic<std::int64_t> since_ns{0};
-  mutable std::mutex mutex;
+  Atomic<std::int64_t> since_ns{0};
+  mutable Mutex mutex;
   Stats base;
 };
 

@@ -6,6 +6,7 @@
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/workers.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/random_stream.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/core/worker_thread.hpp>
@@ -16,7 +17,6 @@
 #include <hetsched/detail/threads/team_port.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <new>
@@ -35,7 +35,7 @@ public:
   }
 
 private:
-  std::atomic<std::uint64_t> value_{0};
+  Atomic<std::uint64_t> value_{0};
 };
 
 /// Execution times of the task types that one worker ran. Used only when timing is on.
@@ -126,7 +126,7 @@ struct LastTheft {
 struct DeviceMail {
   SpinLock lock;
   Array<TaskRecord*> hints;
-  std::atomic<bool> there{false};
+  Atomic<bool> there{false};
 };
 
 /// The tasks of a worker on the device that it drives.
@@ -134,7 +134,7 @@ struct LaunchedTasks {
   SpinLock lock;
   Array<TaskRecord*> tasks;      // oldest first; under that lock
   LaunchedSuccessors successors; // used by the worker alone
-  std::atomic<bool> lost{false}; // the device has broken down: see ThreadCore::retire
+  Atomic<bool> lost{false};      // the device has broken down: see ThreadCore::retire
   bool gives_back = false; // the worker takes what the scheduler keeps for it, to give it back
 };
 
@@ -154,10 +154,10 @@ struct alignas(64) ThreadWorker {
   RandomStream random;
   /// The innermost task of this worker that waits for its children. Only its descendants may run
   /// here.
-  std::atomic<TaskRecord*> scope{nullptr};
-  std::atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
-  std::atomic<std::int64_t> busy_until_ns{0};
-  std::atomic<std::int64_t> busy_since_ns{0}; // of an abortable task; else 0
+  Atomic<TaskRecord*> scope{nullptr};
+  Atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
+  Atomic<std::int64_t> busy_until_ns{0};
+  Atomic<std::int64_t> busy_since_ns{0}; // of an abortable task; else 0
   WorkerCounters counts;
   std::uint32_t spawns_since_check = 0;  // of max_live_tasks
   std::uint8_t attention = no_attention; // bits of Attention
@@ -185,6 +185,7 @@ struct ThreadState {
 };
 
 inline constinit thread_local ThreadState this_thread;
+HETSCHED_PER_THREAD(this_thread);
 
 /// Sets a state, and restores the previous one at its end. A worker's thread has its team.
 class ThreadStateGuard {

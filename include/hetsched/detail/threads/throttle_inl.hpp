@@ -5,8 +5,6 @@
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 
-#include <ctime>
-
 namespace hetsched::detail {
 
 /// Runs tasks, or waits until others have run them. Looks only every few spawns.
@@ -35,10 +33,9 @@ namespace hetsched::detail {
     if (seated && work_outside(idle >= 100)) {
       idle = 0;
     } else if (idle < 100) {
-      sched_yield();
+      yield_core();
     } else if (!seated) {
-      timespec const pause{0, 50000};
-      nanosleep(&pause, nullptr);
+      pause_for(50000);
     }
     if (seated && worker == nullptr) {
       leave_seat();

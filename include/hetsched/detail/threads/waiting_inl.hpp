@@ -6,7 +6,6 @@
 #include <hetsched/detail/threads/waiting.hpp>
 
 #include <algorithm>
-#include <ctime>
 #include <span>
 
 namespace hetsched::detail {
@@ -42,15 +41,14 @@ namespace hetsched::detail {
   // Spinning as long as a wake-up costs bounds the loss to twice the optimum; a sleep and wake-up
   // took 5 to 10 us on a 2-core EPYC VM, 100 polls of empty queues about as long. A poll of long
   // queues full of what may not run here takes longer.
-  constexpr int polls = 100;
   constexpr std::int64_t longest_ns = 10000;
   auto const begin = clock();
   TaskId found;
-  for (int poll = 0; poll < polls && !found && worker.attempt == nullptr && !done(); ++poll) {
-    if (poll < polls / 2) {
+  for (int poll = 0; poll < idle_polls && !found && worker.attempt == nullptr && !done(); ++poll) {
+    if (poll < idle_polls / 2) {
       cpu_relax();
     } else {
-      sched_yield();
+      yield_core();
     }
     found = take(worker);
     if (clock().ns - begin.ns > longest_ns) {
@@ -78,8 +76,7 @@ namespace hetsched::detail {
     }
     bool const wait_a_little = is_to_reconsider();
     if (wait_a_little && !found && !has_attempt() && !done()) {
-      timespec const pause{0, 200000}; // as an announced sleeper, because others rely on that
-      nanosleep(&pause, nullptr);
+      pause_for(200000); // as an announced sleeper, because others rely on that
     }
     if (found || has_attempt() || wait_a_little || done()) {
       if (!parking.retract(id)) { // claimed meanwhile, perhaps for another task: wakes others
@@ -215,7 +212,7 @@ namespace hetsched::detail {
       break;
     }
     if (!seating.want()) {
-      sched_yield(); // the seat is free, or will be at once: its holder may need this core
+      yield_core(); // the seat is free, or will be at once: its holder may need this core
       continue;
     }
     seating.sleep(events);

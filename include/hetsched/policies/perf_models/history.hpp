@@ -3,6 +3,7 @@
 // Times that tasks took before.
 
 #include <hetsched/concepts/perf_model.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/policies/time_window.hpp>
 
 #include <algorithm>
@@ -235,7 +236,7 @@ private:
   };
 
   struct alignas(64) Shard {
-    mutable std::mutex mutex;
+    mutable detail::Mutex mutex;
     std::unordered_map<Key, Kind, Hash> kinds;
   };
 

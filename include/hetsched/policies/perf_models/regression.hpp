@@ -2,10 +2,11 @@
 #pragma once
 // Times that tasks of other sizes took.
 
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -184,8 +185,8 @@ private:
   }
 
   History history_;
-  std::atomic<std::uint64_t> recorded_{0};
-  mutable std::mutex mutex_;
+  detail::Atomic<std::uint64_t> recorded_{0};
+  mutable detail::Mutex mutex_;
   mutable std::map<std::pair<std::string, Arch>, Fit> fits_;
 };
 

@@ -4,9 +4,10 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <span>
@@ -104,10 +105,10 @@ private:
     return task;
   }
 
-  std::mutex mutex_;
+  detail::Mutex mutex_;
   detail::Array<TaskId> tasks_; // oldest first, from first_ on
   std::size_t first_ = 0;
-  std::atomic<std::size_t> size_{0}; // written under the lock
+  detail::Atomic<std::size_t> size_{0}; // written under the lock
 };
 
 using Fifo = LockedDeque<DequeOrder::fifo>;

@@ -3,10 +3,11 @@
 // A queue that many threads fill without a lock: the tasks that others send to a worker.
 
 #include <hetsched/concepts/queue.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 
 #include <boost/lockfree/queue.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -70,8 +71,8 @@ public:
 
 private:
   boost::lockfree::queue<std::uint64_t> queue_{16};
-  std::atomic<std::int64_t> count_{0}; // pushed and not taken; grows after queue_ during a push
-  std::mutex taking_;
+  detail::Atomic<std::int64_t> count_{0}; // pushed and not taken; grows after queue_ during a push
+  detail::Mutex taking_;
   std::deque<TaskId> refused_; // older than all tasks in queue_; guarded by taking_
 };
 

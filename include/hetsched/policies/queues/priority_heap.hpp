@@ -4,9 +4,10 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <span>
@@ -129,12 +130,12 @@ private:
     heap_[i] = entry;
   }
 
-  std::mutex mutex_;
+  detail::Mutex mutex_;
   detail::Array<Entry> heap_;
   detail::Array<std::size_t>
       reached_; // in a peek: candidates that follow the tasks already written
   std::uint64_t pushed_ = 0;
-  std::atomic<std::size_t> size_{0}; // of the heap, for threads that do not hold the lock
+  detail::Atomic<std::size_t> size_{0}; // of the heap, for threads that do not hold the lock
 };
 
 static_assert(priority_queue<PriorityHeap> && peekable_queue<PriorityHeap>);

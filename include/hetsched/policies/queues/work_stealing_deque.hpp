@@ -4,8 +4,8 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 
-#include <atomic>
 #include <cstddef>
 
 namespace hetsched::policies {
@@ -113,11 +113,11 @@ private:
   struct Ring {
     Ring(std::size_t size, Ring* outgrown) : slots(size), smaller(outgrown) {}
 
-    [[nodiscard]] std::atomic<std::uint64_t>& slot(std::int64_t i) const noexcept {
+    [[nodiscard]] detail::Atomic<std::uint64_t>& slot(std::int64_t i) const noexcept {
       return slots[static_cast<std::size_t>(i) & (slots.size() - 1)];
     }
 
-    detail::FixedArray<std::atomic<std::uint64_t>> slots;
+    detail::FixedArray<detail::Atomic<std::uint64_t>> slots;
     Ring* smaller;
   };
 
@@ -132,12 +132,12 @@ private:
     return larger;
   }
 
-  alignas(64) std::atomic<std::int64_t> top_{0};
+  alignas(64) detail::Atomic<std::int64_t> top_{0};
   // Notes of the thieves, on the cache line that a theft writes anyway.
-  std::atomic<std::int64_t> seen_bottom_{0};
-  std::atomic<bool> contested_{false};
-  alignas(64) std::atomic<std::int64_t> bottom_{0};
-  std::atomic<Ring*> ring_{new Ring(256, nullptr)};
+  detail::Atomic<std::int64_t> seen_bottom_{0};
+  detail::Atomic<bool> contested_{false};
+  alignas(64) detail::Atomic<std::int64_t> bottom_{0};
+  detail::Atomic<Ring*> ring_{new Ring(256, nullptr)};
 };
 
 static_assert(owned_queue<WorkStealingDeque> && sized_queue<WorkStealingDeque>);
