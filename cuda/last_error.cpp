@@ -2,23 +2,26 @@
 #include "last_error.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <array>
 
 namespace hetsched::devices {
 namespace {
 
-thread_local std::string last;
+/// A fixed place, so that a failure takes no memory. The end of what is longer is left out.
+thread_local std::array<char, 4096> last{};
 
 } // namespace
 
-hs_status fail(hs_status status, std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  last = std::move(text);
+hs_status fail(hs_status status, std::string const& text) noexcept {
+  auto const length = std::min(text.size(), last.size() - 1);
+  std::replace_copy(
+      text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), last.begin(), '\n', ' ');
+  last[length] = '\0';
   return status;
 }
 
 char const* last_error() noexcept {
-  return last.c_str();
+  return last.data();
 }
 
 } // namespace hetsched::devices

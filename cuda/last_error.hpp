@@ -9,7 +9,7 @@
 namespace hetsched::devices {
 
 /// Keeps the text, as one line, for the calling thread; returns the status.
-hs_status fail(hs_status status, std::string text);
+hs_status fail(hs_status status, std::string const& text) noexcept;
 
 /// The text of the calling thread's last failure; "" before the first.
 [[nodiscard]] char const* last_error() noexcept;

@@ -24,7 +24,7 @@ std::uintptr_t address(void const* memory) noexcept {
 }
 
 struct Pinned {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<std::uintptr_t, std::size_t> ranges; // begin -> bytes
 };
 

@@ -5,14 +5,13 @@
 #include <hetsched/gpu/device.h>
 
 #include "options.hpp"
+#include "threads.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -58,7 +57,7 @@ public:
 
   /// Shared by copies from or to the device while they move bytes; they look first whether it is
   /// lost. So a device that is known to be lost touches nobody's memory any more.
-  [[nodiscard]] std::shared_mutex& copies() noexcept { return copies_; }
+  [[nodiscard]] SharedMutex& copies() noexcept { return copies_; }
 
   [[nodiscard]] hs_status allocate(std::size_t bytes, void** memory);
   void release(void* memory);
@@ -81,18 +80,18 @@ private:
   std::string const name_;
   std::string const description_;
 
-  std::array<std::atomic<std::uint64_t>, kind_names.size()> counts_{};
+  std::array<Atomic<std::uint64_t>, kind_names.size()> counts_{};
 
-  std::mutex mutable memory_mutex_;
+  Mutex mutable memory_mutex_;
   std::map<std::uintptr_t, std::size_t> blocks_;  // begin -> bytes
   std::map<std::uintptr_t, std::size_t> adopted_; // begin -> bytes, too
   std::size_t used_ = 0;
 
-  std::shared_mutex copies_;
-  std::mutex streams_mutex_;
+  SharedMutex copies_;
+  Mutex streams_mutex_;
   std::vector<Stream*> streams_;
-  std::string why_lost_;          // written before lost_
-  std::atomic<bool> lost_{false}; // once true never false
+  std::string why_lost_;     // written before lost_
+  Atomic<bool> lost_{false}; // once true never false
 };
 
 /// "256 MiB": in the largest unit that divides it.

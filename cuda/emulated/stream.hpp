@@ -9,19 +9,16 @@
 #include <hetsched/gpu/device.h>
 
 #include "device.hpp"
+#include "threads.hpp"
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 namespace hetsched::emulated {
-
-using Clock = std::chrono::steady_clock;
 
 /// One recording of an event. Shared by the event, the stream that is to reach it and the streams
 /// that wait for it.
@@ -39,8 +36,8 @@ public:
   [[nodiscard]] Clock::time_point time() const;
 
 private:
-  std::mutex mutable mutex_;
-  std::condition_variable mutable reached_;
+  Mutex mutable mutex_;
+  Condition mutable reached_;
   hs_status status_ = hs_not_ready;
   std::string why_;
   Clock::time_point time_;
@@ -86,15 +83,15 @@ private:
   void sleep_until(Clock::time_point end);
 
   Device& device_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  Condition changed_;
   std::deque<Operation> queue_;
   bool ends_ = false;
   bool lost_ = false;
   // Used by its thread only:
   hs_status failure_ = hs_ok; // not reported yet
   std::string why_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 /// What hs_event stands for.
@@ -107,7 +104,7 @@ struct Event {
   }
 
   Device& device;
-  std::mutex mutex;
+  Mutex mutex;
   std::shared_ptr<Record> record; // null: never recorded
 };
 

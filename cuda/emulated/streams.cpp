@@ -68,7 +68,7 @@ std::string do_copy(hs_copy const& copy) {
                        devices[1])) { // one order, so that no copies wait for each other
     std::swap(devices[0], devices[1]);
   }
-  std::array<std::shared_lock<std::shared_mutex>, 2> moving;
+  std::array<std::shared_lock<SharedMutex>, 2> moving;
   for (std::size_t k = 0; k < devices.size(); ++k) {
     if (devices[k] == nullptr || (k != 0 && devices[k] == devices[0])) {
       continue;
@@ -178,7 +178,11 @@ struct StreamCalls {
     if (status != hs_ok && status != hs_lost) {
       return status;
     }
-    auto record = on.record(); // if the device is lost, it is reached with hs_lost
+    // What failed in a lost device's stream is not told to an event that cannot be recorded.
+    auto record = status == hs_ok ? on.record() : std::make_shared<Record>();
+    if (status == hs_lost) {
+      record->reach(hs_lost, on.device().why_lost());
+    }
     std::lock_guard const lock(recorded.mutex);
     recorded.record = std::move(record);
     return status;

@@ -3,6 +3,8 @@
 // The devices of one runtime: opens them, performs the transfers that MemoryNodes asks for, and
 // drives the windows of their workers.
 
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 #include <hetsched/detail/engine/devices.hpp>
 #include <hetsched/detail/engine/known_data.hpp>
@@ -13,7 +15,6 @@
 #include "device_list.hpp"
 #include "overlap.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -44,6 +45,10 @@ public:
   /// Marks in a stream where a measurement begins. Returns null if that is not possible; nothing is
   /// then measured.
   [[nodiscard]] hs_event* mark(hs_stream* stream) noexcept;
+
+  /// Has the event tell the end of what the stream was given. If it cannot, which is rare, waits
+  /// and returns how that ended.
+  [[nodiscard]] std::optional<hs_status> mark_end(hs_event* event, hs_stream* stream) noexcept;
 
   /// Measures a transfer in a stream, from `begin` to `end`. Both events are reached. `begin` may
   /// be null, and is given back. Returns nothing if the time is not known.
@@ -78,7 +83,7 @@ public:
   hs_stream* in = nullptr;  // copies to the device
   hs_stream* out = nullptr; // copies from it
   std::vector<hs_stream*> compute;
-  std::atomic<bool> lost{false};
+  Atomic<bool> lost{false};
   OverlapMeter overlap;
 
 private:
@@ -254,7 +259,7 @@ public:
 
 private:
   friend class TaskWindow;
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<Mutex>;
 
   // With the lock held:
   [[nodiscard]] KeptNodes kept() noexcept { return {*this, *nodes_}; }
@@ -290,7 +295,7 @@ private:
   void pin_region(DataRecord& record);
   void unpin(void* memory, PinnedRegion const& region) noexcept;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::unique_ptr<OpenDevice>> devices_;
   std::vector<NodeInfo> infos_;
   std::vector<std::unique_ptr<TaskWindow>> windows_;

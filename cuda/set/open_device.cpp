@@ -64,6 +64,16 @@ hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
   return event;
 }
 
+std::optional<hs_status> OpenDevice::mark_end(hs_event* event, hs_stream* stream) noexcept {
+  auto const marked = event == nullptr ? hs_failed : driver.event_record(event, stream);
+  if (marked == hs_ok) {
+    return std::nullopt;
+  }
+  auto const ended = driver.stream_synchronize(stream);
+  // Of a lost device the stream may have told somebody else what failed.
+  return ended == hs_ok && marked == hs_lost ? hs_lost : ended;
+}
+
 std::optional<Stretch>
 OpenDevice::measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end) {
   auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);

@@ -330,9 +330,8 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
     slot.message = error.what();
     return;
   }
-  if (slot.end == nullptr || device_.driver.event_record(slot.end, stream) != hs_ok) {
-    // No event will tell when the kernels end. This is rare, so the worker waits here.
-    slot.ended = device_.driver.stream_synchronize(stream);
+  slot.ended = device_.mark_end(slot.end, stream);
+  if (slot.ended) {
     slot.message = *slot.ended == hs_ok ? "" : device_.driver.last_error();
   }
 }

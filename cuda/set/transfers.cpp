@@ -42,15 +42,13 @@ void DeviceSet::start_copy(Copy& copy) {
   if (status == hs_ok) {
     status = by.driver.copy(stream, &what);
   }
-  if (status == hs_ok && by.driver.event_record(moving.done, stream) != hs_ok) {
-    // The copy is under way, and no event will tell its end. This is rare, so the thread waits
-    // here.
-    settle_unmarked(moving, by.driver.stream_synchronize(stream));
+  if (status == hs_ok) {
+    if (auto const ended = by.mark_end(moving.done, stream)) {
+      settle_unmarked(moving, *ended);
+    }
     return;
   }
-  if (status != hs_ok) {
-    settle(moving, status);
-  }
+  settle(moving, status);
 }
 
 /// Takes note of the transfers that have ended. Returns whether there are any.
@@ -137,7 +135,7 @@ void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
     }
   }
   lock.unlock(); // a losing attempt uses its place until its kernels have ended
-  sched_yield();
+  yield_core();
   lock.lock();
 }
 

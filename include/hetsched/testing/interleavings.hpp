@@ -40,6 +40,7 @@ struct Interleavings {
   std::uint64_t runs = 0;
   std::uint64_t points = 0;  // of all runs
   std::uint64_t longest = 0; // points of one run
+  int threads = 0;           // of one run, at most
   bool all = false;          // there are no others with so few preemptions
   std::string failure;       // what was wrong in the last run; empty: nothing
   std::uint64_t seed = 0;    // of the last run
@@ -119,6 +120,7 @@ void run_all(Program& program,
     ++result.runs;
     result.points += run.points();
     result.longest = std::max(result.longest, run.points());
+    result.threads = std::max(result.threads, run.fibers());
     if (end != Controller::End::right) {
       result.failure = describe(run);
       return;

@@ -252,6 +252,13 @@ public:
     }
   }
 
+  /// Unlocks it and sleeps at the address, in one step: no notification comes between.
+  void unlock_and_sleep(void const* address, void const* caller) noexcept {
+    locked_ = false;
+    control->wake(this, true);
+    control->sleep(Step::wait, address, caller);
+  }
+
 private:
   bool locked_ = false;
 };

@@ -225,8 +225,8 @@ private:
   void choose(bool may_go_on) noexcept {
     int others[most_fibers];
     int count = 0;
-    for (int i = 0; i < count_; ++i) {
-      if (i != current_ && fibers_[i].state == State::ready) {
+    for (int k = 1; k < count_; ++k) { // those behind the current one first: all have their turn
+      if (int const i = (current_ + k) % count_; fibers_[i].state == State::ready) {
         others[count++] = i;
       }
     }

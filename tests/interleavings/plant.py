@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Plants defects in copies of the headers, one at a time, and counts the interleavings until each is found.
+
+Usage: plant.py BUILD_FOLDER [DEFECT]...      (all; CXX: the compiler, clang++-19)
+Fails if a defect is not found within 100,000 interleavings, or if its place is no longer there.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+LIMIT = 100000
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+ONCE = ["main", "no_any_programs", "own_memory"]
+EACH = ["runtime_programs", "queue_programs"]  # with the defect
+EMULATION = [*sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cuda" / "set").glob("*.cpp")),
+             *(f"cuda/emulated/{name}.cpp" for name in ("arguments", "blas", "device", "driver", "options", "stream",
+                                                        "streams", "kernels_none", "kernels_no_lapack")),
+             "cuda/last_error.cpp", "cuda/cuda/no_driver.cpp"]
+
+# Name, file, what is replaced (once), and by what.
+DEFECTS = [
+    ("wake-up dropped", "include/hetsched/detail/threads/parking.hpp", "    raised.notify_one();\n", ""),
+    ("wake-up for a pushed task dropped", "include/hetsched/detail/threads/waiting_inl.hpp",
+     "waiting_.parking.unpark(worker, WakeReason::task);\n    return woken;", "false;\n    return woken;"),
+    ("no look for tasks between announcing sleep and sleep", "include/hetsched/detail/threads/waiting_inl.hpp",
+     "    parking.announce(id);\n    found = take(worker);", "    parking.announce(id);\n    found = no_task;"),
+    ("no look at the condition between announcing sleep and sleep", "include/hetsched/detail/threads/waiting_inl.hpp",
+     "if (found || has_attempt() || wait_a_little || done()) {", "if (found || has_attempt() || wait_a_little) {"),
+    ("looks for tasks, then announces sleep", "include/hetsched/detail/threads/waiting_inl.hpp",
+     "    parking.announce(id);\n    found = take(worker);", "    found = take(worker);\n    parking.announce(id);"),
+    ("claimed while it withdraws from sleep, and wakes no other", "include/hetsched/detail/threads/waiting_inl.hpp",
+     "      if (!parking.retract(id)) { // claimed meanwhile, perhaps for another task: wakes others\n"
+     "        wake_all(WakeReason::task);\n      }", "      parking.retract(id);"),
+    ("drain: the last to sleep tells nobody", "include/hetsched/detail/threads/waiting_inl.hpp",
+     "waiting_.drain_waiters.load(std::memory_order_relaxed) > 0 && quiescent()", "false"),
+    ("a seat that others want is left without telling them", "include/hetsched/detail/threads/thread_state.hpp",
+     "std::memory_order_acq_rel) == Seat::wanted) {\n      notify_outside();\n    }", "std::memory_order_acq_rel) == Seat::wanted) {\n    }"),
+    ("outside threads are told before the event is counted", "include/hetsched/detail/threads/waiting_inl.hpp",
+     "    events_.fetch_add(1, std::memory_order_acq_rel);\n    events_.notify_all();",
+     "    events_.notify_all();\n    events_.fetch_add(1, std::memory_order_acq_rel);"),
+    ("deque: the new end is published before its task", "include/hetsched/policies/queues/work_stealing_deque.hpp",
+     "    ring->slot(bottom).store(task.value, std::memory_order_relaxed);\n",
+     "    bottom_.store(bottom + 1);\n    ring->slot(bottom).store(task.value, std::memory_order_relaxed);\n"),
+    ("deque: a thief takes without comparing", "include/hetsched/policies/queues/work_stealing_deque.hpp",
+     "if (top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst)) {\n        contested_",
+     "top_.store(top + 1);\n      {\n        contested_"),
+    ("deque: the owner takes the last task without comparing", "include/hetsched/policies/queues/work_stealing_deque.hpp",
+     "top == last && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst);", "top == last;"),
+    ("deque: the owner looks at the thieves' end before it takes", "include/hetsched/policies/queues/work_stealing_deque.hpp",
+     "    bottom_.store(last, std::memory_order_seq_cst); // before the look at top: both are seq_cst\n"
+     "    auto top = top_.load(std::memory_order_seq_cst);",
+     "    auto top = top_.load(std::memory_order_seq_cst);\n    bottom_.store(last, std::memory_order_seq_cst);"),
+    ("locked deque: takes without the lock", "include/hetsched/policies/queues/locked_deque.hpp",
+     "[[gnu::noinline]] TaskId newest(Accept& accept) {\n    std::lock_guard const guard(mutex_);",
+     "[[gnu::noinline]] TaskId newest(Accept& accept) {"),
+    ("locked deque: the size is counted behind the lock", "include/hetsched/policies/queues/locked_deque.hpp",
+     "    std::lock_guard const guard(mutex_);\n    tasks_.push_back(task);\n    count();",
+     "    {\n      std::lock_guard const guard(mutex_);\n      tasks_.push_back(task);\n    }\n    count();"),
+    ("a body that waits has any task on top of it", "include/hetsched/detail/threads/stand_ins_inl.hpp",
+     "  if (!done.in_body ||", "  if (done.in_body || !done.in_body ||"),
+    ("a completed task is counted before its group is told", "include/hetsched/detail/threads/task_execution.hpp",
+     "  if (group != nullptr) [[unlikely]] {\n    leave_group(*group);\n  }\n  TaskRecord* completed_parent = nullptr;",
+     "  worker.counts.completed.add();\n  if (group != nullptr) [[unlikely]] {\n    leave_group(*group);\n  }\n  TaskRecord* completed_parent = nullptr;"),
+]
+
+
+def compile_source(compiler, tree, source, target):
+    subprocess.run([compiler, "-std=c++20", "-O1", "-gline-tables-only", "-DHETSCHED_CONTROLLED", f"-I{tree / 'include'}",
+                    "-c", source, "-o", target], check=True)
+
+
+def find(name, program):
+    """Whether the program finds the defect: first in all interleavings with one preemption, then in random ones."""
+    tried = 0
+    for options in (["--preemptions", "1", "--runs", "5000"], ["--runs", str(LIMIT // 2)]):
+        run = subprocess.run([program, *options], capture_output=True, text=True, check=False, errors="replace")
+        lines = run.stdout.splitlines()
+        for number, line in enumerate(lines):
+            if line.startswith("FAILED"):
+                after = re.search(r"after (\d+)", line)
+                where = re.search(r"interleavings '(.*?)'", line)[1]
+                what = lines[number + 1] if after else line.partition(" in ")[0].removeprefix("FAILED: ")
+                print(f"found  {name}: {tried + int(after[1]) if after else f'some over {tried}'}, "
+                      f"'{where}' ({' '.join(options[:-2]) or 'random'}): {what}", flush=True)
+                return True
+        tried += int(re.match(r"\d+", lines[-1])[0])
+    print(f"MISSED {name}: {tried} interleavings", flush=True)
+    return False
+
+
+def main():
+    build = Path(sys.argv[1])
+    compiler = os.environ.get("CXX", "clang++-19")
+    wanted = sys.argv[2:]
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    objects = {}
+    for source in [*(f"tests/interleavings/{name}.cpp" for name in ONCE), *EMULATION]:
+        objects[source] = build / (source.replace("/", "_") + ".o")
+        compile_source(compiler, ROOT, ROOT / source, objects[source])
+    missed = 0
+    for name, file, old, new in DEFECTS:
+        if wanted and name not in wanted:
+            continue
+        tree = build / "tree"
+        shutil.rmtree(tree, ignore_errors=True)
+        for folder in ("include", "cuda"):
+            shutil.copytree(ROOT / folder, tree / folder)
+        text = (tree / file).read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            print(f"MISSED {name}: its place in {file} is there {text.count(old)} times", flush=True)
+            missed += 1
+            continue
+        (tree / file).write_text(text.replace(old, new), encoding="utf-8")
+        # Those with the defect come first: the linker takes the first one of several inline functions.
+        planted = {}
+        for source in EACH:
+            planted[source] = build / f"{source}.o"
+            compile_source(compiler, tree, HERE / f"{source}.cpp", planted[source])
+        # A header of cuda/ may be in several sources.
+        for source in EMULATION if file.startswith("cuda/") and file.endswith(".hpp") else [file]:
+            if source in objects:
+                planted[source] = build / "planted.o" if source == file else build / ("planted_" + source.replace("/", "_") + ".o")
+                compile_source(compiler, tree, tree / source, planted[source])
+        program = build / "interleavings"
+        subprocess.run([compiler, *planted.values(), *(object for source, object in objects.items() if source not in planted),
+                        "-o", program], check=True)
+        missed += not find(name, program)
+    return 1 if missed else 0
+
+
+sys.exit(main())
