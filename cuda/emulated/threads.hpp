@@ -6,7 +6,7 @@
 #include <hetsched/detail/core/mutex.hpp>
 
 #ifdef HETSCHED_CONTROLLED
-#include <hetsched/detail/controlled/controlled_threads.hpp>
+#include "controlled_threads.hpp"
 #else
 #include <chrono>
 #include <condition_variable>
@@ -19,12 +19,7 @@ namespace hetsched::emulated {
 using detail::Atomic;
 using detail::Mutex;
 
-#ifdef HETSCHED_CONTROLLED
-using detail::controlled::Clock;
-using detail::controlled::Condition;
-using detail::controlled::SharedMutex;
-using Thread = detail::controlled::CallingThread;
-#else
+#ifndef HETSCHED_CONTROLLED
 using Clock = std::chrono::steady_clock;
 using Condition = std::condition_variable;
 using SharedMutex = std::shared_mutex;

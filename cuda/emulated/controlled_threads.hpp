@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What emulated devices need beside atomic variables and locks, for programs whose threads are
+// Threads, condition variables and the clock of emulated devices in programs whose threads are
 // fibers. The interfaces are those of the standard library, as far as they are used.
 
 #include <hetsched/detail/controlled/controlled_atomic.hpp>
@@ -9,7 +9,14 @@
 #include <memory>
 #include <utility>
 
-namespace hetsched::detail::controlled {
+namespace hetsched::emulated {
+
+using detail::controlled::Around;
+using detail::controlled::control;
+using detail::controlled::now_ns;
+using detail::controlled::point;
+using detail::controlled::Step;
+using detail::controlled::yield_core;
 
 /// The time of the controlled run.
 struct Clock {
@@ -109,10 +116,10 @@ private:
 };
 
 /// A thread that calls a function. Must be joined.
-class CallingThread {
+class Thread {
 public:
   template <class F>
-  explicit CallingThread(F function) {
+  explicit Thread(F function) {
     thread_.start(
         [](void* argument) -> void* {
           std::unique_ptr<F> const owned(static_cast<F*>(argument));
@@ -125,7 +132,7 @@ public:
   void join() noexcept { thread_.join(); }
 
 private:
-  Thread thread_;
+  detail::controlled::Thread thread_;
 };
 
-} // namespace hetsched::detail::controlled
+} // namespace hetsched::emulated
