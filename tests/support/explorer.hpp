@@ -102,7 +102,8 @@ private:
 ///   events(out) const    adds what may happen now
 ///   apply(event)         it happens, and everything that must hold is checked
 ///   choices()            the Choices that the event made
-///   complete()           all that is under way comes to its end, and it is checked that it does
+///   complete()           all that is under way comes to its end, and it is checked that it does.
+///                        The machine is then deleted, and nothing may be left of it
 ///   violation() const    what does not hold; empty if all holds
 ///   key() const          a hash, equal for states that need not be told apart
 /// `make` answers a new one, made by `new`.
@@ -159,10 +160,17 @@ Report<typename Machine::Event> explore(Make&& make, Limits const& limits) {
       SnapshotMemory const inside;
       machine->complete();
     }
-    if (machine->violation().empty()) {
+    report.violation = machine->violation();
+    if (is_new && report.violation.empty()) {
+      SnapshotMemory const inside;
+      delete machine;
+      if (SnapshotMemory::blocks() != 0) {
+        report.violation = "memory leaks";
+      }
+    }
+    if (report.violation.empty()) {
       return true;
     }
-    report.violation = machine->violation();
     report.sequence = path_to(from);
     report.sequence.push_back(event);
     return false;
