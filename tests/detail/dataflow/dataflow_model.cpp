@@ -153,6 +153,7 @@ public:
       return;
     }
     auto& of = model_.tasks_[slot];
+    task.binding.store(hs::detail::Binding::none);
     if (of.bound) { // the device has it already
       of.bound = false;
       return;
@@ -184,7 +185,12 @@ public:
     return record;
   }
 
-  void fail(TaskRecord&, std::exception_ptr const&) { model_.must(false, "nothing was lost"); }
+  void fail(TaskRecord& holder, std::exception_ptr const&) {
+    model_.any_failed_ = true;
+    ++model_.divisions_failed_;
+    keep_boom();
+    hs::detail::fail_division(holder, model_.log_, boom());
+  }
 
   [[nodiscard]] Divisions*& divisions() { return divisions_; }
 
@@ -376,9 +382,29 @@ void Model::begin(Index slot) {
   task.status = Status::running;
   if (skipped) {
     finish(slot);
-  } else {
-    call_body(slot);
+    return;
   }
+  auto const lost = order_.needs_lost(slot);
+  bool told = false;
+  try { // as an engine that brings the data to host memory
+    for (auto& access : std::span(task.record->accesses(), task.record->access_count)) {
+      auto* const replicas = access.queue->data->replicas.load();
+      if (access.mode == AccessMode::write && replicas != nullptr) {
+        replicas->lost = false;
+      } else if (access.mode != AccessMode::reduce) {
+        take_data(access.queue->data->replicas, Destination::host, hs::writes(access.mode));
+      }
+    }
+  } catch (hs::Error const&) {
+    told = true;
+  }
+  must(told == lost, told ? "data are said to be lost that are not" : "a task reads what is lost");
+  if (told) {
+    fail(slot);
+    finish(slot);
+    return;
+  }
+  call_body(slot);
 }
 
 void Model::call_body(Index slot) {
@@ -404,6 +430,7 @@ void Model::call_body(Index slot) {
       } else {
         *memory = 0;
         expected_[element] = 0;
+        order_.places[task.at[k]].lost = false;
       }
     }
   }
@@ -416,17 +443,24 @@ void Model::note_failure(Task const& task) {
 }
 
 void Model::end(Index slot, bool good) {
-  auto& task = tasks_[slot];
+  if (tasks_[slot].launched) {
+    launched_.forget(*tasks_[slot].record);
+  }
   if (!good) {
-    any_failed_ = true;
-    task.record->failed = true;
-    keep_boom();
-    hs::detail::pass_up(
-        *task.record, *root_, Owned<Failure>(new Failure{boom(), {"user", "", ""}}));
-    task.failed = true;
-    note_failure(task);
+    undo_followers(slot);
+    fail(slot);
   }
   finish(slot);
+}
+
+void Model::fail(Index slot) {
+  auto& task = tasks_[slot];
+  any_failed_ = true;
+  task.record->failed = true;
+  keep_boom();
+  hs::detail::pass_up(*task.record, *root_, Owned<Failure>(new Failure{boom(), {"user", "", ""}}));
+  task.failed = true;
+  note_failure(task);
 }
 
 /// The body is over.
@@ -478,6 +512,7 @@ void Model::release(Index slot, Outcome outcome) {
   auto& record = *tasks_[slot].record;
   tasks_[slot] = {};
   order_.end(slot, outcome);
+  note_losses();
   Host host(*this, nullptr);
   hs::detail::release_accesses(host, record);
   host.recycle(record);
@@ -528,8 +563,12 @@ void Model::run_merge(Index slot) {
     (void)hs::detail::skip(*task.record, any_failed_);
   }
   must(task.record->cancelled == place.bad, "a merge of a failed series, or none of a good one");
+  if (!place.bad && place.lost) { // it drops what it cannot add to
+    fail(slot);
+    task.record->cancelled = true;
+  }
   hs::detail::merge_copies(*task.record);
-  bool const bad = place.bad;
+  bool const bad = place.bad || place.lost;
   auto const series = std::exchange(place.series, 0);
   if (!bad && place.owner != none && contributor(place.owner, place.datum)) {
     tasks_[place.owner].contribution += series;
@@ -563,7 +602,20 @@ void Model::sync(Index owner) {
   auto& domain = task == nullptr ? *root_ : *task->domain.load();
   auto& failed = owner == none ? root_failed_ : children_failed_[owner];
   keep_boom();
-  bool const throws = static_cast<bool>(hs::detail::end_sync(domain));
+  bool throws = static_cast<bool>(hs::detail::end_sync(domain));
+  for (auto& of : data_) { // all data of the domain come home
+    auto* const replicas = of.handle ? of.handle.record()->replicas.load() : nullptr;
+    if (replicas != nullptr && owner == none) {
+      throws = throws || replicas->lost;
+      replicas->lost = false;
+    }
+  }
+  for (auto& place : order_.places) {
+    if (place.there && place.owner == owner && place.lost) {
+      failed = true;
+      place.lost = false;
+    }
+  }
   must(throws == failed, throws ? "a sync throws for no reason" : "a sync does not throw");
   failed = false;
   for (auto& place : order_.places) {
@@ -604,8 +656,15 @@ void Model::wait(Index datum) {
 void Model::look(Index slot) {
   auto const& place = order_.places[tasks_[slot].at[0]];
   auto const& datum = data_[place.datum];
-  bool const throws = hs::detail::error_of(*queues_[tasks_[slot].at[0]], nullptr) != nullptr;
-  must(throws == place.bad,
+  auto const& queue = *queues_[tasks_[slot].at[0]];
+  std::exception_ptr lost;
+  try {
+    hs::detail::take_data(hs::detail::replicas_of(queue), Destination::home, true);
+  } catch (hs::Error const&) {
+    lost = std::current_exception();
+  }
+  bool const throws = hs::detail::error_of(queue, lost) != nullptr;
+  must(throws == (place.bad || place.lost),
        throws ? "a sync of a good datum throws" : "a sync of a datum does not throw");
   for (std::size_t n = 0; n < datum.elements; ++n) {
     must(memory_[datum.element + n] == expected_[datum.element + n],
@@ -666,6 +725,7 @@ void Model::partition(Index datum) {
   }
   of.division = division;
   order_.settle();
+  note_losses();
   auto [state, handles] =
       hs::detail::open_partition<Data>(host, record(datum), {1, 1}, nullptr, *root_);
   of.state = state;
@@ -696,6 +756,8 @@ void Model::note_join(Index datum) {
 /// As ~Partition: the parts' handles go with it. Partitions of parts are left to the program.
 void Model::join(Index datum) {
   note_join(datum);
+  order_.settle();
+  note_losses();
   auto* const state = data_[datum].state;
   Host host(*this, nullptr);
   hs::detail::close_partition(host, *state);
@@ -708,7 +770,6 @@ void Model::join(Index datum) {
     }
   }
   data_[datum].division = none;
-  order_.settle();
   free_parts();
 }
 
@@ -746,6 +807,105 @@ void Model::free_parts() {
   for (auto& of : data_) {
     if (of.part_of != none && !order_.divisions[of.part_of].there) {
       of = {};
+    }
+  }
+}
+
+// ---- devices ----
+
+void Model::Keeper::take(std::span<Replicas* const> data, Destination destination, bool) {
+  for (auto* const replicas : data) {
+    if (destination == Destination::whole) {
+      replicas->lost = false;
+    } else if (replicas->lost) {
+      throw hs::Error(hs::ErrorCode::device_failed, "a datum", "is lost");
+    }
+  }
+}
+
+void Model::Keeper::forget(Replicas* replicas) noexcept {
+  replicas->slot->store(nullptr);
+  delete replicas;
+}
+
+/// A device had the only copy.
+void Model::lose(Index datum) {
+  auto& slot = record(datum).replicas;
+  if (slot.load() == nullptr) {
+    slot.store(new Replicas(keeper_, 2));
+    slot.load()->slot = &slot;
+  }
+  slot.load()->lost = true;
+  order_.places[place_at(datum, none)].lost = true;
+}
+
+/// A partition or a join that finds data lost tells the sync.
+void Model::note_losses() {
+  root_failed_ = root_failed_ || order_.losses != 0;
+  divisions_failed_ -= std::exchange(order_.losses, 0);
+}
+
+void Model::launch(Index slot) {
+  begin(slot);
+  if (tasks_[slot].kind == Kind::user && tasks_[slot].status == Status::running) {
+    tasks_[slot].launched = true;
+    launched_.note(*tasks_[slot].record, hs::ArchCUDA);
+  }
+}
+
+void Model::follow() {
+  auto* const record = launched_.next();
+  auto const slot = slot_of(*record);
+  must(slot != none && tasks_[slot].status == Status::waiting, "a task is launched twice");
+  if (violation_ != nullptr) {
+    return;
+  }
+  check_follower(slot);
+  auto& task = tasks_[slot];
+  if ((task.grouped || any_failed_) && hs::detail::skip(*record, any_failed_)) {
+    record->binding.store(hs::detail::Binding::undone);
+    return;
+  }
+  record->binding.store(hs::detail::Binding::bound);
+  task.bound = true;
+  task.launched = true;
+  task.status = Status::running;
+  call_body(slot);
+  launched_.note(*record, hs::ArchCUDA);
+}
+
+/// All that the task waits for are tasks on the device that write the datum.
+void Model::check_follower(Index slot) {
+  order_.each_use(slot, [&](Place const& place, std::size_t which) {
+    for (std::size_t k = 0; k < which; ++k) {
+      auto const& before = place.uses[k];
+      if (before.outcome == Outcome::open && !share(before.mode, place.uses[which].mode)) {
+        must(before.task != none && tasks_[before.task].launched &&
+                 (before.mode == Mode::W || before.mode == Mode::X),
+             "a task is launched behind what is not on the device");
+      }
+    }
+  });
+}
+
+/// What was launched behind a task that fails waits as if it had not been.
+void Model::undo_followers(Index failed) {
+  for (Index slot = 0; slot < most_tasks; ++slot) {
+    auto& task = tasks_[slot];
+    bool follows = false;
+    order_.each_use(slot, [&](Place const& place, std::size_t which) {
+      for (std::size_t k = 0; k < which; ++k) {
+        follows = follows || (task.bound && place.uses[k].task == failed &&
+                              place.uses[k].outcome == Outcome::open);
+      }
+    });
+    if (follows) {
+      launched_.forget(*task.record);
+      task.record->binding.store(hs::detail::Binding::undone);
+      task.bound = false;
+      task.launched = false;
+      task.status = Status::waiting;
+      undo_followers(slot);
     }
   }
 }

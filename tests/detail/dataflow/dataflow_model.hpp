@@ -3,6 +3,7 @@
 // The dataflow layer with everything that an engine and a program do with it, in any order. And what
 // must hold then.
 
+#include <hetsched/detail/dataflow/early.hpp>
 #include <hetsched/detail/dataflow/outcomes.hpp>
 #include <hetsched/detail/spawn/register_data.hpp>
 #include <hetsched/handles/handle.hpp>
@@ -23,11 +24,13 @@ namespace hs = hetsched;
 using hs::detail::AccessQueue;
 using hs::detail::DataRecord;
 using hs::detail::DataRegistry;
+using hs::detail::Destination;
 using hs::detail::Divisions;
 using hs::detail::Domain;
 using hs::detail::GroupState;
 using hs::detail::PartitionState;
 using hs::detail::ReductionOps;
+using hs::detail::Replicas;
 using hs::detail::TaskRecord;
 using hs::detail::TaskType;
 
@@ -59,7 +62,8 @@ struct Setting {
   std::size_t divisions = 0;             // regions that are in parts at once
   bool of_parts = false;                 // also parts
   std::vector<Shape const*> child_shapes; // what bodies spawn
-  bool early = false;                    // tasks run on a device, and others are launched behind them
+  bool early = false;  // tasks run on a device, and others are launched behind them
+  bool losses = false; // data are lost with a device
 };
 
 enum class Step : std::uint8_t {
@@ -82,7 +86,8 @@ enum class Step : std::uint8_t {
   drop,       // the last handle of datum a goes
   add,        // datum a is registered
   launch,     // ready task a begins on the device
-  follow      // the device begins a task that waits for launched ones
+  follow,     // the device begins a task that waits for launched ones
+  lose        // datum a was on a device, and is lost with it
 };
 
 struct Event {
@@ -124,6 +129,12 @@ public:
 private:
   class Host;
   friend class Host;
+
+  /// Stands for the memory nodes: what is lost cannot be had.
+  class Keeper final : public hs::detail::ReplicaKeeper {
+    void take(std::span<Replicas* const> data, Destination destination, bool taken) override;
+    void forget(Replicas* replicas) noexcept override;
+  };
 
   enum class Kind : std::uint8_t { free, user, merge, wait };
   enum class Status : std::uint8_t { waiting, ready, running, over };
@@ -189,6 +200,7 @@ private:
   void events_of_spawns(std::vector<Event>& out, Index parent) const;
   void events_of_task(Index slot, std::vector<Event>& out) const;
   void events_of_datum(std::size_t datum, std::vector<Event>& out) const;
+  [[nodiscard]] bool in_use(std::size_t datum) const;
   [[nodiscard]] bool may_name(Index parent, Mode mode, std::size_t datum) const;
 
   void happen(Event const& event);
@@ -216,9 +228,14 @@ private:
   void free_parts();
   void add(std::size_t datum);
   void drop(Index datum);
+  void fail(Index slot);
   void note_failure(Task const& task);
+  void note_losses();
+  void lose(Index datum);
   void launch(Index slot);
   void follow();
+  void undo_followers(Index slot);
+  void check_follower(Index slot);
   static void await_unused(void* model, DataRecord& record);
 
   void check();
@@ -238,6 +255,7 @@ private:
   void settle();
 
   Setting const& setting_;
+  Keeper keeper_;
   Domain* const root_;
   DataRegistry* const registry_;
   GroupState* group_;
@@ -248,7 +266,10 @@ private:
   std::array<std::int64_t, most_elements> memory_{};
   Index spawning_ = none; // the task that the host makes
   bool any_failed_ = false;
+  hs::detail::FailureLog log_;
+  hs::detail::LaunchedSuccessors launched_;
   int records_ = 0; // of tasks
+  int divisions_failed_ = 0; // less those that were to
 
   // What the program may expect.
   ProgramOrder order_;

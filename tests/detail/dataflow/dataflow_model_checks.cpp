@@ -37,6 +37,9 @@ void Model::events(std::vector<Event>& out) const {
   for (std::size_t datum = 0; datum < most_data; ++datum) {
     events_of_datum(datum, out);
   }
+  if (setting_.early && launched_.next() != nullptr) {
+    may(out, Step::follow);
+  }
   for (std::size_t k = 0; k < left_.size(); ++k) {
     if (left_[k].state != nullptr) {
       may(out, Step::leave, k);
@@ -116,6 +119,9 @@ void Model::events_of_task(Index slot, std::vector<Event>& out) const {
     } else {
       may(out, Step::begin, slot);
     }
+    if (setting_.early && !task.shape->type.commutes && !task.shape->type.reduces) {
+      may(out, Step::launch, slot);
+    }
   }
   if (task.status != Status::running || task.bound) {
     return;
@@ -139,6 +145,21 @@ void Model::events_of_task(Index slot, std::vector<Event>& out) const {
   }
 }
 
+/// Whether a body uses it now, or its parts hold the value, or it is lost.
+bool Model::in_use(std::size_t datum) const {
+  auto const& place = order_.places[place_at(static_cast<Index>(datum), none)];
+  for (std::size_t k = 0; k < place.count; ++k) {
+    auto const& use = place.uses[k];
+    bool const in_parts = use.division != none && order_.divisions[use.division].opened;
+    bool const begun = use.task != none && use.outcome == Outcome::open &&
+                       tasks_[use.task].status != Status::waiting;
+    if (in_parts || begun) {
+      return true;
+    }
+  }
+  return place.lost;
+}
+
 void Model::events_of_datum(std::size_t datum, std::vector<Event>& out) const {
   auto const& of = data_[datum];
   bool const waited = std::any_of(tasks_.begin(), tasks_.end(), [](Task const& task) {
@@ -151,11 +172,17 @@ void Model::events_of_datum(std::size_t datum, std::vector<Event>& out) const {
       std::count_if(order_.divisions.begin(), order_.divisions.end(), [](Division const& division) {
         return division.there;
       }));
-  if (divided < setting_.divisions && usable(datum) && (of.part_of == none || setting_.of_parts)) {
+  auto const left = static_cast<std::size_t>(std::count_if(
+      left_.begin(), left_.end(), [](Left const& other) { return other.state != nullptr; }));
+  if (divided < setting_.divisions && usable(datum) &&
+      (of.part_of == none || (setting_.of_parts && left + divided < left_.size()))) {
     may(out, Step::partition, datum);
   }
   if (of.division != none) {
     may(out, Step::join, datum);
+  }
+  if (setting_.losses && of.handle && of.division == none && !in_use(datum)) {
+    may(out, Step::lose, datum);
   }
   if (!setting_.comes_and_goes || datum >= setting_.data) {
     return;
@@ -225,14 +252,18 @@ void Model::happen(Event const& event) {
   case Step::add:
     return add(event.a);
   case Step::launch:
+    return launch(event.a);
   case Step::follow:
-    return;
+    return follow();
+  case Step::lose:
+    return lose(event.a);
   }
 }
 
 // ---- what must hold ----
 
 void Model::check() {
+  must(divisions_failed_ == 0, "a partition fails for no reason, or does not fail");
   for (Index slot = 0; slot < most_tasks; ++slot) {
     if (tasks_[slot].kind != Kind::free && tasks_[slot].status != Status::over) {
       check_task(slot);
@@ -252,7 +283,7 @@ void Model::check_task(Index slot) {
     return;
   }
   auto const missing = order_.missing(slot);
-  must(task.status != Status::waiting || task.record->pending.load() == missing,
+  must((task.status != Status::waiting && !task.bound) || task.record->pending.load() == missing,
        "what a task waits for is miscounted");
   if (missing != 0) {
     must(task.status == Status::waiting || task.bound, "a task may run too early");
@@ -399,6 +430,7 @@ void Model::add_place(H& hash,
                       std::array<std::uint64_t, most_tasks> const& of_task) const {
   auto const& place = order_.places[index];
   auto const& datum = data_[place.datum];
+  hash.add(place.lost);
   hash.add(place.bad + 2U * place.named + 4U * (datum.division != none) +
            8U * static_cast<unsigned>(place.last) + 64U * static_cast<unsigned>(place.series));
   for (std::size_t k = 0; k < place.count; ++k) {
@@ -537,6 +569,8 @@ std::pair<std::string, std::string> texts_of(Setting const& setting, Event const
     return {"launch", task + " begins on the device"};
   case Step::follow:
     return {"follow", "the device begins a task that waits for launched ones"};
+  case Step::lose:
+    return {"lose", a + " is lost with a device"};
   }
   return {};
 }

@@ -107,4 +107,22 @@ namespace dataflow_model {
   return setting;
 }
 
+[[nodiscard]] inline Setting early() {
+  auto setting = plain("early", {"R", "W", "X", "RX", "RW"});
+  setting.fails = true;
+  setting.early = true;
+  setting.live = 4;
+  return setting;
+}
+
+[[nodiscard]] inline Setting losses() {
+  auto setting = plain("losses", {"R", "W", "K", "XX"});
+  setting.runs = true;
+  setting.losses = true;
+  setting.fails = true;
+  setting.waits = true;
+  setting.divisions = 1;
+  return setting;
+}
+
 } // namespace dataflow_model

@@ -25,6 +25,8 @@ constexpr exploration::Exploration<Setting> explorations[] = {
     {&handles, any_depth},
     {&children, 8},
     {&contributing_children, 8},
+    {&early, 8},
+    {&losses, 8},
 };
 
 } // namespace

@@ -47,6 +47,7 @@ struct Place {
   Index owner = none;   // the task whose children these are
   Index part_of = none; // a division
   bool bad = false;     // a task that was to write it failed
+  bool lost = false;    // its value was on a device that is lost
   bool named = false;   // since it is there
   Mode last = Mode::R;  // mode of the last task that named it
   int series = 0;       // contributions that are not in the value yet
@@ -67,6 +68,7 @@ struct Division {
 
 class ProgramOrder {
 public:
+  int losses = 0; // that divisions have found
   std::array<Place, most_places> places{};
   std::array<Division, most_divisions> divisions{};
 
@@ -113,6 +115,16 @@ public:
     return bad;
   }
 
+  /// The same of what was lost with a device.
+  [[nodiscard]] bool needs_lost(Index task) const {
+    bool lost = false;
+    each_use(task, [&](Place const& place, std::size_t which) {
+      auto const mode = place.uses[which].mode;
+      lost = lost || (place.lost && mode != Mode::W && !contributes(mode));
+    });
+    return lost;
+  }
+
   void end(Index task, Outcome outcome) {
     for (auto& place : places) {
       for (std::size_t k = 0; place.there && k < place.count; ++k) {
@@ -157,22 +169,31 @@ private:
     if (!division.opened) {
       division.opened = granted(whole, at);
       for (auto& part : places) {
-        part.bad = part.bad || (division.opened && part.there && part.part_of == d && whole.bad);
+        part.bad = part.bad || (division.opened && part.there && part.part_of == d &&
+                                (whole.bad || whole.lost));
+      }
+      if (division.opened && whole.lost) {
+        whole.lost = false;
+        ++losses;
       }
       return division.opened;
     }
     bool bad = false;
+    bool lost = false;
     for (auto const& part : places) {
       if (part.there && part.part_of == d) {
         if (!division.joined || part.count != 0) {
           return false;
         }
         bad = bad || part.bad;
+        lost = lost || part.lost;
       }
     }
     if (!division.joined) {
       return false;
     }
+    losses += lost ? 1 : 0;
+    bad = bad || lost;
     for (auto& part : places) {
       part.there = part.there && part.part_of != d;
     }
