@@ -84,11 +84,10 @@ int explore_settings(int argc,
         names.empty() || std::find(names.begin(), names.end(), setting.name) != names.end();
     if (named && chosen(setting, more)) {
       ++explored;
-      all_hold =
-          explore_setting<Machine>(setting,
-                                   {depth.value != 0 ? depth.value : exploration.depth,
-                                    static_cast<double>(seconds.value)}) &&
-          all_hold;
+      all_hold = explore_setting<Machine>(setting,
+                                          {depth.value != 0 ? depth.value : exploration.depth,
+                                           static_cast<double>(seconds.value)}) &&
+                 all_hold;
     }
   }
   if (explored == 0 || explored < names.size()) {

@@ -247,14 +247,13 @@ void Model::await_unused(void* model, DataRecord&) {
 // ---- finding things ----
 
 std::size_t Model::live() const {
-  return static_cast<std::size_t>(std::count_if(tasks_.begin(), tasks_.end(), [](Task const& task) {
-    return task.kind == Kind::user;
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      tasks_.begin(), tasks_.end(), [](Task const& task) { return task.kind == Kind::user; }));
 }
 
 std::size_t Model::live_in_group() const {
-  return static_cast<std::size_t>(std::count_if(
-      tasks_.begin(), tasks_.end(), [](Task const& task) { return task.grouped; }));
+  return static_cast<std::size_t>(
+      std::count_if(tasks_.begin(), tasks_.end(), [](Task const& task) { return task.grouped; }));
 }
 
 /// Whether a child of the task is left (none: any task).
@@ -374,8 +373,7 @@ void Model::begin(Index slot) {
   bool const bad = order_.needs_bad(slot);
   task.skipped = task.grouped && cancelled_;
   task.failed = bad && !task.skipped;
-  bool const skipped =
-      (task.grouped || any_failed_) && hs::detail::skip(*task.record, any_failed_);
+  bool const skipped = (task.grouped || any_failed_) && hs::detail::skip(*task.record, any_failed_);
   must(skipped == (task.skipped || task.failed),
        skipped ? "a task is skipped for no reason" : "a task needs what was never written");
   must(task.record->failed == task.failed, "a task is cancelled, and not said to have failed");
@@ -500,10 +498,7 @@ void Model::complete_task(Index slot) {
       place.series += contributes(task.shape->modes[k]) ? task.contribution : 0;
     }
   }
-  release(slot,
-          task.failed    ? Outcome::failed
-          : task.skipped ? Outcome::skipped
-                         : Outcome::done);
+  release(slot, task.failed ? Outcome::failed : task.skipped ? Outcome::skipped : Outcome::done);
 }
 
 /// The task is over, with its children.
@@ -647,8 +642,7 @@ void Model::wait(Index datum) {
   auto& record = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
   Host::start_record(record, hs::detail::wait_type, nullptr);
   record.access_count = 1;
-  new (record.accesses())
-      Access{queues_[place], nullptr, {}, AccessMode::read_write, false, 0};
+  new (record.accesses()) Access{queues_[place], nullptr, {}, AccessMode::read_write, false, 0};
   tasks_[slot].record = &record;
   hs::detail::register_accesses(host, record);
 }

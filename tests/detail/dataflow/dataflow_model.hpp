@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The dataflow layer with everything that an engine and a program do with it, in any order. And what
-// must hold then.
+// The dataflow layer with everything that an engine and a program do with it, in any order. And
+// what must hold then.
 
 #include <hetsched/detail/dataflow/early.hpp>
 #include <hetsched/detail/dataflow/outcomes.hpp>
@@ -52,26 +52,26 @@ struct Setting {
   std::string name;
   std::size_t data = 2; // of two elements each
   std::vector<Shape const*> shapes;
-  std::size_t live = 3;                  // tasks at once, those without an end of their own not counted
-  bool runs = false;                     // a task begins and ends in one event
-  bool fails = false;                    // bodies may fail, and the program syncs
-  bool group = false;                    // some tasks are in a group, which may be cancelled
-  bool waits = false;                    // a thread syncs a datum
-  bool twice = false;                    // a task may name a datum twice
-  bool comes_and_goes = false;           // data are registered anew
-  std::size_t divisions = 0;             // regions that are in parts at once
-  bool of_parts = false;                 // also parts
+  std::size_t live = 3;        // tasks at once, those without an end of their own not counted
+  bool runs = false;           // a task begins and ends in one event
+  bool fails = false;          // bodies may fail, and the program syncs
+  bool group = false;          // some tasks are in a group, which may be cancelled
+  bool waits = false;          // a thread syncs a datum
+  bool twice = false;          // a task may name a datum twice
+  bool comes_and_goes = false; // data are registered anew
+  std::size_t divisions = 0;   // regions that are in parts at once
+  bool of_parts = false;       // also parts
   std::vector<Shape const*> child_shapes; // what bodies spawn
   bool early = false;  // tasks run on a device, and others are launched behind them
   bool losses = false; // data are lost with a device
 };
 
 enum class Step : std::uint8_t {
-  spawn,      // a task of shape a, on data b % 16 and b / 16; c: 128 if in the group, + 1 + its parent
-  begin,      // task a begins, or is skipped
-  end,        // its body ends well
-  fail,       // or badly
-  run,        // task a begins and ends well
+  spawn, // a task of shape a, on data b % 16 and b / 16; c: 128 if in the group, + 1 + its parent
+  begin, // task a begins, or is skipped
+  end,   // its body ends well
+  fail,  // or badly
+  run,   // task a begins and ends well
   run_badly,  // task a begins and fails
   merge,      // merge a runs
   cancel,     // the group
@@ -268,7 +268,7 @@ private:
   bool any_failed_ = false;
   hs::detail::FailureLog log_;
   hs::detail::LaunchedSuccessors launched_;
-  int records_ = 0; // of tasks
+  int records_ = 0;          // of tasks
   int divisions_failed_ = 0; // less those that were to
 
   // What the program may expect.

@@ -12,7 +12,8 @@ namespace dataflow_model {
 
 namespace {
 
-void may(std::vector<Event>& out, Step step, std::size_t a = 0, std::size_t b = 0, std::size_t c = 0) {
+void may(
+    std::vector<Event>& out, Step step, std::size_t a = 0, std::size_t b = 0, std::size_t c = 0) {
   out.push_back({step,
                  static_cast<std::uint8_t>(a),
                  static_cast<std::uint8_t>(b),
@@ -162,9 +163,8 @@ bool Model::in_use(std::size_t datum) const {
 
 void Model::events_of_datum(std::size_t datum, std::vector<Event>& out) const {
   auto const& of = data_[datum];
-  bool const waited = std::any_of(tasks_.begin(), tasks_.end(), [](Task const& task) {
-    return task.kind == Kind::wait;
-  });
+  bool const waited = std::any_of(
+      tasks_.begin(), tasks_.end(), [](Task const& task) { return task.kind == Kind::wait; });
   if (setting_.waits && !waited && usable(datum)) {
     may(out, Step::wait, datum);
   }
@@ -354,8 +354,8 @@ private:
 
 } // namespace
 
-/// Data are alike, and so are tasks that do the same with the same data. Each is hashed with what is
-/// known of itself, then twice more with the hashes of those that it has to do with.
+/// Data are alike, and so are tasks that do the same with the same data. Each is hashed with what
+/// is known of itself, then twice more with the hashes of those that it has to do with.
 std::uint64_t Model::key() const {
   std::array<std::uint64_t, most_tasks> of_task{};
   std::array<std::uint64_t, most_places> of_place{};
@@ -447,7 +447,8 @@ void Model::add_place(H& hash,
   for (Index other = 0; other < most_places; ++other) {
     auto const& of = order_.places[other];
     if (of.there && other != index &&
-        (of.datum == place.datum || (of.part_of != none && order_.divisions[of.part_of].whole == index) ||
+        (of.datum == place.datum ||
+         (of.part_of != none && order_.divisions[of.part_of].whole == index) ||
          (place.part_of != none && order_.divisions[place.part_of].whole == other))) {
       related += of_place[other] * (of_place[other] | 1U);
     }

@@ -27,9 +27,8 @@ namespace dataflow_model {
 
 /// Every mode, alone and with every other one.
 [[nodiscard]] inline Setting modes() {
-  auto setting = plain("modes",
-                       {"R", "W", "X", "C", "K", "L", "RR", "RW", "RX", "RC", "RK", "WW", "WX",
-                        "WC", "WK", "XX", "XC", "XK", "CC", "CK", "KK", "KL"});
+  auto setting = plain("modes", {"R",  "W",  "X",  "C",  "K",  "L",  "RR", "RW", "RX", "RC", "RK",
+                                 "WW", "WX", "WC", "WK", "XX", "XC", "XK", "CC", "CK", "KK", "KL"});
   setting.runs = true;
   setting.twice = true;
   return setting;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tries every sequence of events of the dataflow layer, up to a length, in each of the settings. The
-// first sequence after which something does not hold is printed as a test.
+// Tries every sequence of events of the dataflow layer, up to a length, in each of the settings.
+// The first sequence after which something does not hold is printed as a test.
 //
 // Usage: explore_dataflow [--depth N] [--seconds S] [SETTING...]
 //   --depth    how many events; without it, each setting has the number in the table below
@@ -33,9 +33,7 @@ constexpr exploration::Exploration<Setting> explorations[] = {
 
 int main(int argc, char** argv) {
   return exploration::explore_settings<Model, Setting>(
-      argc,
-      argv,
-      explorations,
-      {},
-      [](Setting const&, std::vector<exploration::Option> const&) { return true; });
+      argc, argv, explorations, {}, [](Setting const&, std::vector<exploration::Option> const&) {
+        return true;
+      });
 }

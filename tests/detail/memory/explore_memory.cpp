@@ -24,6 +24,7 @@ constexpr exploration::Exploration<Setting> explorations[] = {
     {&attempts, 10},
     {&pins, 10},
     {&at_home, 12},
+    {&syncs, 10},
     {&all_at_once, 8},
     {&pieces, 5},
     {&small_and_large, 8},

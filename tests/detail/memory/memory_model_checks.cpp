@@ -253,7 +253,14 @@ std::uint64_t Model::key_of(std::size_t datum, Order const& nodes) const {
   hash.add(static_cast<std::size_t>(replicas.lost) * 32 +
            static_cast<std::size_t>(std::min(replicas.failed_copies, most_fails + 1)) * 5 +
            static_cast<std::size_t>(std::min(of.fails, most_fails + 1)));
-  hash.add(static_cast<std::size_t>(of.wanted) * 4 + (replicas.home.value != 0 ? 1 : 0));
+  hash.add(static_cast<std::size_t>(of.wanted) * 4 + (replicas.home_lost ? 2 : 0) +
+           (replicas.home.value != 0 ? 1 : 0));
+  if (sync_) { // how many others come before it
+    auto const end = synced_.begin() + static_cast<std::ptrdiff_t>(data());
+    auto const place = std::find(synced_.begin(), end, &replicas) - synced_.begin();
+    hash.add(static_cast<std::size_t>(place) + 1 -
+             std::min(static_cast<std::size_t>(place) + 1, sync_->over()));
+  }
   hash.add(use_of(abortable_, datum));
   for (std::size_t n = 0; n <= devices(); ++n) {
     auto const node = nodes[n];
@@ -368,6 +375,10 @@ std::pair<std::string, std::string> texts_of(Event const& event) {
     return {"write", host + "write " + a};
   case Step::home:
     return {"home", "a sync wants " + a + " at home"};
+  case Step::sync:
+    return {"sync", "a sync wants all data at home"};
+  case Step::look_all:
+    return {"look_all", "the sync looks again"};
   case Step::evict:
     return {"evict", b + " is to leave " + device};
   case Step::look:
