@@ -100,7 +100,8 @@ private:
 ///
 /// `Machine` has, for a small copyable `Event` with a number `choices`:
 ///   events(out) const    adds what may happen now
-///   apply(event)         it happens, and everything that must hold is checked
+///   apply(event)         it happens. What goes wrong on the way is a violation
+///   check()              everything that must hold of the state, and that `key` tells apart
 ///   choices()            the Choices that the event made
 ///   complete()           all that is under way comes to its end, and it is checked that it does.
 ///                        The machine is then deleted, and nothing may be left of it
@@ -158,6 +159,7 @@ Report<typename Machine::Event> explore(Make&& make, Limits const& limits) {
     if (is_new) {
       known.push_back({static_cast<std::uint32_t>(from), event});
       SnapshotMemory const inside;
+      machine->check();
       machine->complete();
     }
     report.violation = machine->violation();

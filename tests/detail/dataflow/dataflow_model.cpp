@@ -554,15 +554,15 @@ void Model::run_merge(Index slot) {
   auto& task = tasks_[slot];
   auto& place = order_.places[task.at[0]];
   auto const& datum = data_[place.datum];
-  if (any_failed_) {
-    (void)hs::detail::skip(*task.record, any_failed_);
-  }
+  bool const skipped = any_failed_ && hs::detail::skip(*task.record, any_failed_);
   must(task.record->cancelled == place.bad, "a merge of a failed series, or none of a good one");
   if (!place.bad && place.lost) { // it drops what it cannot add to
     fail(slot);
     task.record->cancelled = true;
   }
-  hs::detail::merge_copies(*task.record);
+  if (!skipped) {
+    hs::detail::merge_copies(*task.record);
+  }
   bool const bad = place.bad || place.lost;
   auto const series = std::exchange(place.series, 0);
   if (!bad && place.owner != none && contributor(place.owner, place.datum)) {

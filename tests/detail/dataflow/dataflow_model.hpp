@@ -109,6 +109,7 @@ public:
 
   void events(std::vector<Event>& out) const;
   void apply(Event const& event);
+  void check();
 
   /// All ends, and at last there are no data.
   void complete();
@@ -238,7 +239,6 @@ private:
   void check_follower(Index slot);
   static void await_unused(void* model, DataRecord& record);
 
-  void check();
   void check_task(Index slot);
   void check_place(Index index);
   [[nodiscard]] int token_holders(Place const& place) const;

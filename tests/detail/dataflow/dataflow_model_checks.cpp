@@ -202,7 +202,6 @@ void Model::events_of_datum(std::size_t datum, std::vector<Event>& out) const {
 void Model::apply(Event const& event) {
   try {
     happen(event);
-    check();
   } catch (std::exception const&) {
     must(false, "an exception that no user can mend");
   }
@@ -354,6 +353,8 @@ private:
 
 } // namespace
 
+/// What is checked of a state is in its key.
+///
 /// Data are alike, and so are tasks that do the same with the same data. Each is hashed with what
 /// is known of itself, then twice more with the hashes of those that it has to do with.
 std::uint64_t Model::key() const {
@@ -393,6 +394,7 @@ std::uint64_t Model::key() const {
     tasks += one * one;
   }
   Hash hash;
+  hash.add(static_cast<std::uint64_t>(divisions_failed_));
   hash.add(places);
   hash.add(tasks);
   hash.add(any_failed_ + 2U * root_failed_ + 4U * group_failed_ + 8U * cancelled_ +
@@ -464,6 +466,7 @@ void Model::add_place(H& hash,
   }
   hash.add(queue->active + 16U * queue->waiting + 256U * queue->group_failed +
            512U * queue->token_taken + 1024U * queue->listed.load() + 2048U * queue->poisoned() +
+           (std::uint64_t{queue->closed} << 40U) +
            4096U * static_cast<unsigned>(queue->active_mode) +
            65536U * static_cast<unsigned>(queue->last_mode));
   for (auto const* access = queue->head; access != nullptr; access = access->next) {
@@ -497,6 +500,7 @@ std::string violation_of(Setting const& setting, std::vector<Event> const& event
       break;
     }
     model.apply(event);
+    model.check();
     if (!model.violation().empty()) {
       return model.violation();
     }

@@ -97,6 +97,15 @@ namespace dataflow_model {
   return setting;
 }
 
+[[nodiscard]] inline Setting children_in_group() {
+  auto setting = plain("children_in_group", {"R", "X"});
+  setting.data = 1;
+  setting.child_shapes = shapes_of({"R", "X"});
+  setting.fails = true;
+  setting.group = true;
+  return setting;
+}
+
 [[nodiscard]] inline Setting contributing_children() {
   auto setting = plain("contributing_children", {"W", "K"});
   setting.data = 1;

@@ -24,6 +24,7 @@ constexpr exploration::Exploration<Setting> explorations[] = {
     {&parts_of_parts, 8},
     {&handles, any_depth},
     {&children, 8},
+    {&children_in_group, 8},
     {&contributing_children, 8},
     {&early, 8},
     {&losses, 8},

@@ -384,7 +384,13 @@ void Model::apply(Event const& event) {
     break;
   }
   start_transfers();
-  check();
+  must(!AnyVictim::misused, "the cache policy is misused");
+  for (std::size_t datum = 0; datum < data(); ++datum) {
+    auto& of = data_[datum];
+    for (std::size_t node = 1; node <= devices(); ++node) {
+      of.good[node] = of.good[node] && of.replicas->at(id(node)).block != hs::no_block;
+    }
+  }
 }
 
 /// `kind`: commit, attempt or pin.

@@ -165,6 +165,7 @@ public:
 
   void events(std::vector<Event>& out) const;
   void apply(Event const& event);
+  void check();
   void complete();
 
   [[nodiscard]] exploration::Choices const& choices() const noexcept {
@@ -299,7 +300,7 @@ private:
     bool coming = false; // a transfer brings the newest version
   };
 
-  void check();
+  [[nodiscard]] bool has_moved(Transfer const& transfer) const;
   void count_tasks(std::array<Counts, most_data>& counts) const;
   void check_datum(std::size_t datum, Counts const& counts);
   void check_place(Replicas const& replicas, std::size_t node, Users users, bool gone);
