@@ -33,68 +33,88 @@ struct Option {
 /// `as_test`, which has a sequence as code: found by their arguments.
 template <class Machine, class Setting>
 bool explore_setting(Setting const& setting, Limits const& limits) {
-  auto const report = explore<Machine>([&] { return new Machine(setting); }, limits);
-  auto const length = std::to_string(report.depth) + (report.all ? ", and all longer ones" : "");
-  std::printf("%s: sequences of length %s: %zu states, %zu events, %.1f s\n",
-              setting.name.c_str(),
-              length.c_str(),
-              report.states,
-              report.events,
-              report.seconds);
-  if (!report.violation.empty()) {
-    std::printf("\n%s\n", as_test(setting, report.sequence, report.violation).c_str());
-  }
-  std::fflush(stdout);
+  auto const print = [&](Report<typename Machine::Event> const& report) {
+    auto const length = std::to_string(report.depth) + (report.all ? ", and all longer ones" : "");
+    std::printf("%s: sequences of length %s: %zu states, %zu events, %.1f s\n",
+                setting.name.c_str(),
+                length.c_str(),
+                report.states,
+                report.events,
+                report.seconds);
+    if (!report.violation.empty()) {
+      std::printf("\n%s\n", as_test(setting, report.sequence, report.violation).c_str());
+    }
+    std::fflush(stdout);
+  };
+  auto const report = explore<Machine>([&] { return new Machine(setting); }, limits, print);
+  print(report);
   return report.violation.empty();
 }
 
+/// What the command line asks for.
+///
 /// Usage: PROGRAM [--depth N] [--seconds S] [OPTION N...] [SETTING...]
 ///   --depth    how many events; without it, each setting has a number of its own
 ///   --seconds  for each setting; what was tried until then is printed
-/// `more` are further options, 0 if they are not given. `chosen(setting, more)`: whether they
-/// choose the setting.
-template <class Machine, class Setting, class Chosen>
-int explore_settings(int argc,
-                     char** argv,
-                     std::span<Exploration<Setting> const> explorations,
-                     std::vector<Option> more,
-                     Chosen&& chosen) {
-  Option depth{"--depth", 0};
-  Option seconds{"--seconds", 1000000000};
-  std::vector<std::string> names;
-  for (int k = 1; k < argc; ++k) {
-    std::string const word = argv[k];
-    auto const found = std::find_if(
-        more.begin(), more.end(), [&](Option const& option) { return option.name == word; });
-    auto* const option = word == depth.name     ? &depth
-                         : word == seconds.name ? &seconds
-                         : found != more.end()  ? &*found
-                                                : nullptr;
-    if (option == nullptr || k + 1 == argc) {
-      names.push_back(word);
-    } else {
-      option->value = std::strtoul(argv[++k], nullptr, 10);
+class ExplorationProgram {
+public:
+  /// `more`: further options, 0 if they are not given.
+  ExplorationProgram(int argc, char** argv, std::vector<Option> more = {})
+      : name_(argv[0]), more_(std::move(more)) {
+    more_.push_back({"--depth", 0});
+    more_.push_back({"--seconds", 1000000000});
+    for (int k = 1; k < argc; ++k) {
+      std::string const word = argv[k];
+      auto const option = std::find_if(
+          more_.begin(), more_.end(), [&](Option const& other) { return other.name == word; });
+      if (option == more_.end() || k + 1 == argc) {
+        names_.push_back(word);
+      } else {
+        option->value = std::strtoul(argv[++k], nullptr, 10);
+      }
     }
   }
-  std::size_t explored = 0;
-  bool all_hold = true;
-  for (auto const& exploration : explorations) {
-    auto const setting = exploration.setting();
-    bool const named =
-        names.empty() || std::find(names.begin(), names.end(), setting.name) != names.end();
-    if (named && chosen(setting, more)) {
-      ++explored;
-      all_hold = explore_setting<Machine>(setting,
-                                          {depth.value != 0 ? depth.value : exploration.depth,
-                                           static_cast<double>(seconds.value)}) &&
-                 all_hold;
+
+  /// Explores those of the settings that are chosen: by name, and by `chosen(setting)`.
+  template <class Machine, class Setting, class Chosen>
+  void explore(std::span<Exploration<Setting> const> explorations, Chosen&& chosen) {
+    for (auto const& exploration : explorations) {
+      auto const setting = exploration.setting();
+      bool const named =
+          names_.empty() || std::find(names_.begin(), names_.end(), setting.name) != names_.end();
+      if (named && chosen(setting)) {
+        auto const depth = value("--depth");
+        ++explored_;
+        all_hold_ = explore_setting<Machine>(setting,
+                                             {depth != 0 ? depth : exploration.depth,
+                                              static_cast<double>(value("--seconds"))}) &&
+                    all_hold_;
+      }
     }
   }
-  if (explored == 0 || explored < names.size()) {
-    std::fprintf(stderr, "%s: there is no such setting\n", argv[0]);
-    return 2;
+
+  [[nodiscard]] std::size_t value(std::string const& option) const {
+    return std::find_if(more_.begin(),
+                        more_.end(),
+                        [&](Option const& other) { return other.name == option; })
+        ->value;
   }
-  return all_hold ? 0 : 1;
-}
+
+  /// What the program returns.
+  [[nodiscard]] int status() const {
+    if (explored_ == 0 || explored_ < names_.size()) {
+      std::fprintf(stderr, "%s: there is no such setting\n", name_.c_str());
+      return 2;
+    }
+    return all_hold_ ? 0 : 1;
+  }
+
+private:
+  std::string name_;
+  std::vector<Option> more_;
+  std::vector<std::string> names_;
+  std::size_t explored_ = 0;
+  bool all_hold_ = true;
+};
 
 } // namespace exploration

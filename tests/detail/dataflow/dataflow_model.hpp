@@ -115,12 +115,7 @@ public:
   void complete();
 
   [[nodiscard]] static exploration::Choices const& choices() noexcept {
-    static exploration::Choices const one = [] {
-      exploration::Choices only;
-      only.begin(0);
-      return only;
-    }();
-    return one;
+    return exploration::no_choices();
   }
 
   [[nodiscard]] std::string violation() const { return violation_ == nullptr ? "" : violation_; }

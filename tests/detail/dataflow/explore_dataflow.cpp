@@ -7,34 +7,42 @@
 //   --seconds  for each setting; what was tried until then is printed
 
 #include "../../support/exploration_program.hpp"
+#include "attempts_model.hpp"
 #include "dataflow_settings.hpp"
 
 namespace {
 
 using namespace dataflow_model;
-using exploration::any_depth;
 
 constexpr exploration::Exploration<Setting> explorations[] = {
     {&modes, 5},
-    {&commuting, 8},
-    {&failures, 8},
+    {&commuting, 10},
+    {&failures, 9},
     {&group, 8},
     {&contributions, 8},
-    {&parts, 8},
-    {&parts_of_parts, 8},
-    {&handles, any_depth},
-    {&children, 8},
-    {&children_in_group, 8},
-    {&contributing_children, 8},
-    {&early, 8},
-    {&losses, 8},
+    {&parts, 7},
+    {&parts_of_parts, 10},
+    {&handles, 9},
+    {&children, 12},
+    {&children_in_group, 9},
+    {&contributing_children, 12},
+    {&early, 10},
+    {&losses, 6},
+};
+
+constexpr exploration::Exploration<attempts_model::Setting> of_attempts[] = {
+    {&attempts_model::three_cores, exploration::any_depth},
+    {&attempts_model::cores_and_device, exploration::any_depth},
+    {&attempts_model::core_and_devices, exploration::any_depth},
+    {&attempts_model::cores_and_devices, exploration::any_depth},
 };
 
 } // namespace
 
 int main(int argc, char** argv) {
-  return exploration::explore_settings<Model, Setting>(
-      argc, argv, explorations, {}, [](Setting const&, std::vector<exploration::Option> const&) {
-        return true;
-      });
+  exploration::ExplorationProgram program(argc, argv);
+  program.explore<Model, Setting>(explorations, [](Setting const&) { return true; });
+  program.explore<attempts_model::Model, attempts_model::Setting>(
+      of_attempts, [](attempts_model::Setting const&) { return true; });
+  return program.status();
 }

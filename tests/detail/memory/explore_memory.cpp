@@ -29,7 +29,7 @@ constexpr exploration::Exploration<Setting> explorations[] = {
     {&pieces, 5},
     {&small_and_large, 8},
     {&two_devices, 8},
-    {&two_devices_pairs, 7},
+    {&two_devices_pairs, 8},
     {&two_devices_aborts, 8},
     {&two_devices_home, 6},
     {&attempts_on_two, 7},
@@ -38,15 +38,12 @@ constexpr exploration::Exploration<Setting> explorations[] = {
 } // namespace
 
 int main(int argc, char** argv) {
-  return exploration::explore_settings<Model, Setting>(
-      argc,
-      argv,
-      explorations,
-      {{"--data", 0}, {"--devices", 0}},
-      [](Setting const& setting, std::vector<exploration::Option> const& options) {
-        auto const data = options[0].value;
-        auto const devices = options[1].value;
-        return (data == 0 || data == setting.sizes.size()) &&
-               (devices == 0 || devices == static_cast<std::size_t>(setting.devices));
-      });
+  exploration::ExplorationProgram program(argc, argv, {{"--data", 0}, {"--devices", 0}});
+  auto const data = program.value("--data");
+  auto const devices = program.value("--devices");
+  program.explore<Model, Setting>(explorations, [&](Setting const& setting) {
+    return (data == 0 || data == setting.sizes.size()) &&
+           (devices == 0 || devices == static_cast<std::size_t>(setting.devices));
+  });
+  return program.status();
 }

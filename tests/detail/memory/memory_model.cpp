@@ -757,6 +757,7 @@ void Model::found(Replicas& replicas, Step wanted, bool missing, NodeId at) {
   must(of.good[this->at(at)], "the host reads an old version", datum);
   if (home || wanted == Step::update) {
     must(replicas.writers == 0, "the host writes what a task writes", datum);
+    must(replicas.copies_moving == 0, "the host writes what is being transferred", datum);
     new_version(datum, this->at(at));
   }
 }

@@ -309,6 +309,7 @@ private:
 
   using Order = std::array<std::size_t, most_nodes>;
 
+  [[nodiscard]] std::uint64_t rank(std::size_t node) const;
   [[nodiscard]] std::uint64_t key_of(Order const& nodes) const;
   [[nodiscard]] std::uint64_t key_of(std::size_t datum, Order const& nodes) const;
 

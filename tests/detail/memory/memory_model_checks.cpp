@@ -208,11 +208,30 @@ private:
 /// state in which they are wrong is another one.
 ///
 /// Data of one size are alike, and so are devices. All that is known of a datum, and what tasks and
-/// transfers do with it, is hashed by itself, and the hashes are sorted. Of the two orders of
-/// devices, the one with the smaller hash counts.
+/// transfers do with it, is hashed by itself, and the hashes are sorted. Devices are sorted, too;
+/// of two that look alike, the order with the smaller hash counts.
 std::uint64_t Model::key() const {
-  auto const best = key_of({0, 1, 2});
-  return devices() == 2 && !setting_.adopted ? std::min(best, key_of({0, 2, 1})) : best;
+  if (devices() == 1 || setting_.adopted) {
+    return key_of({0, 1, 2});
+  }
+  auto const first = rank(1);
+  auto const second = rank(2);
+  if (first != second) {
+    return key_of(first < second ? Order{0, 1, 2} : Order{0, 2, 1});
+  }
+  return std::min(key_of({0, 1, 2}), key_of({0, 2, 1}));
+}
+
+/// Of a device, whatever the names of the data.
+std::uint64_t Model::rank(std::size_t node) const {
+  auto const& memory = nodes_.node(id(node));
+  auto rank = (memory.arena.unused() / unit * 8 + static_cast<std::size_t>(memory.moving)) * 2 +
+              (lost_[node] ? 1U : 0U);
+  for (auto const& task : windows_[node]) {
+    rank = (rank * 4 + static_cast<std::size_t>(task.stage)) * 8 +
+           static_cast<std::size_t>(std::popcount(task.uses));
+  }
+  return rank;
 }
 
 std::uint64_t Model::key_of(Order const& nodes) const {
