@@ -204,7 +204,7 @@ namespace {
 
 /// What a spawn asks of an engine.
 struct Core {
-  static constexpr bool in_virtual_time = false;
+  [[maybe_unused]] static constexpr bool in_virtual_time = false;
   Domain& domain;
 
   struct Shortage {
