@@ -5,7 +5,8 @@
 # Usage: scripts/thorough.sh [PART...]      (all, in this order)
 #   default   all programs with the default optimisation, and all tests, in build-thorough/
 #   random    more random graphs in that build, and many repetitions of the tests where threads meet
-#   explore   longer sequences of events of the memory nodes, ten minutes for each setting
+#   explore   longer sequences of events of the memory nodes and of the dataflow layer, ten minutes
+#             for each setting
 #   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
 #             CPU that this machine can stand for: each rounds in another order
 #   thread    all unit tests under ThreadSanitizer
@@ -56,9 +57,12 @@ part_random() {
 }
 
 part_explore() {
-  title "sequences of events of the memory nodes"
+  local name
+  title "sequences of events of the memory nodes and of the dataflow layer"
   build_default || return
-  run_step "explore_memory" "$build"/tests/explore_memory --depth 1000 --seconds 600
+  for name in explore_memory explore_dataflow; do
+    run_step "$name" "$build/tests/$name" --depth 1000 --seconds 600
+  done
 }
 
 part_blas() {

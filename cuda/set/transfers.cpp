@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Transfers of a runtime's devices: performs what MemoryNodes asks for, and waits for data.
 
+#include <hetsched/detail/memory/bringing.hpp>
+
 #include "device_set.hpp"
 
 #include <sched.h>
@@ -161,39 +163,17 @@ void DeviceSet::bring(Lock& lock,
                       Destination destination,
                       bool taken,
                       Missing& missing) {
-  auto const goal = [&](Replicas const& datum) {
-    return destination == Destination::home && !datum.home_lost ? datum.home : host_node;
-  };
-  for (auto* datum : data) { // all transfers are started first, so they overlap
-    ++datum->holders;
-    datum->in_parts = datum->in_parts || destination == Destination::parts;
-    nodes_->program_reads(*datum, goal(*datum));
-    (void)nodes_->request(*datum, goal(*datum));
-  }
+  Bringing bringing(*nodes_, data, destination, taken, missing.told);
   start_copies();
-  for (auto* datum : data) {
-    auto const to = goal(*datum);
-    bool had = destination != Destination::home || !datum->home_lost || missing.told;
-    while (had && !datum->forgotten) {
-      auto const arrival = nodes_->request(*datum, to);
-      start_copies();
-      if (arrival == MemoryNodes::Arrival::here && (!taken || datum->copies_moving == 0)) {
-        break;
-      }
-      had = arrival != MemoryNodes::Arrival::failed;
-      if (had) {
-        wait_for_copy(lock, *datum);
-      }
-    }
-    if (!had && !datum->forgotten) {
-      note_missing(*datum, to, missing);
-    } else if (had && taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
-               datum->copies_moving == 0 && datum->valid_at(to)) {
-      nodes_->program_takes(*datum, to);
-    }
-    if (--datum->holders == 0 && datum->forgotten) {
-      delete datum;
-    }
+  auto const next = [&] {
+    auto* const datum =
+        bringing.next([&](Replicas& gone, NodeId at) { note_missing(gone, at, missing); },
+                      [](Replicas& forgotten) { delete &forgotten; });
+    start_copies();
+    return datum;
+  };
+  while (auto const* const datum = next()) {
+    wait_for_copy(lock, *datum);
   }
 }
 
@@ -207,17 +187,8 @@ void DeviceSet::note_missing(Replicas& datum, NodeId at, Missing& missing) {
   } else if (missing.count == most_named + 1) {
     missing.names += " and others";
   }
-  datum.failed_copies = 0; // it is tried again for whoever asks next
-  if (!missing.told) {
-    return;
-  }
-  if (at != host_node && device(at).lost) {
+  if (missing.told && nodes_->is_lost(at)) {
     leave_home(datum);
-    datum.home_lost = true;
-    at = host_node;
-  }
-  if (datum.lost && datum.writers == 0) {
-    nodes_->program_takes(datum, at);
   }
 }
 

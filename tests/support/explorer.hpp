@@ -4,11 +4,16 @@
 
 #include "snapshot_memory.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace exploration {
@@ -41,9 +46,50 @@ private:
   std::uint32_t count_ = 1;
 };
 
+/// Of machines whose events leave nothing open.
+[[nodiscard]] inline Choices const& no_choices() noexcept {
+  static constinit Choices const none;
+  return none;
+}
+
 struct Limits {
   std::size_t depth = 0;
   double seconds = 1e9;
+};
+
+/// While it lives, a crash or a hang calls a function before the program ends.
+template <class F>
+class Catcher {
+public:
+  explicit Catcher(F f) : f_(std::move(f)) {
+    this_one = this;
+    for (auto const number : signals) {
+      std::signal(number, [](int signal) {
+        std::signal(signal, SIG_DFL);
+        this_one->f_(signal);
+        std::_Exit(1);
+      });
+    }
+    go_on();
+  }
+
+  Catcher(Catcher const&) = delete;
+  Catcher& operator=(Catcher const&) = delete;
+
+  ~Catcher() {
+    alarm(0);
+    for (auto const number : signals) {
+      std::signal(number, SIG_DFL);
+    }
+  }
+
+  /// Nothing hangs.
+  static void go_on() { alarm(20); }
+
+private:
+  static constexpr int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGALRM};
+  static inline Catcher* this_one = nullptr;
+  F f_;
 };
 
 template <class Event>
@@ -100,14 +146,17 @@ private:
 ///
 /// `Machine` has, for a small copyable `Event` with a number `choices`:
 ///   events(out) const    adds what may happen now
-///   apply(event)         it happens, and everything that must hold is checked
+///   apply(event)         it happens. What goes wrong on the way is a violation
+///   check()              everything that must hold of the state, and that `key` tells apart
 ///   choices()            the Choices that the event made
-///   complete()           all that is under way comes to its end, and it is checked that it does
+///   complete()           all that is under way comes to its end, and it is checked that it does.
+///                        The machine is then deleted, and nothing may be left of it
 ///   violation() const    what does not hold; empty if all holds
 ///   key() const          a hash, equal for states that need not be told apart
-/// `make` answers a new one, made by `new`.
-template <class Machine, class Make>
-Report<typename Machine::Event> explore(Make&& make, Limits const& limits) {
+/// `make` answers a new one, made by `new`. `killed(report)`: an event crashed, or took for ever;
+/// the report has the sequence.
+template <class Machine, class Make, class Killed>
+Report<typename Machine::Event> explore(Make&& make, Limits const& limits, Killed&& killed) {
   using Event = typename Machine::Event;
 
   struct Known {
@@ -143,9 +192,21 @@ Report<typename Machine::Event> explore(Make&& make, Limits const& limits) {
   SnapshotMemory::save(initial);
   seen.insert(machine->key());
 
+  std::size_t tried_from = 0;
+  Event tried{};
+  Catcher const catcher([&](int signal) {
+    report.violation = signal == SIGALRM ? "an event takes for ever" : "an event crashes";
+    report.sequence = path_to(tried_from);
+    report.sequence.push_back(tried);
+    report.states = known.size();
+    killed(report);
+  });
+
   /// Whether all is well after the event.
   auto const attempt = [&](std::size_t from, Event const& event) {
     bool is_new = false;
+    tried_from = from;
+    tried = event;
     {
       SnapshotMemory const inside;
       machine->apply(event);
@@ -157,12 +218,20 @@ Report<typename Machine::Event> explore(Make&& make, Limits const& limits) {
     if (is_new) {
       known.push_back({static_cast<std::uint32_t>(from), event});
       SnapshotMemory const inside;
+      machine->check();
       machine->complete();
     }
-    if (machine->violation().empty()) {
+    report.violation = machine->violation();
+    if (is_new && report.violation.empty()) {
+      SnapshotMemory const inside;
+      delete machine;
+      if (SnapshotMemory::blocks() != 0) {
+        report.violation = "memory leaks";
+      }
+    }
+    if (report.violation.empty()) {
       return true;
     }
-    report.violation = machine->violation();
     report.sequence = path_to(from);
     report.sequence.push_back(event);
     return false;
@@ -177,8 +246,11 @@ Report<typename Machine::Event> explore(Make&& make, Limits const& limits) {
         break;
       }
     }
-    if (state % 256 == 0 && seconds() > limits.seconds) {
-      break;
+    if (state % 256 == 0) {
+      catcher.go_on();
+      if (seconds() > limits.seconds) {
+        break;
+      }
     }
     auto const path = path_to(state);
     SnapshotMemory::restore(initial);

@@ -11,8 +11,15 @@ namespace {
 
 constexpr std::size_t size = std::size_t{1} << 20U;
 alignas(64) std::byte memory[size]; // NOLINT: raw bytes
-std::size_t used = 0;
 bool in_use = false;
+
+/// Of the memory. It lies there, so it is saved with it.
+struct State {
+  std::size_t used;
+  std::size_t blocks;
+};
+
+State& state = *new (memory) State{sizeof(State), 0};
 
 void* take(std::size_t bytes, std::size_t alignment) {
   if (!in_use) {
@@ -24,20 +31,22 @@ void* take(std::size_t bytes, std::size_t alignment) {
     }
     return outside;
   }
-  used = (used + alignment - 1) / alignment * alignment;
-  if (bytes > size - used) {
+  auto const at = (state.used + alignment - 1) / alignment * alignment;
+  if (at > size || bytes > size - at) {
     std::fputs("snapshot_memory: it is too small\n", stderr);
     std::abort();
   }
-  auto* const place = memory + used;
-  used += bytes;
-  return place;
+  state.used = at + bytes;
+  ++state.blocks;
+  return memory + at;
 }
 
 void give_back(void* place) noexcept {
   std::less<void const*> const before;
   if (before(place, memory) || !before(place, memory + size)) {
     std::free(place);
+  } else {
+    --state.blocks;
   }
 }
 
@@ -52,16 +61,19 @@ SnapshotMemory::~SnapshotMemory() {
 }
 
 void SnapshotMemory::clear() noexcept {
-  used = 0;
+  state = {sizeof(State), 0};
+}
+
+std::size_t SnapshotMemory::blocks() noexcept {
+  return state.blocks;
 }
 
 void SnapshotMemory::save(std::vector<std::byte>& to) {
-  to.assign(memory, memory + used);
+  to.assign(memory, memory + state.used);
 }
 
 void SnapshotMemory::restore(std::vector<std::byte> const& from) noexcept {
-  used = from.size();
-  std::memcpy(memory, from.data(), used);
+  std::memcpy(memory, from.data(), from.size());
 }
 
 void* operator new(std::size_t bytes) {

@@ -17,6 +17,9 @@ public:
   /// Forgets everything in the memory. No destructor runs.
   static void clear() noexcept;
 
+  /// How many objects that `new` made there are not deleted.
+  [[nodiscard]] static std::size_t blocks() noexcept;
+
   static void save(std::vector<std::byte>& to);
 
   /// Objects are what and where they were when `from` was saved.

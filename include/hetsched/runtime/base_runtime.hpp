@@ -3,6 +3,7 @@
 // What of the runtime depends on no policy: waiting, looking at it.
 
 #include <hetsched/detail/dataflow/nesting.hpp>
+#include <hetsched/detail/dataflow/outcomes.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
 #include <hetsched/detail/threads/thread_worker.hpp>
 #include <hetsched/handles/group.hpp>
@@ -292,8 +293,7 @@ private:
   }
 
   static void rethrow(detail::Domain& domain) {
-    domain.epoch.fetch_add(1, std::memory_order_relaxed); // what was poisoned may be used again
-    if (auto const failure = domain.failure.take()) {
+    if (auto const failure = detail::end_sync(domain)) {
       std::rethrow_exception(failure->error);
     }
   }

@@ -64,6 +64,9 @@ std::size_t Model::index_of(Replicas const* replicas) const {
 /// same device that write the datum.
 bool Model::in_use(std::size_t datum, unsigned use, std::size_t follower_at) const {
   auto const& of = data_[datum];
+  if (sync_) {
+    return true;
+  }
   if (of.wanted != Step::commit) {
     bool const host_writes = of.wanted != Step::read && of.wanted != Step::evict;
     if (host_writes || (use & writes) != 0) {
@@ -186,6 +189,21 @@ void Model::events(std::vector<Event>& out) const {
   if (abortable_ != 0) {
     add(on_host_ ? Step::host_wins : Step::host_attempt, 0);
   }
+  if (sync_) {
+    add(Step::look_all, 0);
+  } else if (setting_.syncs && may_sync()) {
+    add(Step::sync, 0);
+  }
+}
+
+/// Whether nobody uses any datum.
+bool Model::may_sync() const {
+  for (std::size_t datum = 0; datum < data(); ++datum) {
+    if (in_use(datum, reads | writes) || data_[datum].wanted != Step::commit) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void Model::events_of_window(std::size_t node, std::vector<Event>& out) const {
@@ -279,9 +297,9 @@ void Model::events_of_datum(std::size_t datum, std::vector<Event>& out) const {
     add(Step::update, datum);
     add(Step::write, datum);
     add(Step::home, datum);
-    if (of.replicas->copies_moving == 0) {
-      add(Step::forget, datum);
-    }
+  }
+  if ((free_to_write || sync_) && of.replicas->copies_moving == 0) {
+    add(Step::forget, datum);
   }
 }
 
@@ -340,6 +358,12 @@ void Model::apply(Event const& event) {
   case Step::look:
     look(a);
     break;
+  case Step::sync:
+    sync();
+    break;
+  case Step::look_all:
+    look_for_all();
+    break;
   case Step::prefetch:
     nodes_.prefetch(*data_[b].replicas, id(a));
     break;
@@ -360,7 +384,13 @@ void Model::apply(Event const& event) {
     break;
   }
   start_transfers();
-  check();
+  must(!AnyVictim::misused, "the cache policy is misused");
+  for (std::size_t datum = 0; datum < data(); ++datum) {
+    auto& of = data_[datum];
+    for (std::size_t node = 1; node <= devices(); ++node) {
+      of.good[node] = of.good[node] && of.replicas->at(id(node)).block != hs::no_block;
+    }
+  }
 }
 
 /// `kind`: commit, attempt or pin.
@@ -648,36 +678,103 @@ void Model::give_up(std::size_t which) {
 void Model::look(std::size_t datum) {
   auto& of = data_[datum];
   auto& replicas = *of.replicas;
-  auto const goal = of.wanted == Step::home ? at(replicas.home) : 0;
-  bool const taken = of.wanted == Step::update || of.wanted == Step::home;
   if (of.wanted == Step::write) {
     if (replicas.copies_moving == 0) {
       take(datum, 0);
     }
     return;
   }
-  auto const arrival = nodes_.request(replicas, id(goal));
-  start_transfers();
-  if (arrival == MemoryNodes::Arrival::failed || replicas.lost) {
-    must(replicas.lost || of.fails > most_fails || lost_[goal],
-         "the host is refused what is to be had",
-         datum);
-    if (of.wanted == Step::home && replicas.lost && goal == 0) {
-      take(datum, goal); // the program hears of the loss, and what its memory holds is the value
+  if (of.wanted == Step::evict) {
+    auto const arrival = nodes_.request(replicas, hs::host_node);
+    start_transfers();
+    if (arrival == MemoryNodes::Arrival::here) {
+      nodes_.evict(replicas, id(of.evicted_from));
     }
+    if (arrival != MemoryNodes::Arrival::coming) {
+      found(replicas, Step::evict, arrival == MemoryNodes::Arrival::failed, hs::host_node);
+      of.wanted = Step::commit;
+    }
+    return;
+  }
+  if (!of.bringing) {
+    bool const home = of.wanted == Step::home;
+    of.bringing.emplace(nodes_,
+                        std::span(&of.replicas, 1),
+                        home ? Destination::home : Destination::host,
+                        of.wanted != Step::read,
+                        home);
+  }
+  if (go_on(*of.bringing, std::span(&of.replicas, 1), of.wanted)) {
+    of.bringing.reset();
     of.wanted = Step::commit;
+  }
+}
+
+/// Whether all are there, or missing.
+bool Model::go_on(Bringing& bringing, std::span<Replicas* const> data, Step wanted) {
+  auto const before = bringing.over();
+  std::array<bool, most_data> missing{};
+  std::array<NodeId, most_data> goals{};
+  for (auto k = before; k < data.size(); ++k) {
+    bool const home = wanted == Step::home && !data[k]->home_lost;
+    goals[k] = home ? data[k]->home : hs::host_node;
+  }
+  auto const* const coming = bringing.next(
+      [&](Replicas& replicas, NodeId at) {
+        auto const k = std::find(data.begin(), data.end(), &replicas) - data.begin();
+        missing[static_cast<std::size_t>(k)] = true;
+        goals[static_cast<std::size_t>(k)] = at;
+        auto const& of = data_[index_of(&replicas)];
+        must(replicas.lost || of.fails > most_fails || lost_[this->at(at)],
+             "the host is refused what is to be had",
+             index_of(&replicas));
+      },
+      [](Replicas&) {});
+  start_transfers();
+  for (auto k = before; k < bringing.over(); ++k) {
+    if (!data[k]->forgotten) {
+      found(*data[k], wanted, missing[k], goals[k]);
+    }
+  }
+  return coming == nullptr;
+}
+
+/// The host has what it wants at a node, or knows that it is missing.
+void Model::found(Replicas& replicas, Step wanted, bool missing, NodeId at) {
+  auto const datum = index_of(&replicas);
+  auto& of = data_[datum];
+  bool const home = wanted == Step::home;
+  if (missing) {
+    misses_ += home ? 1 : 0;
+    must(!home || !replicas.lost, "the program was told of a loss, and it stays lost", datum);
+    of.fails = wanted == Step::evict ? of.fails : 0;
+    if (home && std::count(of.good.begin(), of.good.end(), true) == 0) {
+      // What the program's memory holds is the value.
+      new_version(datum, replicas.home_lost ? 0 : this->at(at));
+    }
     return;
   }
-  if (arrival == MemoryNodes::Arrival::coming || (taken && replicas.copies_moving != 0)) {
-    return;
+  must(of.good[this->at(at)], "the host reads an old version", datum);
+  if (home || wanted == Step::update) {
+    must(replicas.writers == 0, "the host writes what a task writes", datum);
+    must(replicas.copies_moving == 0, "the host writes what is being transferred", datum);
+    new_version(datum, this->at(at));
   }
-  must(of.good[goal], "the host reads an old version", datum);
-  if (taken) {
-    take(datum, goal);
-  } else if (of.wanted == Step::evict) {
-    nodes_.evict(replicas, id(of.evicted_from));
+}
+
+/// The program wants all data where it registered them.
+void Model::sync() {
+  for (std::size_t datum = 0; datum < data(); ++datum) {
+    synced_[datum] = data_[datum].replicas;
   }
-  of.wanted = Step::commit;
+  sync_.emplace(nodes_, std::span(synced_.data(), data()), Destination::home, true, true);
+  look_for_all();
+}
+
+void Model::look_for_all() {
+  if (go_on(*sync_, std::span(synced_.data(), data()), Step::home)) {
+    sync_.reset();
+  }
 }
 
 /// The host, or the program at the datum's home, writes it.
@@ -748,7 +845,7 @@ void Model::host_attempt(bool wins) {
 // ---- all comes to its end ----
 
 bool Model::idle() const {
-  return transfers_.empty() && !on_host_ &&
+  return transfers_.empty() && !on_host_ && !sync_ &&
          std::all_of(windows_.begin(),
                      windows_.end(),
                      [](std::vector<Task> const& window) { return window.empty(); }) &&
@@ -798,11 +895,15 @@ void Model::settle() {
         look(datum);
       }
     }
+    if (sync_) {
+      look_for_all();
+    }
     if (on_host_) {
       host_attempt(true);
     }
     start_transfers();
   }
+  must(!sync_, "a sync waits for ever");
   for (std::size_t datum = 0; datum < data(); ++datum) {
     must(data_[datum].wanted == Step::commit, "the host waits for it for ever", datum);
   }
@@ -834,6 +935,14 @@ void Model::complete() {
     }
   }
   read_all();
+  if (setting_.syncs && violation_.empty()) {
+    sync();
+    settle();
+    misses_ = 0;
+    sync();
+    settle();
+    must(misses_ == 0, "a sync names what an earlier one has named");
+  }
 }
 
 } // namespace memory_model

@@ -3,6 +3,7 @@
 // The memory nodes with everything that happens to them in an engine: tasks in the windows of
 // devices, transfers, the host's own uses, hints, and lost devices. And what must hold then.
 
+#include <hetsched/detail/memory/bringing.hpp>
 #include <hetsched/detail/memory/memory_nodes.hpp>
 
 #include "../../support/explorer.hpp"
@@ -12,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +23,9 @@ namespace memory_model {
 
 namespace hs = hetsched;
 using hs::NodeId;
+using hs::detail::Bringing;
 using hs::detail::Copy;
+using hs::detail::Destination;
 using hs::detail::MemoryNodes;
 using hs::detail::Need;
 using hs::detail::Replicas;
@@ -110,27 +115,30 @@ struct Setting {
   bool aborts = false;   // tasks are taken back, as in virtual time; no early activation
   bool attempts = false; // some tasks are abortable
   bool losses = true;    // devices may get lost
+  bool syncs = false;    // the program syncs all data at once
 };
 
 enum class Step : std::uint8_t {
-  commit,  // a device (a) gets a task (b: its uses)
-  attempt, // it gets an attempt at an abortable task
-  pin,     // it gets a hint that pins a datum (b)
-  admit,   // a device (a) tries again to admit the first task that waits for that
-  begin,   // a device (a) begins task b of its window if its data are there
-  end,     // that task ends well
-  fail,    // it ends badly
-  cancel,  // it stops, and has written nothing
-  leave,   // it leaves before it has begun
-  arrive,  // transfer a ends well
-  miss,    // it fails
-  give_up, // it fails, and so does each one that takes its place
-  read,    // the host wants to read a datum (a)
-  update,  // to read and write it
-  write,   // to write it
-  home,    // a sync: the program wants it back where it registered it
-  evict,   // the program wants it (b) off a device (a)
-  look,    // the host looks again whether what it wanted of a datum (a) is there
+  commit,   // a device (a) gets a task (b: its uses)
+  attempt,  // it gets an attempt at an abortable task
+  pin,      // it gets a hint that pins a datum (b)
+  admit,    // a device (a) tries again to admit the first task that waits for that
+  begin,    // a device (a) begins task b of its window if its data are there
+  end,      // that task ends well
+  fail,     // it ends badly
+  cancel,   // it stops, and has written nothing
+  leave,    // it leaves before it has begun
+  arrive,   // transfer a ends well
+  miss,     // it fails
+  give_up,  // it fails, and so does each one that takes its place
+  read,     // the host wants to read a datum (a)
+  update,   // to read and write it
+  write,    // to write it
+  home,     // a sync: the program wants it back where it registered it
+  sync,     // the same of all data
+  look_all, // it looks again
+  evict,    // the program wants it (b) off a device (a)
+  look,     // the host looks again whether what it wanted of a datum (a) is there
   prefetch,
   unpin,
   lose,
@@ -157,6 +165,7 @@ public:
 
   void events(std::vector<Event>& out) const;
   void apply(Event const& event);
+  void check();
   void complete();
 
   [[nodiscard]] exploration::Choices const& choices() const noexcept {
@@ -210,6 +219,7 @@ private:
     int fails = 0;                       // transfers in a row
     Step wanted = Step::commit; // read, update, write, home or evict: what the host waits for
     std::size_t evicted_from = 0;
+    std::optional<Bringing> bringing; // what reads, updates or wants it home
   };
 
   [[nodiscard]] static NodeId id(std::size_t node) { return {static_cast<std::int32_t>(node)}; }
@@ -228,6 +238,7 @@ private:
   [[nodiscard]] std::size_t index_of(Replicas const* replicas) const;
   [[nodiscard]] bool in_use(std::size_t datum, unsigned use, std::size_t follower_at = 0) const;
   [[nodiscard]] bool may_use(Uses uses, std::size_t follower_at) const;
+  [[nodiscard]] bool may_sync() const;
   [[nodiscard]] bool has_leavers(std::size_t node) const;
   [[nodiscard]] bool follows_any(std::size_t node, std::size_t task) const;
   [[nodiscard]] bool written_in_place(std::size_t datum, std::size_t node) const;
@@ -259,6 +270,10 @@ private:
   void finish(std::size_t transfer, bool done);
   void give_up(std::size_t transfer);
   void look(std::size_t datum);
+  void sync();
+  void look_for_all();
+  [[nodiscard]] bool go_on(Bringing& bringing, std::span<Replicas* const> data, Step wanted);
+  void found(Replicas& replicas, Step wanted, bool missing, NodeId at);
   void take(std::size_t datum, std::size_t node);
   void forget(std::size_t datum);
   void lose(std::size_t node);
@@ -285,7 +300,7 @@ private:
     bool coming = false; // a transfer brings the newest version
   };
 
-  void check();
+  [[nodiscard]] bool has_moved(Transfer const& transfer) const;
   void count_tasks(std::array<Counts, most_data>& counts) const;
   void check_datum(std::size_t datum, Counts const& counts);
   void check_place(Replicas const& replicas, std::size_t node, Users users, bool gone);
@@ -294,6 +309,7 @@ private:
 
   using Order = std::array<std::size_t, most_nodes>;
 
+  [[nodiscard]] std::uint64_t rank(std::size_t node) const;
   [[nodiscard]] std::uint64_t key_of(Order const& nodes) const;
   [[nodiscard]] std::uint64_t key_of(std::size_t datum, Order const& nodes) const;
 
@@ -302,6 +318,9 @@ private:
   std::vector<std::unique_ptr<Replicas>> replicas_; // also those that are forgotten
   Nodes nodes_;
   std::array<Datum, most_data> data_;
+  std::array<Replicas*, most_data> synced_{};
+  std::optional<Bringing> sync_;
+  int misses_ = 0; // of syncs
   std::array<std::vector<Task>, most_nodes> windows_;
   std::array<bool, most_nodes> lost_{};
   std::vector<Transfer> transfers_;

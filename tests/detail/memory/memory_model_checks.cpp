@@ -3,9 +3,18 @@
 
 #include "memory_model.hpp"
 
+#include <bit>
+
 namespace memory_model {
 
 // ---- what must hold ----
+
+/// Whether a place of the transfer has.
+bool Model::has_moved(Transfer const& transfer) const {
+  auto const& copy = *transfer.copy;
+  return transfer.from_offset != offset(*copy.datum, at(copy.from)) ||
+         transfer.to_offset != offset(*copy.datum, at(copy.to));
+}
 
 void Model::check() {
   std::array<Counts, most_data> counts{};
@@ -18,11 +27,8 @@ void Model::check() {
     ++of.at[at(copy.from)].pins;
     ++of.at[at(copy.to)].pins;
     of.at[at(copy.to)].arriving = &copy;
-    must(transfer.from_offset == offset(*copy.datum, at(copy.from)) &&
-             transfer.to_offset == offset(*copy.datum, at(copy.to)),
-         "a place moves during a transfer");
+    must(!has_moved(transfer), "a place moves during a transfer");
   }
-  must(!AnyVictim::misused, "the cache policy is misused");
   count_tasks(counts);
   for (std::size_t datum = 0; datum < data(); ++datum) {
     check_datum(datum, counts[datum]);
@@ -58,7 +64,6 @@ void Model::check_datum(std::size_t datum, Counts const& counts) {
   must(replicas.writers == counts.writers, "writers are miscounted", datum);
   bool any_valid = false;
   for (std::size_t node = 0; node <= devices(); ++node) {
-    of.good[node] = of.good[node] && (node == 0 || replicas.at(id(node)).block != hs::no_block);
     bool const valid = replicas.valid_at(id(node));
     if (replicas.lost) {
       must(!of.good[node] && !valid, "it is said to be lost, and is not", datum);
@@ -101,9 +106,8 @@ void Model::check_place(Replicas const& replicas, std::size_t node, Users users,
   must(block.outside || block.offset + replicas.bytes() <= setting_.capacity * unit,
        "a place is outside the memory");
   for (auto const& task : windows_[node]) {
-    for (std::size_t datum = 0; datum < data(); ++datum) {
-      must(task.stage != Stage::launched || task.data[datum] != &replicas ||
-               task.places[datum] == block.offset,
+    for (std::size_t datum = 0; task.stage == Stage::launched && datum < data(); ++datum) {
+      must(task.data[datum] != &replicas || task.places[datum] == block.offset,
            "a place moves under a task");
     }
   }
@@ -123,29 +127,16 @@ void Model::check_forgotten(Replicas const& replicas, std::size_t node) {
 }
 
 void Model::check_arena(std::size_t node) {
-  struct Place {
-    std::size_t begin;
-    std::size_t end;
-  };
-
-  std::array<Place, 16> places{};
-  std::size_t count = 0;
-  std::size_t used = 0;
+  std::size_t used = 0; // a bit for each unit
   auto const add = [&](Replicas const& replicas) {
     auto const block = replicas.at(id(node)).block;
     if (block == hs::no_block || nodes_.node(id(node)).block(block).outside) {
       return;
     }
-    auto const begin = offset(replicas, node);
-    if (std::any_of(places.begin(),
-                    places.begin() + static_cast<std::ptrdiff_t>(count),
-                    [&](Place const& other) {
-                      return other.begin < begin + replicas.bytes() && begin < other.end;
-                    })) {
-      must(false, "two places overlap");
-    }
-    places[count++] = {begin, begin + replicas.bytes()};
-    used += replicas.bytes();
+    auto const units = ((std::size_t{1} << (replicas.bytes() / unit)) - 1)
+                       << (nodes_.offset(replicas, id(node)) / unit);
+    must((used & units) == 0, "two places overlap");
+    used |= units;
   };
   for (auto const& replicas : replicas_) {
     if (!replicas->forgotten) {
@@ -163,7 +154,9 @@ void Model::check_arena(std::size_t node) {
     leaving += copy.evicts && at(copy.from) == node ? copy.datum->bytes() : 0;
   }
   auto const& memory = nodes_.node(id(node));
-  must(memory.arena.unused() == setting_.capacity * unit - used, "memory leaks");
+  must(memory.arena.unused() ==
+           (setting_.capacity - static_cast<std::size_t>(std::popcount(used))) * unit,
+       "memory leaks");
   must(memory.moving == moving, "the transfers of a device are miscounted");
   must(memory.leaving == leaving, "what leaves a device is miscounted");
 }
@@ -211,12 +204,34 @@ private:
 
 } // namespace
 
+/// What is checked of a state is in its key, also counters that other parts of the state decide: a
+/// state in which they are wrong is another one.
+///
 /// Data of one size are alike, and so are devices. All that is known of a datum, and what tasks and
-/// transfers do with it, is hashed by itself, and the hashes are sorted. Of the two orders of
-/// devices, the one with the smaller hash counts.
+/// transfers do with it, is hashed by itself, and the hashes are sorted. Devices are sorted, too;
+/// of two that look alike, the order with the smaller hash counts.
 std::uint64_t Model::key() const {
-  auto const best = key_of({0, 1, 2});
-  return devices() == 2 && !setting_.adopted ? std::min(best, key_of({0, 2, 1})) : best;
+  if (devices() == 1 || setting_.adopted) {
+    return key_of({0, 1, 2});
+  }
+  auto const first = rank(1);
+  auto const second = rank(2);
+  if (first != second) {
+    return key_of(first < second ? Order{0, 1, 2} : Order{0, 2, 1});
+  }
+  return std::min(key_of({0, 1, 2}), key_of({0, 2, 1}));
+}
+
+/// Of a device, whatever the names of the data.
+std::uint64_t Model::rank(std::size_t node) const {
+  auto const& memory = nodes_.node(id(node));
+  auto rank = (memory.arena.unused() / unit * 8 + static_cast<std::size_t>(memory.moving)) * 2 +
+              (lost_[node] ? 1U : 0U);
+  for (auto const& task : windows_[node]) {
+    rank = (rank * 4 + static_cast<std::size_t>(task.stage)) * 8 +
+           static_cast<std::size_t>(std::popcount(task.uses));
+  }
+  return rank;
 }
 
 std::uint64_t Model::key_of(Order const& nodes) const {
@@ -231,7 +246,11 @@ std::uint64_t Model::key_of(Order const& nodes) const {
   }
   for (std::size_t n = 1; n <= devices(); ++n) {
     auto const& window = windows_[nodes[n]];
+    auto const& memory = nodes_.node(id(nodes[n]));
     hash.add(lost_[nodes[n]] ? 200 : window.size());
+    hash.add(memory.arena.unused() / unit);
+    hash.add(static_cast<std::size_t>(memory.moving));
+    hash.add(memory.leaving / unit);
     for (auto const& task : window) {
       hash.add(static_cast<std::size_t>(task.stage) + 4U * task.pins + 8U * task.attempt +
                16U * task.overtaken + 32U * task.undone);
@@ -253,8 +272,27 @@ std::uint64_t Model::key_of(std::size_t datum, Order const& nodes) const {
   hash.add(static_cast<std::size_t>(replicas.lost) * 32 +
            static_cast<std::size_t>(std::min(replicas.failed_copies, most_fails + 1)) * 5 +
            static_cast<std::size_t>(std::min(of.fails, most_fails + 1)));
-  hash.add(static_cast<std::size_t>(of.wanted) * 4 + (replicas.home.value != 0 ? 1 : 0));
+  hash.add(static_cast<std::size_t>(of.wanted) * 4 + (replicas.home_lost ? 2 : 0) +
+           (replicas.home.value != 0 ? 1 : 0));
+  if (sync_) { // how many others come before it
+    auto const end = synced_.begin() + static_cast<std::ptrdiff_t>(data());
+    auto const place = std::find(synced_.begin(), end, &replicas) - synced_.begin();
+    hash.add(static_cast<std::size_t>(place) + 1 -
+             std::min(static_cast<std::size_t>(place) + 1, sync_->over()));
+  }
   hash.add(use_of(abortable_, datum));
+  hash.add(static_cast<std::size_t>(replicas.copies_moving) * 16 +
+           static_cast<std::size_t>(replicas.writers));
+  auto const add_counters = [&](Replicas const& place, std::size_t node) {
+    auto const& replica = place.at(id(node));
+    hash.add(static_cast<std::size_t>(replica.attempts) * 16 +
+             static_cast<std::size_t>(replica.unsettled));
+    hash.add(static_cast<std::size_t>(replica.sending) * 2 + (replica.arriving != nullptr ? 1 : 0));
+    if (replica.block != hs::no_block) {
+      auto const& block = nodes_.node(id(node)).block(replica.block);
+      hash.add(static_cast<std::size_t>(block.pins) * 2 + (block.owner == &place ? 1 : 0));
+    }
+  };
   for (std::size_t n = 0; n <= devices(); ++n) {
     auto const node = nodes[n];
     bool const evicted = of.wanted == Step::evict && of.evicted_from == node;
@@ -263,13 +301,18 @@ std::uint64_t Model::key_of(std::size_t datum, Order const& nodes) const {
       continue;
     }
     hash.add(in_node(replicas, node));
+    add_counters(replicas, node);
     hash.add(static_cast<std::size_t>(replicas.at(id(node)).user_pins + 1));
     for (auto const& task : windows_[node]) {
       auto const* const place = task.data[datum];
       hash.add(use_of(task.uses, datum) + (setting_.aborts && task.before[datum] ? 4U : 0U));
       if (place != nullptr && place->forgotten) {
         hash.add(in_node(*place, node));
+        add_counters(*place, node);
       }
+      bool const moved = place != nullptr && task.stage == Stage::launched &&
+                         task.places[datum] != offset(*place, node);
+      hash.add(moved ? 1 : 0);
     }
   }
   std::array<std::size_t, most_nodes> place_of{};
@@ -281,7 +324,8 @@ std::uint64_t Model::key_of(std::size_t datum, Order const& nodes) const {
     auto const& copy = *transfer.copy;
     if (copy.datum == &replicas) {
       auto const what = place_of[at(copy.from)] * 8 + (copy.evicts ? 4U : 0U) +
-                        (copy.version == replicas.version ? 2U : 0U) + (transfer.good ? 1U : 0U);
+                        (copy.version == replicas.version ? 2U : 0U) + (transfer.good ? 1U : 0U) +
+                        (has_moved(transfer) ? 32U : 0U);
       to_node |= (what + 1) << (8 * place_of[at(copy.to)]);
     }
   }
@@ -302,6 +346,7 @@ std::string violation_of(Setting const& setting, std::vector<Event> const& event
       break;
     }
     model.apply(event);
+    model.check();
     if (!model.violation().empty()) {
       return model.violation();
     }
@@ -368,6 +413,10 @@ std::pair<std::string, std::string> texts_of(Event const& event) {
     return {"write", host + "write " + a};
   case Step::home:
     return {"home", "a sync wants " + a + " at home"};
+  case Step::sync:
+    return {"sync", "a sync wants all data at home"};
+  case Step::look_all:
+    return {"look_all", "the sync looks again"};
   case Step::evict:
     return {"evict", b + " is to leave " + device};
   case Step::look:

@@ -80,4 +80,24 @@ TEST_CASE("MemoryNodes: two devices do not write to one place in host memory at 
             .empty());
 }
 
+TEST_CASE("MemoryNodes: a sync brings home what can be had, though something is lost") {
+  CHECK(violation_of(syncs(),
+                     {
+                         {Step::commit, 1, 8, 0}, // device 1 gets a task that writes b
+                         {Step::begin, 1, 0, 0},  // task 0 of device 1 begins
+                         {Step::end, 1, 0, 0},    // task 0 of device 1 ends well
+                         {Step::lose, 1, 0, 0},   // device 1 is lost
+                     })
+            .empty());
+}
+
+TEST_CASE("MemoryNodes: what could not be had is tried again for whoever asks next") {
+  CHECK(violation_of(syncs(),
+                     {
+                         {Step::read, 0, 0, 0},    // the host wants to read a
+                         {Step::give_up, 0, 0, 0}, // transfer 0 fails, and so do those in its place
+                     })
+            .empty());
+}
+
 } // namespace memory_model_test

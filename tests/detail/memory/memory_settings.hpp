@@ -83,6 +83,15 @@ plain(std::string name, std::vector<std::size_t> sizes, std::size_t capacity, in
   return setting;
 }
 
+/// Syncs of all data, one of which is at home on the device.
+[[nodiscard]] inline Setting syncs() {
+  auto setting = plain("syncs", {1, 1}, 2);
+  setting.tasks = tasks_of(2, 1);
+  setting.adopted = true;
+  setting.syncs = true;
+  return setting;
+}
+
 /// The free memory may be in pieces.
 [[nodiscard]] inline Setting pieces() {
   auto setting = plain("pieces", {1, 1, 1, 2}, 4);

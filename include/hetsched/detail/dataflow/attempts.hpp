@@ -125,6 +125,80 @@ struct AbortableValues {
   return AttemptLink::of(attempt).all->visitors.load(std::memory_order_seq_cst) != 0;
 }
 
+// How attempts come and go: a state machine. The engine holds its lock of attempts around each
+// call.
+
+/// An attempt at the task, the first, that counts as a child of it, is under way.
+[[gnu::cold]] inline void enter_first_attempt(Attempts& all, TaskRecord& attempt) {
+  all.under_way.push_back(&attempt);
+  all.users = 1;
+  all.task->children.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Keeps the task from completing before an attempt of the worker, too, has ended; false if the
+/// worker may begin none. There is a result, or an attempt of the worker's own, or the task was
+/// begun anew `most` times.
+[[nodiscard, gnu::cold]] inline bool
+reserve_attempt(Attempts& all, std::int32_t worker, std::size_t most) noexcept {
+  // Without a winner so far, the task stays: who wins takes the lock before it lets go.
+  if (all.winner.load(std::memory_order_seq_cst) != nullptr || all.begun > most) {
+    return false;
+  }
+  for (auto const* attempt : all.under_way) {
+    if (attempt->worker.load(std::memory_order_relaxed) == worker) {
+      return false;
+    }
+  }
+  ++all.begun;
+  ++all.users;
+  all.task->children.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+/// The attempt for which the task was reserved is under way. The others need not go on.
+[[gnu::cold]] inline void enter_attempt(Attempts& all, TaskRecord& attempt) {
+  all.under_way.push_back(&attempt);
+  for (auto* other : all.under_way) {
+    AttemptLink::of(*other).stop.store(other != &attempt, std::memory_order_relaxed);
+  }
+}
+
+/// `attempt` has the result: the others are asked to stop. Those for which `lets_go(other)` holds
+/// do not keep the task from completing any more.
+template <class LetsGo>
+[[gnu::cold]] void overtake_attempts(Attempts& all, TaskRecord& attempt, LetsGo&& lets_go) {
+  std::int32_t dropped = 0;
+  for (auto* other : all.under_way) {
+    auto& link = AttemptLink::of(*other);
+    if (other == &attempt) {
+      continue;
+    }
+    link.stop.store(true, std::memory_order_relaxed);
+    if (lets_go(*other) && std::exchange(link.holds, false)) {
+      ++dropped;
+    }
+  }
+  all.task->children.fetch_sub(dropped, std::memory_order_acq_rel); // this attempt still counts
+}
+
+/// What an attempt leaves.
+struct Departure {
+  bool held;  // it counts as a child of the task until now
+  bool last;  // nobody uses the Attempts any more
+  bool again; // and none of them had a result
+};
+
+/// An attempt, or null one for which the task was only reserved, is no more.
+[[nodiscard, gnu::cold]] inline Departure leave_attempt(Attempts& all, TaskRecord* attempt) {
+  bool held = true;
+  if (attempt != nullptr) {
+    held = AttemptLink::of(*attempt).holds; // now that nobody changes it
+    all.under_way.remove(attempt);
+  }
+  bool const last = --all.users == 0;
+  return {held, last, last && all.winner.load(std::memory_order_seq_cst) == nullptr};
+}
+
 /// As long as this lives, the task and its data stay, if it is true.
 class Visit {
 public:

@@ -48,6 +48,9 @@ public:
     return to == host_node ? Arrival::coming : std::max(request(datum, host_node), Arrival::coming);
   }
 
+  /// Whether the node is that of a device that is lost.
+  [[nodiscard]] bool is_lost(NodeId at) const noexcept { return at != host_node && node(at).lost; }
+
   /// The next transfer to perform, or null. Its places do not move until it is reported.
   [[nodiscard]] Copy* next_copy() {
     if (next_copy_ == to_perform_.size()) {
@@ -126,8 +129,6 @@ private:
     return static_cast<std::size_t>(from.value - 1) * (node_count() - 1) +
            static_cast<std::size_t>(to.value - 1);
   }
-
-  [[nodiscard]] bool is_lost(NodeId at) const noexcept { return at != host_node && node(at).lost; }
 
   /// The node from which the datum comes in the shortest predicted time. Of equals, it is the one
   /// with the fewest transfers under way from it, then the first. Returns `to` itself if no node

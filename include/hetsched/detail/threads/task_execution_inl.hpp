@@ -2,6 +2,7 @@
 #pragma once
 // ThreadCore: taking, executing and completing tasks, as far as only some tasks need it.
 
+#include <hetsched/detail/dataflow/outcomes.hpp>
 #include <hetsched/detail/threads/task_execution.hpp>
 
 #include <algorithm>
@@ -123,11 +124,7 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
 
 /// Whether the task's group was cancelled, or a task failed that should have written its data.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::is_to_be_skipped(TaskRecord& task) {
-  bool const skipped =
-      task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed);
-  task.failed = !skipped && waiting_.failed.load(std::memory_order_relaxed) && needs_poisoned(task);
-  task.cancelled = skipped || task.failed;
-  return task.cancelled && task.type_of().kind != TaskKind::merge;
+  return skip(task, waiting_.failed.load(std::memory_order_relaxed));
 }
 
 /// For a task that reduces or is abortable. Returns true if its body does not run: an attempt does
@@ -220,17 +217,7 @@ ThreadCore::fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr erro
   waiting_.failed.store(true, std::memory_order_relaxed);
   task.failed = true;
   worker.counts.failed.add();
-  pass_up(task, failure_log_.add(std::move(error), task.type_of().name, task.label_text()));
-}
-
-/// Hands a task's failure to its group, else to its parent's domain, for the sync there.
-[[gnu::cold]] HETSCHED_INLINE void ThreadCore::pass_up(TaskRecord const& task,
-                                                       Owned<Failure> failure) {
-  auto* const parent = task.parent.load(std::memory_order_relaxed);
-  auto& slot = task.group != nullptr ? task.group->failure
-               : parent != nullptr   ? children_domain(*parent).failure
-                                     : root_->failure;
-  slot.offer(std::move(failure));
+  pass_up(task, *root_, failure_log_.add(std::move(error), task.type_of().name, task.label_text()));
 }
 
 // ---- completing ----
@@ -276,7 +263,7 @@ HETSCHED_INLINE void ThreadCore::complete_all(ThreadWorker& worker, TaskRecord* 
   while (task != nullptr) {
     task->children.store(TaskRecord::body_bias, std::memory_order_relaxed); // as in free records
     if (task->domain.load(std::memory_order_acquire) != nullptr) {
-      close_domain(*task);
+      close_domain(*task, *root_);
     }
     task = complete(worker, *task);
   }
@@ -288,18 +275,6 @@ HETSCHED_INLINE void ThreadCore::complete_all(ThreadWorker& worker, TaskRecord* 
                                                              TaskRecord& task) {
   Host host(*this, &worker, &task, Host::Origin::spawned);
   return merge_all(host, *task.domain.load(std::memory_order_acquire));
-}
-
-/// The task and its children do not use its domain any more.
-[[gnu::cold]] HETSCHED_INLINE void ThreadCore::close_domain(TaskRecord& task) {
-  auto* const domain = task.domain.load(std::memory_order_relaxed);
-  if (auto failure = domain->failure.take()) { // of a child; no sync has asked for it
-    task.failed = true;
-    pass_up(task, std::move(failure));
-  }
-  task.failed = task.failed || leaves_poison(*domain);
-  task.domain.store(nullptr, std::memory_order_relaxed);
-  release_domain(domain);
 }
 
 HETSCHED_INLINE void ThreadCore::release_arguments(ThreadWorker& worker, TaskRecord& task) {

@@ -72,18 +72,17 @@ inline TaskRecord* ThreadAttempts::begin(TaskRecord& task) {
     AttemptLink::of(task).in_place.store(false, std::memory_order_relaxed);
     Owned<Attempts> all(new Attempts);
     all->task = &task;
-    all->users = 1;
     auto& attempt = make_attempt(core_, worker_, *all);
     try {
       std::lock_guard const guard(core_.attempts_.lock);
-      all->under_way.push_back(&attempt);
+      core_.attempts_.all.reserve(core_.attempts_.all.size() + 1);
+      enter_first_attempt(*all, attempt);
       core_.attempts_.all.push_back(all.get());
     } catch (...) {
       drop_attempt(core_, worker_, attempt);
       throw;
     }
     (void)all.release();
-    task.children.fetch_add(1, std::memory_order_relaxed);
     if (reconsiders() && core_.attempts_.undecided.fetch_add(1, std::memory_order_seq_cst) == 0) {
       core_.wake_all(WakeReason::task); // to reconsider now and then
     }
@@ -118,10 +117,7 @@ inline TaskRecord* ThreadAttempts::begin_elsewhere() {
     if (visit) {
       attempt = &make_attempt(core_, worker_, *all);
       std::lock_guard const guard(core_.attempts_.lock);
-      all->under_way.push_back(attempt);
-      for (auto* other : all->under_way) {
-        AttemptLink::of(*other).stop.store(other != attempt, std::memory_order_relaxed);
-      }
+      enter_attempt(*all, *attempt);
     }
   } catch (...) { // no memory: the other attempts go on
     if (attempt != nullptr) {
@@ -141,21 +137,10 @@ inline TaskRecord* ThreadAttempts::begin_elsewhere() {
 inline Attempts* ThreadAttempts::reserve(TaskId id) {
   std::lock_guard const guard(core_.attempts_.lock);
   for (auto* all : core_.attempts_.all) {
-    // Without a winner so far, the task stays: who wins takes this lock before it lets go.
-    if (all->task->id() != id || all->winner.load(std::memory_order_seq_cst) != nullptr) {
-      continue;
+    if (all->task->id() == id &&
+        reserve_attempt(*all, worker_.info.id.value, core_.crew_.infos.size())) {
+      return all;
     }
-    bool const here =
-        std::any_of(all->under_way.begin(), all->under_way.end(), [&](TaskRecord const* attempt) {
-          return attempt->worker.load(std::memory_order_relaxed) == worker_.info.id.value;
-        });
-    if (here || all->begun > core_.crew_.infos.size()) {
-      return nullptr;
-    }
-    ++all->begun;
-    ++all->users;
-    all->task->children.fetch_add(1, std::memory_order_relaxed);
-    return all;
   }
   return nullptr;
 }
@@ -324,44 +309,33 @@ inline void ThreadAttempts::overtake_others(TaskRecord& attempt) {
     core_.attempts_.undecided.fetch_sub(1, std::memory_order_relaxed);
   }
   forget_running(core_, worker_, task);
-  std::int32_t dropped = 0;
-  for (auto* other : all.under_way) {
+  overtake_attempts(all, attempt, [&](TaskRecord const& other) {
     auto& runs_it =
-        core_.crew_.workers[WorkerId{other->worker.load(std::memory_order_relaxed)}.index()];
-    auto& link = AttemptLink::of(*other);
-    if (other == &attempt) {
-      continue;
-    }
-    link.stop.store(true, std::memory_order_relaxed);
+        core_.crew_.workers[WorkerId{other.worker.load(std::memory_order_relaxed)}.index()];
     forget_running(core_, runs_it, task);
-    if (runs_it.drives_device() && std::exchange(link.holds, false)) {
-      ++dropped;
-    }
-  }
-  task.children.fetch_sub(dropped, std::memory_order_acq_rel); // this attempt still counts
+    return runs_it.drives_device(); // it has places of its own there
+  });
 }
 
 /// An attempt, or null one that was only reserved, is no more. Begins the task anew if it was the
 /// last and none had a result; completes it if nothing else is left to wait for.
 inline void ThreadAttempts::leave(Attempts& all, TaskRecord* attempt, std::exception_ptr refusal) {
-  bool held = true;
-  Owned<Attempts> last;
   auto* const task = all.task;
+  Departure departure{};
   {
     std::lock_guard const guard(core_.attempts_.lock);
-    if (attempt != nullptr) {
-      held = AttemptLink::of(*attempt).holds; // now that nobody changes it
-      all.under_way.remove(attempt);
-    }
-    if (--all.users == 0) {
-      last = Owned<Attempts>(&all);
+    departure = leave_attempt(all, attempt);
+    if (departure.last) {
       core_.attempts_.all.remove(&all);
     }
   }
-  if (last && last->winner.load(std::memory_order_seq_cst) == nullptr) {
+  if (departure.last) {
+    delete &all;
+  }
+  if (departure.again) {
     begin_anew(*task, std::move(refusal));
   }
-  if (held) {
+  if (departure.held) {
     if (auto* const over = core_.tell_parent(worker_, *task)) {
       core_.complete_all(worker_, over);
     }

@@ -264,7 +264,6 @@ protected:
   void give_back(ThreadWorker& worker, TaskRecord& task);
   void run_attempt(ThreadWorker& worker);
   void fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr error);
-  void pass_up(TaskRecord const& task, Owned<Failure> failure);
 
   // ---- completing: task_execution.hpp ----
   void finish_body(ThreadWorker& worker, TaskRecord& task);
@@ -273,7 +272,6 @@ protected:
   TaskRecord* complete(ThreadWorker& worker, TaskRecord& task);
   void complete_all(ThreadWorker& worker, TaskRecord* task);
   int merge_children(ThreadWorker& worker, TaskRecord& task);
-  void close_domain(TaskRecord& task);
   void release_arguments(ThreadWorker& worker, TaskRecord& task);
   void leave_group(GroupState& group);
   TaskRecord* tell_parent(ThreadWorker& worker, TaskRecord& parent);

@@ -2,6 +2,7 @@
 #pragma once
 // ThreadCore: looking for work, sleeping, waking, and the waits behind every kind of sync.
 
+#include <hetsched/detail/dataflow/outcomes.hpp>
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 
@@ -281,21 +282,15 @@ namespace hetsched::detail {
     return waiter.task.state.load(std::memory_order_acquire) == TaskState::running;
   };
   wait(scope, Condition::that(granted));
-  std::exception_ptr error;
+  std::exception_ptr lost;
   try {
     // The body may use the data that its task declared.
     auto const destination = &queue == &queue.data->home ? Destination::home : Destination::host;
     take_data(replicas_of(queue), destination, may_write(queue, current_task()));
   } catch (...) { // the datum was lost with its device
-    error = std::current_exception();
+    lost = std::current_exception();
   }
-  if (queue.poisoned()) {
-    error = queue.domain->failure.peek();
-    if (error == nullptr) { // a group has the exception, or another thread's sync took it
-      error = std::make_exception_ptr(Error(
-          ErrorCode::cancelled, queue.data->describe(), "was to be written by a task that failed"));
-    }
-  }
+  auto error = error_of(queue, std::move(lost));
   Spawner spawner(*this);
   release_accesses(spawner.host(), waiter.task);
   return error;
