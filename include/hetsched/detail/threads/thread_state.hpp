@@ -133,6 +133,8 @@ struct Waiting {
   /// looking again.
   std::atomic<std::uint64_t> lifted_at{never_lifted};
   std::atomic<int> drain_waiters{0};
+  std::mutex merging;                   // one drain inserts merges at a time
+  std::atomic<std::uint64_t> merged{0}; // drains that have inserted some; written under `merging`
   std::atomic<std::uint64_t> sleep_events{0};
 };
 
