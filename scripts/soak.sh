@@ -28,7 +28,7 @@ fi
 export JOBS=${JOBS:-2}
 readonly first=${SEED:-$(date +%s)} sanitize=${SANITIZE:-none} memory=${MEMORY:-2048}
 readonly limit=${LIMIT:-1200}
-build=build-soak
+build="build-soak"
 [[ $sanitize == none ]] || build=build-soak-${sanitize//,/-}
 readonly build failed_runs=$build/failed logs=$build/logs
 
@@ -87,14 +87,14 @@ while read -r seed status _; do
     note_failure "seed $seed (status $status)" "$failed_runs/$seed.log"
   fi
 done < <(cat "$logs"/*.seeds)
-read -r user system < <(times | awk 'END { print $1, $2 }')
+times >"$logs/times" # of this shell, then of all that it ran
 sort -n "$logs"/*.seeds | awk -v seconds=$((SECONDS - begin)) -v sanitize="$sanitize" \
-  -v commit="$(git describe --always --dirty 2>/dev/null)" -v user="$user" -v system_="$system" '
+  -v commit="$(git describe --always --dirty 2>/dev/null)" -v cpu="$(tail -n 1 "$logs/times")" '
   NR == 1 { first = $1 }
   { last = $1; ++kinds[$3] }
   END {
-    printf "soak: %s, -fsanitize=%s, seeds %d to %d, %d s, CPU time %s and %s,", commit, sanitize,
-      first, last, seconds, user, system_
+    printf "soak: %s, -fsanitize=%s, seeds %d to %d, %d s, CPU time (user, system) %s,", commit,
+      sanitize, first, last, seconds, cpu
     printf " %d on threads, %d in virtual time\n", kinds["threads"], kinds["virtual"]
   }'
 finish
