@@ -196,6 +196,11 @@ bool run_all(Settings const& settings, support::Watchdog& watchdog, Knobs const&
   for (auto& other : others) {
     other.join();
   }
+  auto const stats = rt->stats(); // whoever watches a run relies on these numbers
+  if (auto const done = stats.executed + stats.cancelled; done != stats.spawned) {
+    problems.back() += "  of " + std::to_string(stats.spawned) + " tasks, " + std::to_string(done) +
+                       " count as done\n";
+  }
   rt.reset();
   watchdog.begin("", {});
   bool right = true;
