@@ -13,6 +13,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -307,6 +308,31 @@ TEST_CASE("data: a handle of another runtime is refused, and the message says so
     CHECK(std::string(error->what()).find("another runtime") != std::string::npos);
   }
   CHECK_NOTHROW(two.sync());
+}
+
+TEST_CASE("data: of two threads that sync at a time, each finds its contributions merged") {
+#ifdef HETSCHED_TEST_FEW
+  constexpr int rounds = 2000;
+#else
+  constexpr int rounds = 20'000;
+#endif
+  hs::Runtime<> rt(on_cpus(2));
+  auto const unmerged = [&rt] {
+    int sum = 0;
+    int found = 0;
+    auto const hsum = rt.data(sum);
+    for (int k = 1; k <= rounds; ++k) {
+      rt.spawn()([](int& mine) { ++mine; }, hs::reduce<hs::Sum<int>>(hsum));
+      rt.sync();
+      found += sum == k ? 0 : 1;
+    }
+    return found;
+  };
+  int others = 0;
+  std::thread other([&] { others = unmerged(); });
+  CHECK(unmerged() == 0);
+  other.join();
+  CHECK(others == 0);
 }
 
 TEST_CASE("data: a handle may outlive its runtime") {

@@ -269,7 +269,7 @@ TEST_CASE("Simulated aborts: a scheduler's mistakes end in one error") {
     return message_of([&] { rt.sync(); });
   };
   CHECK(contains(error_of(std::integral_constant<Wrong, Wrong::one_that_waits>{}, on(1, 1)),
-                 "scheduler: answered to reconsider a task that no worker has taken"));
+                 "': answered to reconsider a task that no worker has taken"));
   CHECK(contains(error_of(std::integral_constant<Wrong, Wrong::one_that_contributes>{}, on(2, 0)),
                  "task 'Add', which is not abortable: it contributes to a reduction"));
   CHECK(contains(error_of(std::integral_constant<Wrong, Wrong::one_with_followers>{},
@@ -283,7 +283,7 @@ TEST_CASE("Simulated aborts: a scheduler's mistakes end in one error") {
       "would abort a task of worker 1, to run it there again"));
   // On the core, where `GpuOnly` cannot run.
   CHECK(contains(error_of(std::integral_constant<Wrong, Wrong::without_end>{}, on(1, 1)),
-                 "which that cannot run"));
+                 "which it cannot run"));
 }
 
 TEST_CASE("Simulated aborts: data are as they were before the task began") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Schedulers that look at data and times, chosen when the test runs, and times for them.
+// Schedulers that look at data and times, chosen when the test runs.
 
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
@@ -8,10 +8,10 @@
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 
+#include "invented_times.hpp"
+
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -50,25 +50,5 @@ private:
       return true;
     }();
     return name;
-  }
-};
-
-/// Knows most tasks' times, by what they look like, and transfers'; all of it invented.
-struct InventedTimes {
-  static constexpr bool measures = false;
-
-  [[nodiscard]] std::optional<hetsched::Prediction> predict(hetsched::TaskView const& task,
-                                                            hetsched::Arch arch) const {
-    auto const dice = (task.footprint() + arch.index) * 0x9e3779b97f4a7c15U >> 40U;
-    return dice % 8 == 0 ? std::nullopt
-                         : std::optional(hetsched::Prediction{
-                               {static_cast<std::int64_t>(1000 + dice % 30000)}, {}, 1});
-  }
-
-  void record(hetsched::TaskView const&, hetsched::Arch, hetsched::Duration) {}
-
-  [[nodiscard]] hetsched::Duration
-  transfer(std::size_t bytes, hetsched::NodeId, hetsched::NodeId) const {
-    return {static_cast<std::int64_t>(500 + bytes / 8)};
   }
 };

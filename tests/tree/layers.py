@@ -71,6 +71,11 @@ SCHEDULER_BANNED_WORDS = re.compile(
     r"|(lock_guard|unique_lock|scoped_lock|shared_lock)|\w+_clock|clock_gettime|pthread_\w+)\b"
 )
 
+# What a controller of threads must see has one name in detail/core, which programs compiled with
+# HETSCHED_CONTROLLED give another meaning.
+UNSEEN = re.compile(r"\bstd\s*::\s*(atomic\s*<|mutex\b|thread\b|condition_variable\b)|\b(sched_yield|nanosleep|pthread_create)\b")
+UNSEEN_ALLOWED = ["core/", "detail/core/", "detail/controlled/", "testing/", "detail/testing/", "runtime/progress.hpp"]
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
 # Comments, string and character literals: a literal's place keeps its quotes, so that an include's
@@ -168,6 +173,10 @@ def check_file(root, name):
         code = NOT_CODE.sub('""', INCLUDE.sub("", text))
         for match in SCHEDULER_BANNED_WORDS.finditer(code):
             yield line_of(code, match.start()), f"a scheduler never uses {match.group()}"
+    if not is_in(name, UNSEEN_ALLOWED):
+        code = NOT_CODE.sub('""', INCLUDE.sub("", text))
+        for match in UNSEEN.finditer(code):
+            yield line_of(code, match.start()), f"{match.group()} has another name in detail/core"
 
 
 def shown_rooms(page):

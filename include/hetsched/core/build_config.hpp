@@ -12,6 +12,17 @@
 #define HETSCHED_INLINE inline
 #endif
 
+// HETSCHED_CHECK_POLICIES: 1 or 0. With 1, each call of a policy is checked: a policy that breaks
+// its contract ends the program, or in virtual time the run, with a line that names the policy and
+// the hook. If it is not defined, it is 1 in builds with assertions and without optimisation.
+#ifndef HETSCHED_CHECK_POLICIES
+#if defined(NDEBUG) || defined(__OPTIMIZE__)
+#define HETSCHED_CHECK_POLICIES 0
+#else
+#define HETSCHED_CHECK_POLICIES 1
+#endif
+#endif
+
 #if !defined(HETSCHED_COMPILED) || defined(HETSCHED_BUILDING)
 #define HETSCHED_DEFINITIONS // files *_inl.hpp are included behind what they define
 #endif

@@ -28,7 +28,7 @@ struct WorkerStats {
   /// Attempts at tasks that were stopped or overtaken. The tasks ran elsewhere, or again.
   std::uint64_t aborted = 0;
   Duration wasted;   // time of the aborted attempts; in virtual time a part of `idle`
-  bool busy = false; // on threads: a body runs there at the moment of the snapshot
+  bool busy = false; // on threads: at this moment a body runs there, and does not sleep in a sync
 };
 
 /// Transfers to, from and within one device's memory, and how much of them overlapped kernels.

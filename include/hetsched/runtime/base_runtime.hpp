@@ -203,12 +203,8 @@ protected:
     void const* knobs;
   };
 
-  /// `scheduler`: the name of its type.
-  [[gnu::cold]] BaseRuntime(typename Engine::OwnConfig config,
-                            Maker const& maker,
-                            std::string_view scheduler)
-      : Data(make_core(config, maker)), priorities_(Engine::priorities(config)),
-        scheduler_(scheduler) {}
+  [[gnu::cold]] BaseRuntime(typename Engine::OwnConfig config, Maker const& maker)
+      : Data(make_core(config, maker)), priorities_(Engine::priorities(config)) {}
 
   [[gnu::cold]] ~BaseRuntime() {
     if (forked()) {
@@ -259,8 +255,7 @@ private:
     if (core().devices() != nullptr) {
       core().devices()->add_to(devices);
     }
-    auto const chosen = core().policies().rules().name;
-    auto const scheduler = chosen.empty() ? scheduler_ : chosen;
+    auto const scheduler = core().policies().rules().name;
     return {Core::in_virtual_time, scheduler, core().nodes(), core().workers(), devices.devices};
   }
 
@@ -299,7 +294,6 @@ private:
   }
 
   Priorities const priorities_;
-  std::string_view const scheduler_;
 };
 
 } // namespace hetsched

@@ -82,16 +82,16 @@ public:
   using Config = typename Engine::Config;
 
   /// With settings from the environment, else defaults. Throws Error(bad_config).
-  Runtime() : BaseRuntime<Engine>(Config(), {this, &make_core<>, nullptr}, scheduler_name()) {}
+  Runtime() : BaseRuntime<Engine>(Config(), {this, &make_core<>, nullptr}) {}
 
   explicit Runtime(Config const& config)
-      : BaseRuntime<Engine>(config, {this, &make_core<>, nullptr}, scheduler_name()) {}
+      : BaseRuntime<Engine>(config, {this, &make_core<>, nullptr}) {}
 
   /// The same; `knobs` is the scheduler's own `Config`.
   template <class Knobs>
     requires std::is_constructible_v<Scheduler, std::span<WorkerInfo const>, Knobs const&>
   Runtime(Config const& config, Knobs const& knobs)
-      : BaseRuntime<Engine>(config, {this, &make_core<Knobs>, &knobs}, scheduler_name()) {}
+      : BaseRuntime<Engine>(config, {this, &make_core<Knobs>, &knobs}) {}
 
   // ---- tasks ----
 
@@ -231,10 +231,6 @@ private:
 
   static constexpr void check_attribute(detail::attribute auto const&) noexcept {}
 
-  [[nodiscard]] static constexpr std::string_view scheduler_name() noexcept {
-    return detail::task_name<Scheduler>();
-  }
-
   /// Makes the engine; `knobs`: those of type Knobs, if any.
   template <class... Knobs>
   [[nodiscard]] static BaseCore*
@@ -285,6 +281,7 @@ private:
       if (this->forked()) {
         this->check_usable("spawn");
       }
+      detail::check_outside_policies(core(), "spawn");
       using Signature = detail::SignatureOf<T>;
       auto const& type = table<T, is_abortable>();
       if constexpr (Engine::computes && Signature::data_count == 0 &&

@@ -148,6 +148,7 @@ protected:
     if (auto const* const sink = capture_sink()) {
       throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
     }
+    detail::check_outside_policies(*core_, operation);
   }
 
   [[nodiscard]] detail::CaptureSink* capture_sink() const noexcept {

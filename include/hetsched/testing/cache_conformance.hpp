@@ -2,6 +2,7 @@
 #pragma once
 // Tests any cache policy against the contract of concepts/cache.hpp, in any test framework.
 
+#include <hetsched/detail/core/type_name.hpp>
 #include <hetsched/detail/testing/cache_driver.hpp>
 #include <hetsched/detail/testing/conformance_run.hpp>
 
@@ -226,6 +227,7 @@ template <class C>
 [[nodiscard]] CacheReport check_cache(CacheOptions const& options = {}) {
   static_assert(cache_policy<C>, "hetsched: check_cache<C> needs a Cache; see concepts/cache.hpp");
   return detail::CacheConformance(options,
+                                  hetsched::detail::type_name<C>(),
                                   [] { return std::make_unique<detail::CacheSubjectOf<C>>(); })
       .run();
 }

@@ -86,6 +86,7 @@ struct ViolationOf {
 template <class R>
 struct ReportOf {
   std::vector<ViolationOf<R>> violations;
+  std::string policy = {}; // the name of its type
 
   [[nodiscard]] bool ok() const noexcept { return violations.empty(); }
 
@@ -94,11 +95,11 @@ struct ReportOf {
         violations.begin(), violations.end(), [=](auto const& it) { return it.rule == rule; });
   }
 
-  /// One line for each violation; empty if there is none.
+  /// One line for each violation, which begins with the policy's name; empty if there is none.
   [[nodiscard]] std::string text() const {
     std::string lines;
     for (auto const& violation : violations) {
-      lines += violation.text + '\n';
+      lines += policy + ": " + violation.text + '\n';
     }
     return lines;
   }

@@ -2,6 +2,7 @@
 #pragma once
 // Tests any queue against the contract of concepts/queue.hpp, in any test framework.
 
+#include <hetsched/detail/core/type_name.hpp>
 #include <hetsched/detail/testing/conformance_run.hpp>
 #include <hetsched/detail/testing/queue_scenarios.hpp>
 
@@ -118,6 +119,7 @@ template <class Q>
 [[nodiscard]] QueueReport check_queue(QueueOptions const& options = {}) {
   static_assert(task_queue<Q>, "hetsched: check_queue<Q> needs a queue; see concepts/queue.hpp");
   return detail::QueueConformance(options,
+                                  hetsched::detail::type_name<Q>(),
                                   [] { return std::make_unique<detail::QueueSubjectOf<Q>>(); })
       .run(owned_queue<Q>);
 }

@@ -3,6 +3,7 @@
 // Tests any scheduler against the contract of concepts/scheduler.hpp, in any test framework.
 
 #include <hetsched/detail/core/text.hpp>
+#include <hetsched/detail/core/type_name.hpp>
 #include <hetsched/detail/testing/abort_scenarios.hpp>
 #include <hetsched/detail/testing/driver.hpp>
 #include <hetsched/detail/testing/scenarios.hpp>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,8 +29,10 @@ namespace detail {
 /// Runs every scenario on machines of one class and of several, until the report is full.
 class Conformance {
 public:
-  Conformance(Options const& options, Make make)
-      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {}
+  Conformance(Options const& options, std::string_view policy, Make make)
+      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {
+    report_.policy = policy;
+  }
 
   Report run() && {
     Machine const one{"1 host", {ArchHost}};
@@ -146,6 +150,7 @@ template <class S>
                 "default; see concepts/scheduler.hpp");
   return detail::Conformance(
              options,
+             hetsched::detail::type_name<S>(),
              [](std::span<WorkerInfo const> workers) { return detail::make_subject<S>(workers); })
       .run();
 }
@@ -154,6 +159,7 @@ template <class S>
 template <class S>
 [[nodiscard]] Report check_scheduler(Options const& options, typename S::Config const& config) {
   return detail::Conformance(options,
+                             hetsched::detail::type_name<S>(),
                              [&](std::span<WorkerInfo const> workers) {
                                return detail::make_subject<S>(workers, config);
                              })

@@ -141,6 +141,13 @@ TEST_CASE("HeteroPrio: takes over what it ends earlier") {
     m.run(core_too, 1101, m.add(300, 0, both, true, 1));
     CHECK(m.reconsider(gpu) == hs::no_task);
   }
+  SUBCASE("only if it ends earlier, after what the worker has already") {
+    auto const task = m.run(core, 1300, m.add(300));
+    m.ctx.set_busy_until(gpu, {1200}); // 1200 + 100: no gain
+    CHECK(m.reconsider(gpu) == hs::no_task);
+    m.ctx.set_busy_until(gpu, {1199});
+    CHECK(m.reconsider(gpu) == task);
+  }
   SUBCASE("cores from GPUs, too") {
     auto const task = m.run(gpu, 1200, m.add(150));
     CHECK(m.reconsider(core) == task);

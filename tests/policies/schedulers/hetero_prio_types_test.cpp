@@ -248,6 +248,9 @@ TEST_CASE("HP+Sp: an idle GPU takes over the highest priority that it ends earli
   CHECK(m.reconsider(m.gpu) == urgent);
   auto const late = m.run(m.core_too, "gemm", 2, 1031);
   CHECK(m.reconsider(m.gpu) == late);
+  m.ctx.set_busy_until(m.gpu, {1028}); // what it has already: then late would end at 1031, too
+  CHECK(m.reconsider(m.gpu) != late);
+  m.ctx.set_busy_until(m.gpu, {1000});
   auto const ready = m.push("gemm", 0);
   CHECK(m.reconsider(m.gpu) == hs::no_task); // it does not starve
   m.ctx.forbid(ready, m.gpu);

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <new>
 
@@ -68,6 +69,19 @@ public:
       std::lock_guard const guard(lock_);
       chains_[size_class].push_back(chain);
     }
+  }
+
+  /// Whether the id is the address of a record, with some generation. O(slabs).
+  [[nodiscard, gnu::cold]] bool has_record(TaskId id) const {
+    auto const asked = reinterpret_cast<std::uintptr_t>(TaskRecord::from(id));
+    std::lock_guard const guard(lock_);
+    for (auto const& slab : slabs_) {
+      auto const offset = asked - reinterpret_cast<std::uintptr_t>(slab.memory); // may wrap around
+      if (offset < slab.stride * slab.count) {
+        return offset % slab.stride == 0;
+      }
+    }
+    return false;
   }
 
   /// Calls f on every record that was ever handed out, free ones included.

@@ -5,7 +5,9 @@
 #include <hetsched/concepts/perf_model.hpp>
 #include <hetsched/concepts/push_activated.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/core/type_name.hpp>
 #include <hetsched/detail/engine/engine_context.hpp>
+#include <hetsched/detail/engine/policy_checks.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -48,6 +50,7 @@ public:
   PolicyPort(PolicyPort const&) = delete;
   PolicyPort& operator=(PolicyPort const&) = delete;
 
+  /// With a name.
   [[nodiscard]] SchedulerRules const& rules() const noexcept { return rules_; }
 
   [[nodiscard]] bool has(Hook hook) const noexcept { return (rules_.hooks & hook) != 0; }
@@ -97,7 +100,13 @@ protected:
 
   ~PolicyPort() = default;
 
-  void be_ruled(SchedulerRules const& rules) noexcept { rules_ = rules; }
+  /// `type`: the name of the scheduler's type.
+  void be_ruled(SchedulerRules const& rules, std::string_view type) noexcept {
+    rules_ = rules;
+    if (rules.name.empty()) {
+      rules_.name = type;
+    }
+  }
 
 private:
   SchedulerRules rules_{Threading::serialized, PriorityScope::none, 0};
@@ -120,19 +129,29 @@ public:
                    PerfModel::measures,
                    predicts_anything<PerfModel>),
         core_(core), scheduler_(make_scheduler<Scheduler>(core.workers(), knobs...)) {
-    be_ruled(rules_of<Context>(scheduler_));
+    be_ruled(rules_of<Context>(scheduler_), type_name<Scheduler>());
   }
 
   [[gnu::always_inline]] Wake push(TaskId task, WorkerId from) override {
-    return hook([&](Context const& ctx)
-                    __attribute__((always_inline)) { return scheduler_.push(ctx, task, from); });
+    return hook(
+        "push",
+        [&](Context const& ctx)
+            __attribute__((always_inline)) { return scheduler_.push(ctx, task, from); },
+        [&](PolicyCall const& call, Wake wake) { check_wake(core_, call, wake); });
   }
 
   void
   push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) override {
     if constexpr (has_push_activated_each<Scheduler, Context> ||
                   has_push_activated<Scheduler, Context>) {
-      hook([&](Context const& ctx) { push_all_activated(scheduler_, ctx, tasks, from, wakes); });
+      hook(
+          "push_activated",
+          [&](Context const& ctx) { push_all_activated(scheduler_, ctx, tasks, from, wakes); },
+          [&](PolicyCall const& call) {
+            for (auto const wake : wakes) {
+              check_wake(core_, call, wake);
+            }
+          });
     } else {
       for (std::size_t k = 0; k < tasks.size(); ++k) {
         wakes[k] = push(tasks[k], from);
@@ -141,13 +160,19 @@ public:
   }
 
   [[gnu::always_inline]] TaskId pop(WorkerId worker) override {
-    return hook([&](Context const& ctx)
-                    __attribute__((always_inline)) { return scheduler_.pop(ctx, worker); });
+    return hook(
+        "pop",
+        [&](Context const& ctx)
+            __attribute__((always_inline)) { return scheduler_.pop(ctx, worker); },
+        [&](PolicyCall const& call, TaskId task) { check_taken(call, task, worker); });
   }
 
   Stolen steal([[maybe_unused]] WorkerId thief) override {
     if constexpr (has_steal<Scheduler, Context>) {
-      return Stolen{hook([&](Context const& ctx) { return scheduler_.steal(ctx, thief); })};
+      return hook(
+          "steal",
+          [&](Context const& ctx) { return Stolen{scheduler_.steal(ctx, thief)}; },
+          [&](PolicyCall const& call, Stolen got) { check_taken(call, got.task, thief); });
     } else {
       return Stolen{no_task};
     }
@@ -155,7 +180,10 @@ public:
 
   void prologue([[maybe_unused]] TaskId task, [[maybe_unused]] WorkerId worker) override {
     if constexpr (has_prologue<Scheduler, Context>) {
-      hook([&](Context const& ctx) { scheduler_.prologue(ctx, task, worker); });
+      hook(
+          "prologue",
+          [&](Context const& ctx) { scheduler_.prologue(ctx, task, worker); },
+          unchecked);
     }
   }
 
@@ -163,23 +191,32 @@ public:
                 [[maybe_unused]] WorkerId worker,
                 [[maybe_unused]] Duration measured,
                 AfterHook<TaskId> after) override {
-    hook([&]([[maybe_unused]] Context const& ctx) {
-      if constexpr (has_epilogue<Scheduler, Context>) {
-        scheduler_.epilogue(ctx, task, worker, measured);
-      }
-      after(task);
-    });
+    hook(
+        "epilogue",
+        [&]([[maybe_unused]] Context const& ctx) {
+          if constexpr (has_epilogue<Scheduler, Context>) {
+            scheduler_.epilogue(ctx, task, worker, measured);
+          }
+          after(task);
+        },
+        unchecked);
   }
 
   std::size_t peek([[maybe_unused]] WorkerId worker,
                    [[maybe_unused]] std::span<TaskId> next,
                    [[maybe_unused]] AfterHook<std::size_t> after) override {
     if constexpr (has_peek<Scheduler, Context>) {
-      return hook([&](Context const& ctx) {
-        auto const count = scheduler_.peek(ctx, worker, next);
-        after(count);
-        return count;
-      });
+      return hook(
+          "peek",
+          [&](Context const& ctx) {
+            auto const count = scheduler_.peek(ctx, worker, next);
+            if constexpr (HETSCHED_CHECK_POLICIES != 0) {
+              check_peeked(core_, *PolicyCall::of(&core_), next, count);
+            }
+            after(count);
+            return count;
+          },
+          unchecked);
     } else {
       return 0;
     }
@@ -188,11 +225,17 @@ public:
   TaskId reconsider([[maybe_unused]] WorkerId worker,
                     [[maybe_unused]] AfterHook<TaskId> after) override {
     if constexpr (has_reconsider<Scheduler, Context>) {
-      return hook([&](Context const& ctx) {
-        auto const task = scheduler_.reconsider(ctx, worker);
-        after(task);
-        return task;
-      });
+      return hook(
+          "reconsider",
+          [&](Context const& ctx) {
+            auto const task = scheduler_.reconsider(ctx, worker);
+            if constexpr (HETSCHED_CHECK_POLICIES != 0) {
+              check_aborted(core_, *PolicyCall::of(&core_), task);
+            }
+            after(task);
+            return task;
+          },
+          unchecked);
     } else {
       return no_task;
     }
@@ -200,7 +243,10 @@ public:
 
   TaskId preempt([[maybe_unused]] TaskId task) override {
     if constexpr (has_preempt<Scheduler, Context>) {
-      return hook([&](Context const& ctx) { return scheduler_.preempt(ctx, task); });
+      return hook(
+          "preempt",
+          [&](Context const& ctx) { return scheduler_.preempt(ctx, task); },
+          [&](PolicyCall const& call, TaskId victim) { check_aborted(core_, call, victim); });
     } else {
       return no_task;
     }
@@ -209,9 +255,9 @@ public:
   void prepare([[maybe_unused]] TaskGraph const& graph,
                [[maybe_unused]] std::span<ExpectedTimes const> expected) override {
     if constexpr (has_prepare_expecting<Scheduler, Context>) {
-      hook([&](Context const& ctx) { scheduler_.prepare(ctx, graph, expected); });
+      prepare_by([&](Context const& ctx) { scheduler_.prepare(ctx, graph, expected); });
     } else if constexpr (has_prepare<Scheduler, Context>) {
-      hook([&](Context const& ctx) { scheduler_.prepare(ctx, graph); });
+      prepare_by([&](Context const& ctx) { scheduler_.prepare(ctx, graph); });
     }
   }
 
@@ -224,25 +270,87 @@ public:
   }
 
   [[nodiscard]] std::optional<Prediction> predict(TaskView const& task, Arch arch) const override {
-    return model_.predict(task, arch);
+    return ask("predict", [&] { return model_.predict(task, arch); });
   }
 
   void record([[maybe_unused]] TaskView const& task,
               [[maybe_unused]] Arch arch,
               [[maybe_unused]] Duration measured) override {
     if constexpr (PerfModel::measures) {
-      model_.record(task, arch, measured);
+      ask("record", [&] { model_.record(task, arch, measured); });
     }
   }
 
   [[nodiscard]] Duration transfer(std::size_t bytes, NodeId from, NodeId to) const override {
-    return model_.transfer(bytes, from, to);
+    return ask("transfer", [&] { return model_.transfer(bytes, from, to); });
   }
 
 private:
+  static constexpr auto unchecked = [](PolicyCall const&, auto const&...) {};
+
+  void check_taken(PolicyCall const& call, TaskId task, WorkerId worker) const {
+    if (task) {
+      check_given(core_, call, task, worker);
+    }
+  }
+
+  /// Calls a hook of the scheduler. `check(call, answer)` looks at the answer, if that is asked
+  /// for.
+  template <class F, class Check>
+  [[gnu::always_inline]] auto hook([[maybe_unused]] char const* name, F&& f, Check const& check) {
+    if constexpr (HETSCHED_CHECK_POLICIES != 0) {
+      if (auto const* const outer = PolicyCall::of(&core_)) { // before a lock that it may hold
+        policy_broke(core_, outer->policy(), std::string(outer->hook()) + " led to " + name);
+      }
+      PolicyCall const call(&core_, "scheduler", rules().name, name);
+      return watched(call, [&] { return guarded(f); }, check);
+    } else {
+      return guarded(f);
+    }
+  }
+
+  /// `prepare` may throw: nothing runs yet, and the program gets it.
+  template <class F>
+  void prepare_by(F&& f) {
+    if constexpr (HETSCHED_CHECK_POLICIES != 0) {
+      PolicyCall const call(&core_, "scheduler", rules().name, "prepare");
+      guarded(f);
+    } else {
+      guarded(f);
+    }
+  }
+
+  /// Calls a function of the model.
+  template <class F>
+  auto ask([[maybe_unused]] char const* name, F&& f) const {
+    if constexpr (HETSCHED_CHECK_POLICIES != 0) {
+      PolicyCall const call(&core_, "performance model", type_name<PerfModel>(), name);
+      return watched(call, f, [&](auto const&, auto const&... answer) {
+        (check_time(core_, call, answer), ...);
+      });
+    } else {
+      return f();
+    }
+  }
+
+  template <class F, class Check>
+  auto watched(PolicyCall const& call, F&& f, Check const& check) const {
+    auto const broken = [this](auto const& policy, auto const& what) {
+      policy_broke(core_, policy, what);
+    };
+    if constexpr (std::is_void_v<decltype(f())>) {
+      watched_call(call, f, broken);
+      check(call);
+    } else {
+      auto const answer = watched_call(call, f, broken);
+      check(call, answer);
+      return answer;
+    }
+  }
+
   /// Calls a hook, under the engine's guard.
   template <class F>
-  [[gnu::always_inline]] auto hook(F&& call) {
+  [[gnu::always_inline]] auto guarded(F&& call) {
     Context const ctx(core_);
     if constexpr (chosen_at_run_time<Scheduler, Context>) {
       typename Core::HookGuard const guard(core_, rules().threading);

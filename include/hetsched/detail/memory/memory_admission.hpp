@@ -64,6 +64,9 @@ private:
 
     auto const dirty = [](void const* from, BlockId block) {
       auto const& [node, id] = *static_cast<Source const*>(from);
+      if (!node->has(block)) [[unlikely]] {
+        node->refuse(block, "asked about a block that is not there");
+      }
       return is_only_copy(*node->block(block).owner, id);
     };
     return source.node->victim(DirtyBlocks(dirty, &source));

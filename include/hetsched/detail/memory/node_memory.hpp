@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace hetsched::detail {
@@ -73,8 +74,23 @@ public:
     return --blocks_[id.value].pins == 0;
   }
 
+  /// Whether the policy may ask about the block.
+  [[nodiscard]] bool has(BlockId id) const noexcept {
+    return id.value < blocks_.size() && blocks_[id.value].owner != nullptr;
+  }
+
   [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const {
-    return cache_kind_.victim(cache_, dirty);
+    auto const id = cache_kind_.victim(cache_, dirty);
+    if (id != no_block && (!has(id) || blocks_[id.value].pins != 0)) [[unlikely]] {
+      refuse(id, has(id) ? "answered a pinned block" : "answered a block that is not there");
+    }
+    return id;
+  }
+
+  /// Ends the program: `victim` was wrong.
+  [[noreturn, gnu::cold]] void refuse(BlockId id, char const* what) const {
+    end_by_policy(policy_called("cache", cache_kind_.name),
+                  std::string("victim ") + what + " (block " + std::to_string(id.value) + ")");
   }
 
   /// Removes an unpinned block that the policy knows.

@@ -293,7 +293,7 @@ struct ValueOps {
 /// The compile-time table of a task type in a runtime.
 template <class Rt, class T>
 inline constexpr TaskType task_table =
-    laid_out({task_name<T>(),
+    laid_out({type_name<T>(),
               TaskKind::user,
               bodies_of<T>(),
               SignatureOf<T>::parameters,

@@ -3,6 +3,7 @@
 // What the compiler knows of a task type: parameters, bodies, and how a body is called.
 
 #include <hetsched/core/task.hpp>
+#include <hetsched/detail/core/type_name.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/handles/handle.hpp>
 
@@ -14,24 +15,6 @@
 #include <utility>
 
 namespace hetsched::detail {
-
-/// The name of a type as the compiler spells it.
-template <class T>
-[[nodiscard]] constexpr std::string_view spelled_name() noexcept {
-  std::string_view text = __PRETTY_FUNCTION__; // "... [with T = X; ...]" or "... [T = X]"
-  auto const begin = text.find("T = ") + 4;
-  auto const end = text.find_first_of(";]", begin);
-  return text.substr(begin, end - begin);
-}
-
-template <class T>
-[[nodiscard]] constexpr std::string_view task_name() noexcept {
-  if constexpr (requires { std::string_view(T::name); }) {
-    return T::name;
-  } else {
-    return spelled_name<T>();
-  }
-}
 
 /// Asked for in the context of T, so the body must be declared before the first spawn. One that is
 /// declared and not defined counts as there, and is an error where it is used: nobody believes by

@@ -3,6 +3,7 @@
 // Runs the cases of a conformance kit.
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace hetsched::testing::detail {
@@ -11,8 +12,10 @@ namespace hetsched::testing::detail {
 template <class Driver, class Options, class Make, class Report, class Findings>
 class ConformanceRun {
 public:
-  ConformanceRun(Options const& options, Make make)
-      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {}
+  ConformanceRun(Options const& options, std::string_view policy, Make make)
+      : options_(options), make_(std::move(make)), findings_(report_, options.max_violations) {
+    report_.policy = policy;
+  }
 
 protected:
   ~ConformanceRun() = default;

@@ -61,12 +61,13 @@ public:
 
   void prepare(TaskGraph const& graph) {
     auto const unknown = unknown_times(graph);
-    call([&] { return subject_->prepare(context_, graph, unknown), 0; }, 0);
+    call("prepare", [&] { return subject_->prepare(context_, graph, unknown), 0; }, 0);
   }
 
   Wake push(TaskId task, WorkerId from) {
     before_push(task, from);
-    auto const wake = call([&] { return subject_->push(context_, task, from); }, Wake::none());
+    auto const wake =
+        call("push", [&] { return subject_->push(context_, task, from); }, Wake::none());
     after_push(task, wake);
     return wake;
   }
@@ -79,7 +80,10 @@ public:
       for (auto const task : tasks) {
         before_push(task, from);
       }
-      call([&] { return subject_->push_activated(context_, tasks, from, wakes), 0; }, 0);
+      call(
+          "push_activated",
+          [&] { return subject_->push_activated(context_, tasks, from, wakes), 0; },
+          0);
       for (std::size_t k = 0; k < tasks.size(); ++k) {
         after_push(tasks[k], wakes[k]);
       }
@@ -97,11 +101,11 @@ public:
       look(worker);
     }
     auto begin = stamp();
-    auto task = call([&] { return subject_->pop(context_, worker); }, no_task);
+    auto task = call("pop", [&] { return subject_->pop(context_, worker); }, no_task);
     bool stolen = false;
     if (!task && (subject_->rules().hooks & hook_steal) != 0) {
       begin = stamp();
-      task = call([&] { return subject_->steal(context_, worker).task; }, no_task);
+      task = call("steal", [&] { return subject_->steal(context_, worker).task; }, no_task);
       stolen = true;
     }
     if (!task || spoiled()) {
@@ -115,11 +119,11 @@ public:
   void begin_body(TaskId task, WorkerId worker) {
     entry(task).outer = context_.running(worker);
     context_.set_running(worker, task);
-    call([&] { return subject_->prologue(context_, task, worker), 0; }, 0);
+    call("prologue", [&] { return subject_->prologue(context_, task, worker), 0; }, 0);
   }
 
   void end_body(TaskId task, WorkerId worker) {
-    call([&] { return subject_->epilogue(context_, task, worker, Duration{1}), 0; }, 0);
+    call("epilogue", [&] { return subject_->epilogue(context_, task, worker, Duration{1}), 0; }, 0);
     context_.set_running(worker, entry(task).outer);
     context_.finish(task);
   }
@@ -131,7 +135,8 @@ public:
 
   /// A task that is to leave another worker for this one: it has left, and not begun.
   TaskId reconsider(WorkerId worker) {
-    auto const task = call([&] { return subject_->reconsider(context_, worker); }, no_task);
+    auto const task =
+        call("reconsider", [&] { return subject_->reconsider(context_, worker); }, no_task);
     if (!task || spoiled() || !stop(task, worker, "reconsider for " + describe(worker))) {
       return no_task;
     }
@@ -141,7 +146,7 @@ public:
 
   /// Whether a task had to make room for this one, and was pushed again.
   bool preempt(TaskId task) {
-    auto const victim = call([&] { return subject_->preempt(context_, task); }, no_task);
+    auto const victim = call("preempt", [&] { return subject_->preempt(context_, task); }, no_task);
     auto const hook = "preempt for " + describe(task);
     if (!victim || spoiled() || !stop(victim, no_worker, hook)) {
       return false;
@@ -232,7 +237,7 @@ public:
 private:
   /// Runs a hook as the engine does; an exception gives `otherwise`.
   template <class F, class R>
-  R call(F&& hook, R otherwise) {
+  R call(char const* name, F&& hook, R otherwise) {
     try {
       std::unique_lock<std::mutex> guard(mutex_, std::defer_lock);
       if (subject_->rules().threading == Threading::serialized) {
@@ -240,10 +245,12 @@ private:
       }
       return hook();
     } catch (std::exception const& error) {
-      report(
-          Rule::threw, no_worker, std::string("one threw: ") + hetsched::detail::message_of(error));
+      report(Rule::threw,
+             no_worker,
+             std::string(name) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
-      report(Rule::threw, no_worker, "one threw something that is no std::exception");
+      report(
+          Rule::threw, no_worker, std::string(name) + " threw something that is no std::exception");
     }
     spoiled_.store(true);
     return otherwise;
@@ -259,7 +266,8 @@ private:
   /// What the worker would get next.
   void look(WorkerId worker) {
     std::array<TaskId, 3> next;
-    auto const count = call([&] { return subject_->peek(context_, worker, next); }, std::size_t{0});
+    auto const count =
+        call("peek", [&] { return subject_->peek(context_, worker, next); }, std::size_t{0});
     auto const hook = "peek for " + describe(worker) + " answered ";
     if (count > next.size()) {
       report(Rule::peeked, worker, hook + "more tasks than it was asked for");

@@ -122,7 +122,7 @@ public:
               MakeQueue const& make,
               QueueFindings& findings)
       : where_(std::move(scenario)), seed_(seed), findings_(findings) {
-    call([&] { return subject_ = make(), 0; }, 0);
+    call("the constructor", [&] { return subject_ = make(), 0; }, 0);
   }
 
   QueueDriver(QueueDriver const&) = delete;
@@ -152,7 +152,7 @@ public:
     if (!threads_) {
       foreseen_.clear();
     }
-    call([&] { return subject_->push(id_of(number), task.priority), 0; }, 0);
+    call("push", [&] { return subject_->push(id_of(number), task.priority), 0; }, 0);
   }
 
   /// `accepted`: a bit for each class. Returns the number of the task, if the answer was right.
@@ -162,7 +162,9 @@ public:
     }
     Asker const accept(*this, accepted);
     auto const answer = call(
-        [&] { return end == End::pop ? subject_->pop(accept) : subject_->steal(accept); }, no_task);
+        end == End::pop ? "pop" : "steal",
+        [&] { return end == End::pop ? subject_->pop(accept) : subject_->steal(accept); },
+        no_task);
     if (spoiled()) {
       return {};
     }
@@ -227,16 +229,17 @@ public:
 
 private:
   template <class F, class R>
-  R call(F&& operation, R otherwise) {
+  R call(char const* name, F&& operation, R otherwise) {
     if (spoiled()) {
       return otherwise;
     }
     try {
       return operation();
     } catch (std::exception const& error) {
-      report(QueueRule::threw, std::string("one threw: ") + hetsched::detail::message_of(error));
+      report(QueueRule::threw,
+             std::string(name) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
-      report(QueueRule::threw, "one threw something that is no std::exception");
+      report(QueueRule::threw, std::string(name) + " threw something that is no std::exception");
     }
     return otherwise;
   }
@@ -281,7 +284,7 @@ private:
       return;
     }
     std::vector<TaskId> next(++looked_ % 5);
-    auto const count = call([&] { return subject_->peek(next); }, std::size_t{0});
+    auto const count = call("peek", [&] { return subject_->peek(next); }, std::size_t{0});
     if (count > next.size()) {
       report(QueueRule::peeked, "peek answered more tasks than it was asked for");
       return;

@@ -279,8 +279,7 @@ inline bool DeviceDriver::take_mail() {
 /// Puts the task into the device's window.
 inline void DeviceDriver::commit(TaskId id) {
   auto& task = *TaskRecord::from(id);
-  HETSCHED_ASSERT(task.id() == id && task.state.load() == TaskState::ready,
-                  "scheduler gave a task twice, or one that it was not given");
+  check_is_ready(core_, worker_, task, id);
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker_.info.id.value, std::memory_order_relaxed);
   bool const early = task.binding.load(std::memory_order_acquire) == Binding::bound;
@@ -294,7 +293,7 @@ inline void DeviceDriver::commit(TaskId id) {
       undo_early(task); // it is skipped when its predecessors have ended
       return;
     }
-    worker_.counts.cancelled.add();
+    worker_.counts.cancelled.add(task.type_of().kind == TaskKind::user ? 1 : 0); // or a hint
     core_.record_not_run(worker_, task);
     core_.finish_body(worker_, task);
     return;
@@ -332,8 +331,7 @@ inline void DeviceDriver::send_ahead() {
   std::array<TaskId, most_peeked> next;
   auto const room = std::span(next).first(std::min(next.size(), window_.length()));
   auto const send = [&](std::size_t count) {
-    HETSCHED_ASSERT(count <= room.size(), "scheduler's peek answered more than there was room for");
-    for (auto const id : room.first(count)) {
+    for (auto const id : room.first(std::min(count, room.size()))) {
       core_.devices_->send_ahead(*TaskRecord::from(id), worker_.info.node);
     }
   };

@@ -10,6 +10,21 @@
 
 namespace hetsched::detail {
 
+/// Ends the program: the scheduler gave the worker what none should begin.
+[[noreturn]] void refuse_given(ThreadCore& core, WorkerId worker);
+
+/// With assertions: checks what the scheduler gave.
+[[gnu::always_inline]] inline void check_is_ready([[maybe_unused]] ThreadCore& core,
+                                                  [[maybe_unused]] ThreadWorker const& worker,
+                                                  [[maybe_unused]] TaskRecord const& task,
+                                                  [[maybe_unused]] TaskId id) {
+#ifndef NDEBUG
+  if (task.id() != id || task.state.load() != TaskState::ready) [[unlikely]] {
+    refuse_given(core, worker.info.id);
+  }
+#endif
+}
+
 /// A task is ready: hands it to the scheduler. If it was ready when it was `spawned`, no event
 /// records that.
 [[gnu::always_inline]] inline void ThreadCore::push(TaskRecord& task, WorkerId from, bool spawned) {
@@ -45,8 +60,7 @@ TaskId ThreadCore::steal_with(ThreadWorker& worker, Steal&& steal) {
 /// `execute` for the loop that nested tasks pass through.
 [[gnu::always_inline]] inline void ThreadCore::execute_inline(ThreadWorker& worker, TaskId id) {
   auto& task = *TaskRecord::from(id);
-  HETSCHED_ASSERT(task.id() == id && task.state.load() == TaskState::ready,
-                  "scheduler gave a task twice, or one that it was not given");
+  check_is_ready(*this, worker, task, id);
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.info.id.value, std::memory_order_relaxed);
   if ((task.group != nullptr || waiting_.failed.load(std::memory_order_relaxed)) &&

@@ -159,6 +159,7 @@ public:
   /// much time again as it has used. So even with a wrong model, there is a time from which on it
   /// pays to start the task again elsewhere.
   [[nodiscard]] Instant busy_until(WorkerId worker) const noexcept;
+  [[nodiscard]] bool has_record(TaskId id) const; // whether it is the address of some task
 
   // ---- for the runtime ----
 
@@ -311,6 +312,7 @@ protected:
   void work_in_wait(ThreadWorker& worker, Condition const& done);
   void leave_seat();
   static void* run_stand_in(void* argument);
+  static void* run_worker(void* argument);
   void sit_in(StandIn& stand_in);
 
   // ---- counting: thread_report.hpp ----
@@ -354,8 +356,6 @@ protected:
   [[nodiscard]] bool is_to_reconsider() const noexcept {
     return attempts_.undecided.load(std::memory_order_seq_cst) != 0;
   }
-
-  static void* run_worker(void* argument);
 
   void* const runtime_;
   PolicyPort* policies_ = nullptr;

@@ -126,6 +126,10 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
   return node == host_node ? std::numeric_limits<std::size_t>::max() : devices_->unused(node);
 }
 
+[[gnu::cold]] HETSCHED_INLINE bool ThreadCore::has_record(TaskId id) const {
+  return depot_.has_record(id);
+}
+
 HETSCHED_INLINE Instant ThreadCore::busy_until(WorkerId worker) const noexcept {
   auto const& asked = crew_.workers[worker.index()];
   Instant const until{asked.busy_until_ns.load(std::memory_order_relaxed)};

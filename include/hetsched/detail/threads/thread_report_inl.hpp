@@ -106,7 +106,8 @@ HETSCHED_INLINE bool ThreadCore::quiescent() const noexcept {
                              idle,
                              worker.counts.aborted.get(),
                              wasted,
-                             worker.running.load(std::memory_order_relaxed) != nullptr});
+                             worker.running.load(std::memory_order_relaxed) != nullptr &&
+                                 !waiting_.parking.is_asleep(worker.info.id)});
     stats.aborted += worker.counts.aborted.get();
     stats.wasted += wasted;
     stats.kept_bytes += worker.counts.kept_bytes.get();
@@ -178,6 +179,7 @@ HETSCHED_INLINE bool ThreadCore::quiescent() const noexcept {
   };
 
   Array<Count> counts;
+  std::uint64_t ready = 0;
   depot_.for_each_record([&](TaskRecord const& task) {
     auto const state = task.state.load(std::memory_order_relaxed);
     auto const* const type = task.type.load(std::memory_order_relaxed);
@@ -191,8 +193,16 @@ HETSCHED_INLINE bool ThreadCore::quiescent() const noexcept {
         count = &counts.back();
       }
       ++count->tasks;
+      ready += state == TaskState::ready ? 1 : 0;
     }
   });
+  if (ready != 0) {
+    auto const name = policies_->rules().name;
+    line("  %llu ready tasks, for a worker to get from scheduler '%.*s'",
+         static_cast<unsigned long long>(ready),
+         static_cast<int>(name.size()),
+         name.data());
+  }
   constexpr char const* states[] = {
       "free", "being created", "waiting for data", "ready", "running", "waiting for children"};
   for (auto const& count : counts) {

@@ -134,6 +134,8 @@ struct Waiting {
   /// looking again.
   Atomic<std::uint64_t> lifted_at{never_lifted};
   Atomic<int> drain_waiters{0};
+  Mutex merging;                   // one drain inserts merges at a time
+  Atomic<std::uint64_t> merged{0}; // drains that have inserted some; written under `merging`
   Atomic<std::uint64_t> sleep_events{0};
 };
 

@@ -83,10 +83,9 @@ namespace hetsched::detail {
     return true;
   }
   if (patient) {
-    timespec const pause{0, 50000};
     waiting_.parking.announce(worker.info.id);
     before_sleep();
-    nanosleep(&pause, nullptr);
+    pause_for(50000);
     waiting_.parking.retract(worker.info.id);
   }
   return false;

@@ -7,6 +7,8 @@
 #include <hetsched/detail/threads/waiting.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <mutex>
 #include <span>
 
 namespace hetsched::detail {
@@ -227,12 +229,20 @@ namespace hetsched::detail {
   auto const drained = [this] { return quiescent(); };
   auto done = Condition::that(drained);
   done.only_when_idle = true;
-  int merges = 0;
+  // Another thread's drain may have inserted merges after this one found all tasks complete. They
+  // are to be waited for, too.
+  std::uint64_t known = 0;
+  std::uint64_t merged = waiting_.merged.load(std::memory_order_acquire);
   do {
+    known = merged;
     wait(nullptr, done);
     Spawner spawner(*this);
-    merges = merge_all(spawner.host(), *root_);
-  } while (merges != 0);
+    std::lock_guard const guard(waiting_.merging);
+    merged = waiting_.merged.load(std::memory_order_relaxed);
+    if (merge_all(spawner.host(), *root_) != 0) {
+      waiting_.merged.store(++merged, std::memory_order_release);
+    }
+  } while (merged != known);
   waiting_.drain_waiters.fetch_sub(1, std::memory_order_seq_cst);
 }
 

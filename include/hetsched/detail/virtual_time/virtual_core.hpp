@@ -165,6 +165,13 @@ public:
     return memory_ ? memory_->unused(node) : capacity;
   }
 
+  // ---- for checks of policies ----
+
+  [[nodiscard]] bool has_record(TaskId id) const { return tasks_.has_record(id); }
+
+  /// Neither this run nor any other can go on.
+  [[noreturn, gnu::cold]] void end_run(std::string const& policy, std::string const& what);
+
   // ---- for the runtime ----
 
   class Host;

@@ -53,9 +53,13 @@ inline TaskId VirtualCore::take(WorkerId worker) {
   return task;
 }
 
-inline void VirtualCore::give_up(std::string const& why) {
+inline void VirtualCore::end_run(std::string const& policy, std::string const& what) {
   given_up_ = true;
-  throw Error(ErrorCode::bad_call, "scheduler", why);
+  throw Error(ErrorCode::bad_call, policy, what);
+}
+
+inline void VirtualCore::give_up(std::string const& why) {
+  end_run(policy_called("scheduler", policies_->rules().name), why);
 }
 
 /// No event can happen any more, and tasks are left.
@@ -88,7 +92,7 @@ inline void VirtualCore::offer_work() {
 /// The scheduler gave the worker a task that it may not begin.
 inline void VirtualCore::refuse(TaskRecord const& task, WorkerId worker, bool is_ready) {
   auto const who = "gave worker " + std::to_string(worker.value);
-  give_up(is_ready ? who + " task '" + std::string(task.type_of().name) + "', which that cannot run"
+  give_up(is_ready ? who + " task '" + std::string(task.type_of().name) + "', which it cannot run"
                    : who + " a task twice, or one that it had not");
 }
 

@@ -32,6 +32,8 @@ public:
     pool_.release(&task);
   }
 
+  [[nodiscard]] bool has_record(TaskId id) const { return depot_.has_record(id); }
+
   [[nodiscard]] Domain& root() noexcept { return *root_; }
 
   [[nodiscard]] FailureLog& failures() noexcept { return failures_; }

@@ -61,6 +61,7 @@ public:
       return best;
     }
     auto const arch = ctx.workers()[worker.index()].arch;
+    auto const begin = std::max(ctx.now(), ctx.busy_until(worker)); // after what it has already
     std::int32_t priority = 0;
     Instant end;
     for (auto const& other : ctx.workers()) {
@@ -74,7 +75,7 @@ public:
         continue;
       }
       auto const here = ctx.predicted(task, worker);
-      if (here && ctx.now() + ctx.transfer(task, worker) + here->mean < there) {
+      if (here && begin + ctx.transfer(task, worker) + here->mean < there) {
         best = task;
         priority = view.priority;
         end = there;

@@ -109,7 +109,7 @@ public:
     auto best = no_task;
     std::int32_t priority = 0;
     Instant end;
-    auto const now = ctx.now();
+    auto const begin = std::max(ctx.now(), ctx.busy_until(worker)); // after what it has already
     for (auto const& other : ctx.workers()) {
       auto const task = plan().fast(other.arch) ? no_task : ctx.running(other.id);
       if (!task || !ctx.can_run(task, worker)) {
@@ -122,7 +122,7 @@ public:
         continue;
       }
       auto const here = ctx.predicted(task, worker);
-      if (here && now + ctx.transfer(task, worker) + here->mean < there) {
+      if (here && begin + ctx.transfer(task, worker) + here->mean < there) {
         best = task;
         priority = view.priority;
         end = there;

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Random programs as tasks of a runtime.
+
+#include <hetsched/gpu.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/policies/caches/fifo_cache.hpp>
+#include <hetsched/policies/caches/next_use.hpp>
+#include <hetsched/policies/caches/reuse_guided.hpp>
+
+#include "../support/schedulers.hpp"
+#include "random_program.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace equivalence {
+
+namespace hs = hetsched;
+
+using Element = std::uint64_t;
+using Tile = hs::TileView<Element>;
+
+struct Xor {
+  static constexpr Element neutral() { return 0; }
+
+  static constexpr Element combine(Element a, Element b) { return a ^ b; }
+};
+
+/// A program being run: its memory and the handles of its slots.
+struct Run {
+  Program const* program;
+  Memory* memory;
+  std::vector<hs::Handle<Tile>> handles = {};
+  bool devices = false;      // there are some
+  bool faults = false;       // which may fail
+  bool pins = false;         // and room for one datum that is pinned there
+  std::uint64_t failing = 0; // of a thousand bodies
+  bool labels = false;       // each task's is the number of its node
+  std::atomic<bool> pinning{false};
+};
+
+/// What bodies throw that are to fail.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline bool fails(Run const& run, Node const& node) {
+  return mix(node.constant, 1) % 1000 < run.failing;
+}
+
+inline void fail_if_so(Run const& run, Node const& node) {
+  if (fails(run, node)) {
+    throw Failure("this body is to fail");
+  }
+}
+
+template <Mode M>
+struct Declared;
+
+template <>
+struct Declared<Mode::read> {
+  using Type = hs::R<Tile>;
+};
+
+template <>
+struct Declared<Mode::write> {
+  using Type = hs::W<Tile>;
+};
+
+template <>
+struct Declared<Mode::read_write> {
+  using Type = hs::RW<Tile>;
+};
+
+template <>
+struct Declared<Mode::commute> {
+  using Type = hs::Commute<Tile>;
+};
+
+template <>
+struct Declared<Mode::add> {
+  using Type = hs::CW<Tile, hs::Sum<Element>>;
+};
+
+template <>
+struct Declared<Mode::exclusive_or> {
+  using Type = hs::CW<Tile, Xor>;
+};
+
+/// A task with these modes; its values say which node of which run it is.
+template <Mode... M>
+struct Work
+    : hs::Task<2 + static_cast<int>(sizeof...(M))>::
+          template Signature<hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
+
+/// The same, spawning nothing; for some modes, each being a type more to compile.
+template <Mode... M>
+struct Leaf
+    : hs::Task<2 + static_cast<int>(sizeof...(M))>::
+          template Signature<hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
+
+template <Mode... M>
+inline constexpr bool has_leaf = false;
+template <>
+inline constexpr bool has_leaf<Mode::read_write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::commute> = true;
+template <>
+inline constexpr bool has_leaf<Mode::read, Mode::read_write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::write, Mode::read> = true;
+template <>
+inline constexpr bool has_leaf<Mode::read_write, Mode::read_write> = true;
+template <>
+inline constexpr bool has_leaf<Mode::read_write, Mode::commute> = true;
+
+template <class Rt>
+void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* done = nullptr);
+
+/// The data that a body registers. They go when all of its children, who use the handles, are done.
+template <class Rt>
+class Locals {
+public:
+  Locals(Rt& rt, Run& run, Node const& node) : rt_(rt), run_(run), node_(node) {
+    for (int const local : node.locals) {
+      auto const& slot = run.program->slots[static_cast<std::size_t>(local)];
+      run.handles[static_cast<std::size_t>(local)] =
+          rt.data(run.memory->at(local), slot.rows, slot.cols, slot.ld);
+    }
+  }
+
+  Locals(Locals const&) = delete;
+  Locals& operator=(Locals const&) = delete;
+
+  ~Locals() {
+    if (!node_.locals.empty()) {
+      try {
+        rt_.sync();
+      } catch (std::exception const&) { // the body has failed already
+      }
+    }
+    for (int const local : node_.locals) {
+      run_.handles[static_cast<std::size_t>(local)] = {};
+    }
+  }
+
+private:
+  Rt& rt_;
+  Run& run_;
+  Node const& node_;
+};
+
+/// Runs a kernel that the host can run for the device.
+template <class Kernel>
+void launch(hs::GpuStream& stream, Kernel&& kernel) {
+  if (!stream.run_emulated(std::forward<Kernel>(kernel))) {
+    throw std::logic_error("random programs are for emulated devices");
+  }
+}
+
+template <class E>
+Block block_of(Mode mode, hs::TileView<E> view) {
+  return {mode, const_cast<Element*>(view.data()), view.rows(), view.cols(), view.ld()};
+}
+
+} // namespace equivalence
+
+template <equivalence::Mode... M>
+struct hetsched::TaskBodyCPU<equivalence::Work<M...>> {
+  template <class Rt, class... Views>
+  void
+  operator()(Rt& rt, equivalence::Run* run, equivalence::Node const* node, Views... views) const {
+    std::vector<equivalence::Block> const blocks{equivalence::block_of(M, views)...};
+    equivalence::effect(node->constant, blocks);
+    equivalence::Locals<Rt> const locals(rt, *run, *node);
+    equivalence::run_steps(rt, *run, node->steps);
+    if (node->effect_after || !node->locals.empty()) {
+      rt.sync();
+    }
+    equivalence::fail_if_so(*run, *node);
+    if (node->effect_after) {
+      equivalence::effect(node->constant + 1, blocks);
+    }
+  }
+};
+
+/// Some take their time, so that they are begun anew, and some of those look whether they were.
+template <equivalence::Mode... M>
+struct hetsched::TaskBodyCPU<equivalence::Leaf<M...>> {
+  template <class... Views>
+  void operator()(equivalence::Run* run, equivalence::Node const* node, Views... views) const {
+    bool stop = false;
+    for (std::uint64_t k = 0; !stop && k < node->constant / 1024 % 32; ++k) {
+      sched_yield();
+      stop = node->constant / 32768 % 2 == 0 && hetsched::stop_requested();
+    }
+    equivalence::fail_if_so(*run, *node);
+    equivalence::effect(stop ? 0 : node->constant, {equivalence::block_of(M, views)...});
+  }
+};
+
+template <equivalence::Mode... M>
+struct hetsched::TaskBodyGPU<equivalence::Leaf<M...>> {
+  template <class... Views>
+  void operator()(hetsched::GpuStream& stream,
+                  equivalence::Run* run,
+                  equivalence::Node const* node,
+                  Views... views) const {
+    equivalence::fail_if_so(*run, *node);
+    auto const constant = node->constant;
+    std::vector<equivalence::Block> blocks{equivalence::block_of(M, views)...};
+    equivalence::launch(stream, [constant, blocks = std::move(blocks)] {
+      for (std::uint64_t k = 0; k < constant / 1024 % 32; ++k) {
+        sched_yield();
+      }
+      equivalence::effect(constant, blocks);
+    });
+  }
+};
+
+/// On a device, where no task spawns others: the effect alone.
+template <equivalence::Mode... M>
+struct hetsched::TaskBodyGPU<equivalence::Work<M...>> {
+  template <class... Views>
+  void operator()(hetsched::GpuStream& stream,
+                  equivalence::Run* run,
+                  equivalence::Node const* node,
+                  Views... views) const {
+    equivalence::fail_if_so(*run, *node);
+    auto const constant = node->constant;
+    std::vector<equivalence::Block> blocks{equivalence::block_of(M, views)...};
+    equivalence::launch(
+        stream, [constant, blocks = std::move(blocks)] { equivalence::effect(constant, blocks); });
+  }
+};
+
+namespace equivalence {
+
+/// One of the cache policies, as the test has drawn it: one type of runtime serves for all.
+class DrawnCache {
+public:
+  static constexpr bool wants_next_use = true;
+  static inline std::size_t drawn = 0;
+
+  DrawnCache() {
+    switch (drawn % 4) {
+    case 0:
+      break;
+    case 1:
+      cache_.emplace<hs::policies::FifoCache>();
+      break;
+    case 2:
+      cache_.emplace<hs::policies::ReuseGuided>();
+      break;
+    default:
+      cache_.emplace<hs::policies::NextUse>();
+    }
+  }
+
+  void insert(hs::BlockId block, hs::BlockUse const& use) {
+    std::visit([&](auto& cache) { cache.insert(block, use); }, cache_);
+  }
+
+  void access(hs::BlockId block, hs::BlockUse const& use) {
+    std::visit([&](auto& cache) { cache.access(block, use); }, cache_);
+  }
+
+  void pin(hs::BlockId block) {
+    std::visit([&](auto& cache) { cache.pin(block); }, cache_);
+  }
+
+  void release(hs::BlockId block) {
+    std::visit([&](auto& cache) { cache.release(block); }, cache_);
+  }
+
+  void erase(hs::BlockId block) {
+    std::visit([&](auto& cache) { cache.erase(block); }, cache_);
+  }
+
+  hs::BlockId victim(hs::DirtyBlocks const& dirty) {
+    return std::visit([&](auto& cache) { return cache.victim(dirty); }, cache_);
+  }
+
+private:
+  std::variant<hs::policies::Lru,
+               hs::policies::FifoCache,
+               hs::policies::ReuseGuided,
+               hs::policies::NextUse>
+      cache_;
+};
+
+/// Spawns a node whose arguments have the modes M..., found by trying one mode after the other.
+template <class Rt, Mode... M>
+void spawn_node(Rt& rt, Run& run, Node const& node) {
+  constexpr auto known = sizeof...(M);
+  if (node.arguments.size() == known) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      auto const name =
+          run.labels ? std::to_string(&node - run.program->nodes.data()) : std::string();
+      auto const spawn = [&](auto const&... attributes) {
+        rt.template spawn<Work<M...>>(hs::priority(node.priority), hs::label(name), attributes...)(
+            &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+      };
+      bool const leaf = node.steps.empty() && node.locals.empty() && !node.effect_after;
+      if constexpr (has_leaf<M...>) {
+        if (leaf && node.constant / 4 % 2 == 0) {
+          rt.template spawn<Leaf<M...>>(
+              hs::priority(node.priority), hs::label(name), hs::abortable)(
+              &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+          return;
+        }
+      }
+      auto const kind = leaf ? node.constant % 4 : 0;
+      if (kind == 0) {
+        spawn(hs::SetArch(hs::ArchHost));
+      } else if (kind == 1 && run.devices) {
+        spawn(hs::SetArch(hs::ArchCUDA));
+      } else {
+        spawn();
+      }
+    }(std::make_index_sequence<known>{});
+    return;
+  }
+  if constexpr (known < 2) {
+    switch (node.arguments[known].mode) {
+    case Mode::read:
+      return spawn_node<Rt, M..., Mode::read>(rt, run, node);
+    case Mode::write:
+      return spawn_node<Rt, M..., Mode::write>(rt, run, node);
+    case Mode::read_write:
+      return spawn_node<Rt, M..., Mode::read_write>(rt, run, node);
+    case Mode::commute:
+      return spawn_node<Rt, M..., Mode::commute>(rt, run, node);
+    case Mode::add:
+      return spawn_node<Rt, M..., Mode::add>(rt, run, node);
+    case Mode::exclusive_or:
+      return spawn_node<Rt, M..., Mode::exclusive_or>(rt, run, node);
+    }
+  } else if constexpr (known == 2 && equivalence::takes_third(M...)) {
+    if (node.arguments[2].mode == Mode::add) {
+      return spawn_node<Rt, M..., Mode::add>(rt, run, node);
+    }
+    return spawn_node<Rt, M..., Mode::read_write>(rt, run, node);
+  }
+}
+
+/// Where data are is nobody's business but the program's speed.
+template <class Rt>
+void give_hint(Rt& rt, Run& run, std::uint64_t number, Argument const& argument) {
+  auto const& handle = run.handles[static_cast<std::size_t>(argument.slot)];
+  hs::NodeId const node{static_cast<std::int32_t>(number % rt.nodes().size())};
+  bool const may_read = argument.mode != Mode::add && argument.mode != Mode::exclusive_or;
+  if (!may_read) {
+    return;
+  }
+  switch (number / 8 % 4) {
+  case 0:
+    rt.prefetch(handle, node);
+    break;
+  case 1:
+    rt.evict(handle, node);
+    break;
+  case 2:
+    if (run.pins && !run.pinning.exchange(true)) {
+      rt.pin(handle, node);
+      rt.unpin(handle, node);
+      rt.sync(handle);
+      run.pinning = false;
+    }
+    break;
+  default:
+    break;
+  }
+}
+
+/// `done` counts the steps that threw nothing.
+template <class Rt>
+void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* done) {
+  std::map<int, hs::Partition<Tile>> partitions; // by first part
+  for (auto const& step : steps) {
+    auto const slot = static_cast<std::size_t>(step.slot);
+    switch (step.kind) {
+    case Step::spawn: {
+      auto const& node = run.program->nodes[static_cast<std::size_t>(step.node)];
+      if (run.devices && !node.arguments.empty() && node.constant / 64 % 4 == 0) {
+        give_hint(rt, run, node.constant / 256, node.arguments.front());
+      }
+      spawn_node(rt, run, node);
+      break;
+    }
+    case Step::sync:
+      rt.sync();
+      break;
+    case Step::sync_datum:
+      rt.sync(run.handles[slot]);
+      break;
+    case Step::partition: {
+      auto parts = rt.partition(run.handles[slot], hs::tiles(step.block_rows, step.block_cols));
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        run.handles[static_cast<std::size_t>(step.first_part) + k] = parts[k];
+      }
+      partitions[step.first_part] = std::move(parts);
+      break;
+    }
+    case Step::join:
+      rt.join(partitions.at(step.first_part));
+      break;
+    }
+    if (done != nullptr) {
+      ++*done;
+    }
+  }
+}
+
+/// Registers the data of the program; some live on devices, unless these have failed.
+template <class Rt>
+void register_data(Rt& rt, Run& run) {
+  auto const& program = *run.program;
+  run.handles.resize(program.slots.size());
+  run.devices = rt.workers().back().arch == hs::ArchCUDA;
+  std::vector<bool> local(program.slots.size());
+  for (auto const& node : program.nodes) {
+    for (int const l : node.locals) {
+      local[static_cast<std::size_t>(l)] = true;
+    }
+  }
+  for (std::size_t s = 0; s < program.slots.size(); ++s) {
+    auto const& slot = program.slots[s];
+    if (slot.part_of >= 0 || local[s]) {
+      continue;
+    }
+    auto* const first = run.memory->at(static_cast<int>(s));
+    auto const node = s % (2 * rt.nodes().size());
+    if (node != 0 && node < rt.nodes().size() && slot.ld == slot.rows) {
+      try {
+        run.handles[s] = rt.device_data(
+            hs::NodeId{static_cast<std::int32_t>(node)}, first, slot.rows, slot.cols);
+        continue;
+      } catch (hs::Error const&) {
+        if (!run.faults) {
+          throw;
+        }
+      }
+    }
+    run.handles[s] = rt.data(first, slot.rows, slot.cols, slot.ld);
+  }
+}
+
+/// Begins anew, now and then, what another worker runs.
+struct Restless : OldestFirst {
+  static inline std::atomic<std::uint64_t> aborted{0};
+
+  template <class Ctx>
+  hs::TaskId reconsider(Ctx const& ctx, hs::WorkerId worker) {
+    auto const workers = ctx.workers();
+    auto const& other = workers[ctx.random(worker) % workers.size()];
+    auto const task = ctx.running(other.id);
+    return other.id != worker && task && ctx.task(task).abortable && ctx.can_run(task, worker)
+               ? task
+               : hs::no_task;
+  }
+};
+
+/// What the largest leaf task needs of a device's memory, places rounded as there.
+inline std::size_t largest_footprint(Program const& program) {
+  std::size_t largest = 256;
+  for (auto const& node : program.nodes) {
+    std::map<int, std::size_t> slots;
+    for (auto const& argument : node.arguments) {
+      auto const& slot = program.slots[static_cast<std::size_t>(argument.slot)];
+      slots[argument.slot] = (slot.rows * slot.cols * sizeof(Element) + 255) / 256 * 256;
+    }
+    std::size_t bytes = 0;
+    for (auto const& [slot, size] : slots) {
+      bytes += size;
+    }
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+} // namespace equivalence
