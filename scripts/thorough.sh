@@ -7,6 +7,7 @@
 #   random    more random graphs in that build, and many repetitions of the tests where threads meet
 #   explore   longer sequences of events of the memory nodes and of the dataflow layer, ten minutes
 #             for each setting
+#   interleavings  a million interleavings of small programs and more, and the planted defects
 #   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
 #             CPU that this machine can stand for: each rounds in another order
 #   thread    all unit tests under ThreadSanitizer
@@ -65,6 +66,15 @@ part_explore() {
   done
 }
 
+part_interleavings() {
+  title "interleavings of small programs"
+  build_default || return
+  run_step "random" "$build/tests/interleavings" --runs 1000000
+  run_step "all schedulers" "$build/tests/interleavings" --scheduler all --runs 500000
+  run_step "two preemptions" "$build/tests/interleavings" --preemptions 2 --runs 200000
+  run_step "planted defects" python3 tests/interleavings/plant.py "$build/planted"
+}
+
 part_blas() {
   local core flag
   title "OpenBLAS's kernels for other CPUs"
@@ -114,7 +124,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random explore blas thread address plain weight)
+readonly all_parts=(default random explore interleavings blas thread address plain weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then

@@ -23,7 +23,7 @@ EMULATION = [*sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cuda
                                                         "streams", "kernels_none", "kernels_no_lapack")),
              "cuda/last_error.cpp", "cuda/cuda/no_driver.cpp"]
 
-# Name, file, what is replaced (once), and by what.
+# Name, file, what is replaced (it is there once), and by what; or several such pairs.
 DEFECTS = [
     ("wake-up dropped", "include/hetsched/detail/threads/parking.hpp", "    raised.notify_one();\n", ""),
     ("wake-up for a pushed task dropped", "include/hetsched/detail/threads/waiting_inl.hpp",
@@ -67,6 +67,32 @@ DEFECTS = [
     ("a completed task is counted before its group is told", "include/hetsched/detail/threads/task_execution.hpp",
      "  if (group != nullptr) [[unlikely]] {\n    leave_group(*group);\n  }\n  TaskRecord* completed_parent = nullptr;",
      "  worker.counts.completed.add();\n  if (group != nullptr) [[unlikely]] {\n    leave_group(*group);\n  }\n  TaskRecord* completed_parent = nullptr;"),
+    ("a task on the host reads what is lost", "cuda/set/transfers.cpp",
+     "  acquire(lock, task, false, missing);\n  report(missing);", "  acquire(lock, task, false, missing);"),
+    ("a lost part is joined", "include/hetsched/detail/dataflow/partitions.hpp",
+     "if (auto lost = take_parts_home(join); lost != nullptr) {",
+     "if (auto lost = take_parts_home(join); lost != nullptr && host.divisions() == nullptr) {"),
+    ("what is lost is partitioned", "include/hetsched/detail/dataflow/partitions.hpp",
+     "    poisoned = true;\n    host.fail(holder, std::current_exception());", ""),
+    ("each sync tells a loss again", "include/hetsched/detail/memory/bringing.hpp",
+     "    if (datum.lost && datum.writers == 0) {\n      nodes_->program_takes(datum, at);\n    }", ""),
+    ("a failed series leaves its copies", "include/hetsched/detail/threads/task_execution_inl.hpp",
+     "    task.cancelled = task.type_of().kind == TaskKind::merge;", ""),
+    ("a sync that throws brings nothing home", "include/hetsched/runtime/base_runtime.hpp",
+     "    std::exception_ptr lost; // what could not be had from its device\n",
+     "    if (domain != nullptr) {\n      rethrow(*domain);\n    }\n    std::exception_ptr lost;\n"),
+    ("a task alone is refused if its own places are in the way", "include/hetsched/detail/memory/memory_admission.hpp",
+     "      if (!reserve(at, needs)) {\n        missing_", "      {\n        missing_"),
+    ("a lost device's worker takes tasks", "include/hetsched/detail/threads/thread_core_inl.hpp",
+     "    return takes_though_lost(task, worker);", "    return true;"),
+    ("the end of a body does not keep a part while it is merged", "include/hetsched/detail/dataflow/reductions.hpp",
+     (("    bool const kept = queue->data->retain();", "    bool const kept = true;"),
+      ("    release_record(data);\n  }\n  return merges;", "  }\n  return merges;")), None),
+    ("divisions nest", "include/hetsched/detail/dataflow/partitions.hpp",
+     "  if (auto* const outer = host.divisions()) {", "  if (auto* const outer = host.divisions(); false) {"),
+    ("an event that a lost device refuses is told what failed", "cuda/emulated/streams.cpp",
+     "    auto record = status == hs_ok ? on.record() : std::make_shared<Record>();\n    if (status == hs_lost) {",
+     "    auto record = on.record();\n    if (false) {"),
 ]
 
 
@@ -113,11 +139,11 @@ def main():
         for folder in ("include", "cuda"):
             shutil.copytree(ROOT / folder, tree / folder)
         text = (tree / file).read_text(encoding="utf-8")
-        if text.count(old) != 1:
-            print(f"MISSED {name}: its place in {file} is there {text.count(old)} times", flush=True)
-            missed += 1
-            continue
-        (tree / file).write_text(text.replace(old, new), encoding="utf-8")
+        for before, after in ((old, new),) if new is not None else old:
+            if text.count(before) != 1:
+                sys.exit(f"plant: {name}: its place in {file} is there {text.count(before)} times")
+            text = text.replace(before, after)
+        (tree / file).write_text(text, encoding="utf-8")
         # Those with the defect come first: the linker takes the first one of several inline functions.
         planted = {}
         for source in EACH:
