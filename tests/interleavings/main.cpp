@@ -277,7 +277,8 @@ int main(int /*count*/, char** arguments) {
     Group group{scheduler, {}};
     if (scheduler.empty()) {
       group.programs = chosen(interleavings::runtime_programs(), settings);
-      for (auto const others : {interleavings::meeting_programs(),
+      for (auto const others : {interleavings::oldest_first_programs(),
+                                interleavings::meeting_programs(),
                                 interleavings::queue_programs(),
                                 interleavings::device_programs()}) {
         for (auto const& program : chosen(others, settings)) {

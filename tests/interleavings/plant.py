@@ -23,76 +23,178 @@ EMULATION = [*sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cuda
                                                         "streams", "kernels_none", "kernels_no_lapack")),
              "cuda/last_error.cpp", "cuda/cuda/no_driver.cpp"]
 
-# Name, file, what is replaced (it is there once), and by what; or several such pairs.
+# Name, and what is replaced: a file, what is there once, and what takes its place.
 DEFECTS = [
-    ("wake-up dropped", "include/hetsched/detail/threads/parking.hpp", "    raised.notify_one();\n", ""),
-    ("wake-up for a pushed task dropped", "include/hetsched/detail/threads/waiting_inl.hpp",
-     "waiting_.parking.unpark(worker, WakeReason::task);\n    return woken;", "false;\n    return woken;"),
-    ("no look for tasks between announcing sleep and sleep", "include/hetsched/detail/threads/waiting_inl.hpp",
-     "    parking.announce(id);\n    found = take(worker);", "    parking.announce(id);\n    found = no_task;"),
-    ("no look at the condition between announcing sleep and sleep", "include/hetsched/detail/threads/waiting_inl.hpp",
-     "if (found || has_attempt() || wait_a_little || done()) {", "if (found || has_attempt() || wait_a_little) {"),
-    ("looks for tasks, then announces sleep", "include/hetsched/detail/threads/waiting_inl.hpp",
-     "    parking.announce(id);\n    found = take(worker);", "    found = take(worker);\n    parking.announce(id);"),
-    ("claimed while it withdraws from sleep, and wakes no other", "include/hetsched/detail/threads/waiting_inl.hpp",
-     "      if (!parking.retract(id)) { // claimed meanwhile, perhaps for another task: wakes others\n"
-     "        wake_all(WakeReason::task);\n      }", "      parking.retract(id);"),
-    ("drain: the last to sleep tells nobody", "include/hetsched/detail/threads/waiting_inl.hpp",
-     "waiting_.drain_waiters.load(std::memory_order_relaxed) > 0 && quiescent()", "false"),
-    ("a seat that others want is left without telling them", "include/hetsched/detail/threads/thread_state.hpp",
-     "std::memory_order_acq_rel) == Seat::wanted) {\n      notify_outside();\n    }", "std::memory_order_acq_rel) == Seat::wanted) {\n    }"),
-    ("outside threads are told before the event is counted", "include/hetsched/detail/threads/waiting_inl.hpp",
-     "    events_.fetch_add(1, std::memory_order_acq_rel);\n    events_.notify_all();",
-     "    events_.notify_all();\n    events_.fetch_add(1, std::memory_order_acq_rel);"),
-    ("deque: the new end is published before its task", "include/hetsched/policies/queues/work_stealing_deque.hpp",
-     "    ring->slot(bottom).store(task.value, std::memory_order_relaxed);\n",
-     "    bottom_.store(bottom + 1);\n    ring->slot(bottom).store(task.value, std::memory_order_relaxed);\n"),
-    ("deque: a thief takes without comparing", "include/hetsched/policies/queues/work_stealing_deque.hpp",
-     "if (top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst)) {\n        contested_",
-     "top_.store(top + 1);\n      {\n        contested_"),
-    ("deque: the owner takes the last task without comparing", "include/hetsched/policies/queues/work_stealing_deque.hpp",
-     "top == last && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst);", "top == last;"),
-    ("deque: the owner looks at the thieves' end before it takes", "include/hetsched/policies/queues/work_stealing_deque.hpp",
-     "    bottom_.store(last, std::memory_order_seq_cst); // before the look at top: both are seq_cst\n"
-     "    auto top = top_.load(std::memory_order_seq_cst);",
-     "    auto top = top_.load(std::memory_order_seq_cst);\n    bottom_.store(last, std::memory_order_seq_cst);"),
-    ("locked deque: takes without the lock", "include/hetsched/policies/queues/locked_deque.hpp",
-     "[[gnu::noinline]] TaskId newest(Accept& accept) {\n    std::lock_guard const guard(mutex_);",
-     "[[gnu::noinline]] TaskId newest(Accept& accept) {"),
-    ("locked deque: the size is counted behind the lock", "include/hetsched/policies/queues/locked_deque.hpp",
-     "    std::lock_guard const guard(mutex_);\n    tasks_.push_back(task);\n    count();",
-     "    {\n      std::lock_guard const guard(mutex_);\n      tasks_.push_back(task);\n    }\n    count();"),
-    ("a body that waits has any task on top of it", "include/hetsched/detail/threads/stand_ins_inl.hpp",
-     "  if (!done.in_body ||", "  if (done.in_body || !done.in_body ||"),
-    ("a completed task is counted before its group is told", "include/hetsched/detail/threads/task_execution.hpp",
-     "  if (group != nullptr) [[unlikely]] {\n    leave_group(*group);\n  }\n  TaskRecord* completed_parent = nullptr;",
-     "  worker.counts.completed.add();\n  if (group != nullptr) [[unlikely]] {\n    leave_group(*group);\n  }\n  TaskRecord* completed_parent = nullptr;"),
-    ("a task on the host reads what is lost", "cuda/set/transfers.cpp",
-     "  acquire(lock, task, false, missing);\n  report(missing);", "  acquire(lock, task, false, missing);"),
-    ("a lost part is joined", "include/hetsched/detail/dataflow/partitions.hpp",
-     "if (auto lost = take_parts_home(join); lost != nullptr) {",
-     "if (auto lost = take_parts_home(join); lost != nullptr && host.divisions() == nullptr) {"),
-    ("what is lost is partitioned", "include/hetsched/detail/dataflow/partitions.hpp",
-     "    poisoned = true;\n    host.fail(holder, std::current_exception());", ""),
-    ("each sync tells a loss again", "include/hetsched/detail/memory/bringing.hpp",
-     "    if (datum.lost && datum.writers == 0) {\n      nodes_->program_takes(datum, at);\n    }", ""),
-    ("a failed series leaves its copies", "include/hetsched/detail/threads/task_execution_inl.hpp",
-     "    task.cancelled = task.type_of().kind == TaskKind::merge;", ""),
-    ("a sync that throws brings nothing home", "include/hetsched/runtime/base_runtime.hpp",
-     "    std::exception_ptr lost; // what could not be had from its device\n",
-     "    if (domain != nullptr) {\n      rethrow(*domain);\n    }\n    std::exception_ptr lost;\n"),
-    ("a task alone is refused if its own places are in the way", "include/hetsched/detail/memory/memory_admission.hpp",
-     "      if (!reserve(at, needs)) {\n        missing_", "      {\n        missing_"),
-    ("a lost device's worker takes tasks", "include/hetsched/detail/threads/thread_core_inl.hpp",
-     "    return takes_though_lost(task, worker);", "    return true;"),
-    ("the end of a body does not keep a part while it is merged", "include/hetsched/detail/dataflow/reductions.hpp",
-     (("    bool const kept = queue->data->retain();", "    bool const kept = true;"),
-      ("    release_record(data);\n  }\n  return merges;", "  }\n  return merges;")), None),
-    ("divisions nest", "include/hetsched/detail/dataflow/partitions.hpp",
-     "  if (auto* const outer = host.divisions()) {", "  if (auto* const outer = host.divisions(); false) {"),
-    ("an event that a lost device refuses is told what failed", "cuda/emulated/streams.cpp",
-     "    auto record = status == hs_ok ? on.record() : std::make_shared<Record>();\n    if (status == hs_lost) {",
-     "    auto record = on.record();\n    if (false) {"),
+    ("wake-up dropped", [
+        ("include/hetsched/detail/threads/parking.hpp",
+         "    raised.notify_one();\n",
+         ""),
+    ]),
+    ("wake-up for a pushed task dropped", [
+        ("include/hetsched/detail/threads/waiting_inl.hpp",
+         "waiting_.parking.unpark(worker, WakeReason::task);\n"
+         "    return woken;",
+         "false;\n"
+         "    return woken;"),
+    ]),
+    ("no look for tasks between announcing sleep and sleep", [
+        ("include/hetsched/detail/threads/waiting_inl.hpp",
+         "    parking.announce(id);\n"
+         "    found = take(worker);",
+         "    parking.announce(id);\n"
+         "    found = no_task;"),
+    ]),
+    ("no look at the condition between announcing sleep and sleep", [
+        ("include/hetsched/detail/threads/waiting_inl.hpp",
+         "if (found || has_attempt() || wait_a_little || done()) {",
+         "if (found || has_attempt() || wait_a_little) {"),
+    ]),
+    ("looks for tasks, then announces sleep", [
+        ("include/hetsched/detail/threads/waiting_inl.hpp",
+         "    parking.announce(id);\n"
+         "    found = take(worker);",
+         "    found = take(worker);\n"
+         "    parking.announce(id);"),
+    ]),
+    ("drain: the last to sleep tells nobody", [
+        ("include/hetsched/detail/threads/waiting_inl.hpp",
+         "waiting_.drain_waiters.load(std::memory_order_relaxed) > 0 && quiescent()",
+         "false"),
+    ]),
+    ("a seat that others want is left without telling them", [
+        ("include/hetsched/detail/threads/thread_state.hpp",
+         "std::memory_order_acq_rel) == Seat::wanted) {\n"
+         "      notify_outside();\n"
+         "    }",
+         "std::memory_order_acq_rel) == Seat::wanted) {\n"
+         "    }"),
+    ]),
+    ("outside threads are told before the event is counted", [
+        ("include/hetsched/detail/threads/waiting_inl.hpp",
+         "    events_.fetch_add(1, std::memory_order_acq_rel);\n"
+         "    events_.notify_all();",
+         "    events_.notify_all();\n"
+         "    events_.fetch_add(1, std::memory_order_acq_rel);"),
+    ]),
+    ("deque: the new end is published before its task", [
+        ("include/hetsched/policies/queues/work_stealing_deque.hpp",
+         "    ring->slot(bottom).store(task.value, std::memory_order_relaxed);\n",
+         "    bottom_.store(bottom + 1);\n"
+         "    ring->slot(bottom).store(task.value, std::memory_order_relaxed);\n"),
+    ]),
+    ("deque: a thief takes without comparing", [
+        ("include/hetsched/policies/queues/work_stealing_deque.hpp",
+         "if (top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst)) {\n"
+         "        contested_",
+         "top_.store(top + 1);\n"
+         "      {\n"
+         "        contested_"),
+    ]),
+    ("deque: the owner takes the last task without comparing", [
+        ("include/hetsched/policies/queues/work_stealing_deque.hpp",
+         "top == last && top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst);",
+         "top == last;"),
+    ]),
+    ("deque: the owner looks at the thieves' end before it takes", [
+        ("include/hetsched/policies/queues/work_stealing_deque.hpp",
+         "    bottom_.store(last, std::memory_order_seq_cst); // before the look at top: both are seq_cst\n"
+         "    auto top = top_.load(std::memory_order_seq_cst);",
+         "    auto top = top_.load(std::memory_order_seq_cst);\n"
+         "    bottom_.store(last, std::memory_order_seq_cst);"),
+    ]),
+    ("locked deque: takes without the lock", [
+        ("include/hetsched/policies/queues/locked_deque.hpp",
+         "[[gnu::noinline]] TaskId newest(Accept& accept) {\n"
+         "    std::lock_guard const guard(mutex_);",
+         "[[gnu::noinline]] TaskId newest(Accept& accept) {"),
+    ]),
+    ("a body that waits has any task on top of it", [
+        ("include/hetsched/detail/threads/stand_ins_inl.hpp",
+         "  if (!done.in_body ||",
+         "  if (done.in_body || !done.in_body ||"),
+    ]),
+    ("a completed task is counted before its group is told", [
+        ("include/hetsched/detail/threads/task_execution.hpp",
+         "  if (group != nullptr) [[unlikely]] {\n"
+         "    leave_group(*group);\n"
+         "  }\n"
+         "  TaskRecord* completed_parent = nullptr;",
+         "  worker.counts.completed.add();\n"
+         "  if (group != nullptr) [[unlikely]] {\n"
+         "    leave_group(*group);\n"
+         "  }\n"
+         "  TaskRecord* completed_parent = nullptr;"),
+    ]),
+    ("a task on the host reads what is lost", [
+        ("cuda/set/transfers.cpp",
+         "  acquire(lock, task, false, missing);\n"
+         "  report(missing);",
+         "  acquire(lock, task, false, missing);"),
+    ]),
+    ("a lost part is joined", [
+        ("include/hetsched/detail/dataflow/partitions.hpp",
+         "if (auto lost = take_parts_home(join); lost != nullptr) {",
+         "if (auto lost = take_parts_home(join); lost != nullptr && host.divisions() == nullptr) {"),
+    ]),
+    ("what is lost is partitioned", [
+        ("include/hetsched/detail/dataflow/partitions.hpp",
+         "    poisoned = true;\n"
+         "    host.fail(holder, std::current_exception());",
+         ""),
+    ]),
+    ("each sync tells a loss again", [
+        ("include/hetsched/detail/memory/bringing.hpp",
+         "    if (datum.lost && datum.writers == 0) {\n"
+         "      nodes_->program_takes(datum, at);\n"
+         "    }",
+         ""),
+    ]),
+    ("a sync that throws brings nothing home", [
+        ("include/hetsched/runtime/base_runtime.hpp",
+         "    std::exception_ptr lost; // what could not be had from its device\n",
+         "    if (domain != nullptr) {\n"
+         "      rethrow(*domain);\n"
+         "    }\n"
+         "    std::exception_ptr lost;\n"),
+    ]),
+    ("a task alone is refused if its own places are in the way", [
+        ("include/hetsched/detail/memory/memory_admission.hpp",
+         "      if (!reserve(at, needs)) {\n"
+         "        missing_",
+         "      {\n"
+         "        missing_"),
+    ]),
+    ("a lost device's worker takes tasks", [
+        ("include/hetsched/detail/threads/thread_core_inl.hpp",
+         "    return takes_though_lost(task, worker);",
+         "    return true;"),
+    ]),
+    ("the end of a body does not keep a part while it is merged", [
+        ("include/hetsched/detail/dataflow/reductions.hpp",
+         "    bool const kept = queue->data->retain();",
+         "    bool const kept = true;"),
+        ("include/hetsched/detail/dataflow/reductions.hpp",
+         "    release_record(data);\n"
+         "  }\n"
+         "  return merges;",
+         "  }\n"
+         "  return merges;"),
+    ]),
+    ("a failed series leaves its copies", [
+        ("include/hetsched/detail/dataflow/outcomes.hpp",
+         "  return task.cancelled && task.type_of().kind != TaskKind::merge;",
+         "  return task.cancelled;"),
+    ]),
+    ("the end of a transfer that a lost device refuses to mark counts as good", [
+        ("cuda/emulated/streams.cpp",
+         "    auto record = status == hs_ok ? on.record() : std::make_shared<Record>();\n"
+         "    if (status == hs_lost) {",
+         "    auto record = on.record();\n"
+         "    if (false) {"),
+        ("cuda/set/open_device.cpp",
+         "  return ended == hs_ok && marked == hs_lost ? hs_lost : ended;",
+         "  return ended;"),
+    ]),
 ]
 
 
@@ -131,31 +233,30 @@ def main():
         objects[source] = build / (source.replace("/", "_") + ".o")
         compile_source(compiler, ROOT, ROOT / source, objects[source])
     missed = 0
-    for name, file, old, new in DEFECTS:
+    for name, changes in DEFECTS:
         if wanted and name not in wanted:
             continue
         tree = build / "tree"
         shutil.rmtree(tree, ignore_errors=True)
         for folder in ("include", "cuda"):
             shutil.copytree(ROOT / folder, tree / folder)
-        text = (tree / file).read_text(encoding="utf-8")
-        for before, after in ((old, new),) if new is not None else old:
-            if text.count(before) != 1:
-                sys.exit(f"plant: {name}: its place in {file} is there {text.count(before)} times")
-            text = text.replace(before, after)
-        (tree / file).write_text(text, encoding="utf-8")
-        # Those with the defect come first: the linker takes the first one of several inline functions.
-        planted = {}
-        for source in EACH:
-            planted[source] = build / f"{source}.o"
-            compile_source(compiler, tree, HERE / f"{source}.cpp", planted[source])
-        # A header of cuda/ may be in several sources.
-        for source in EMULATION if file.startswith("cuda/") and file.endswith(".hpp") else [file]:
-            if source in objects:
-                planted[source] = build / "planted.o" if source == file else build / ("planted_" + source.replace("/", "_") + ".o")
-                compile_source(compiler, tree, tree / source, planted[source])
+        for file, old, new in changes:
+            text = (tree / file).read_text(encoding="utf-8")
+            if text.count(old) != 1:
+                sys.exit(f"plant: {name}: its place in {file} is there {text.count(old)} times")
+            (tree / file).write_text(text.replace(old, new), encoding="utf-8")
+        # The sources with the defect come first: of several copies of an inline function the linker takes the first.
+        planted = {name: HERE / f"{name}.cpp" for name in EACH}
+        changed = {file for file, _, _ in changes}
+        for source in EMULATION:
+            if source in changed or (source.startswith("cuda/set/") and any("/memory/" in file for file in changed)):
+                planted[source] = tree / source
+        built = {}
+        for source, path in planted.items():
+            built[source] = build / ("planted_" + source.replace("/", "_") + ".o")
+            compile_source(compiler, tree, path, built[source])
         program = build / "interleavings"
-        subprocess.run([compiler, *planted.values(), *(object for source, object in objects.items() if source not in planted),
+        subprocess.run([compiler, *built.values(), *(object for source, object in objects.items() if source not in built),
                         "-o", program], check=True)
         missed += not find(name, program)
     return 1 if missed else 0

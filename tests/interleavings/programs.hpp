@@ -19,6 +19,9 @@ struct Program {
 /// Programs of a runtime with the default scheduler, compiled in.
 [[nodiscard]] std::span<Program const> runtime_programs();
 
+/// Some of them with one central queue.
+[[nodiscard]] std::span<Program const> oldest_first_programs();
+
 /// Programs in which tasks wait for each other, so that each needs a worker of its own.
 [[nodiscard]] std::span<Program const> meeting_programs();
 

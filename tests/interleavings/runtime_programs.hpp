@@ -279,6 +279,16 @@ struct Programs {
     rt.sync();
   }
 
+  /// The spawning thread runs none of them: each wake-up counts.
+  static void spawner_meets_its_tasks() {
+    auto rt = Setup::make(on_cores(3));
+    Meeting meeting(3);
+    rt.spawn()([&meeting] { meeting.attend(); });
+    rt.spawn()([&meeting] { meeting.attend(); });
+    meeting.attend();
+    rt.sync();
+  }
+
   static void released_tasks_meet() {
     long x = 0;
     auto rt = Setup::make(on_cores(3));
@@ -640,6 +650,7 @@ struct Programs {
   static constexpr Program meetings[] = {
       {"spawned tasks meet", spawned_tasks_meet},
       {"three tasks meet", three_tasks_meet},
+      {"spawner meets its tasks", spawner_meets_its_tasks},
       {"released tasks meet", released_tasks_meet},
       {"children meet", children_meet},
   };
