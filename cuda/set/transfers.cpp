@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
 namespace hetsched::detail {
@@ -157,7 +158,17 @@ void DeviceSet::take(std::span<Replicas* const> data, Destination destination, b
   report(missing);
 }
 
-/// Brings the data that can be had to where the destination says. The others are `missing`.
+/// Whether tasks hold the datum, or wait for it. A body on the host then relies on its copy there.
+/// None begins while the caller has the lock: it first comes here for its data.
+[[nodiscard]] bool is_in_use(Replicas const& datum) {
+  auto& queue = const_cast<DataRecord*>(static_cast<DataRecord const*>(datum.identity))->home;
+  std::lock_guard const guard(queue.lock);
+  return queue.in_use();
+}
+
+/// Brings the data that can be had to where the destination says. The others are `missing`. If
+/// those who ask do not hold the data (`missing.told`), it leaves alone what tasks of other threads
+/// use.
 void DeviceSet::bring(Lock& lock,
                       std::span<Replicas* const> data,
                       Destination destination,
@@ -165,6 +176,9 @@ void DeviceSet::bring(Lock& lock,
                       Missing& missing) {
   auto const goal = [&](Replicas const& datum) {
     return destination == Destination::home && !datum.home_lost ? datum.home : host_node;
+  };
+  auto const left_alone = [&](Replicas const& datum) {
+    return destination == Destination::home && missing.told && !datum.forgotten && is_in_use(datum);
   };
   for (auto* datum : data) { // all transfers are started first, so they overlap
     ++datum->holders;
@@ -176,7 +190,8 @@ void DeviceSet::bring(Lock& lock,
   for (auto* datum : data) {
     auto const to = goal(*datum);
     bool had = destination != Destination::home || !datum->home_lost || missing.told;
-    while (had && !datum->forgotten) {
+    bool alone = left_alone(*datum);
+    while (had && !datum->forgotten && !alone) {
       auto const arrival = nodes_->request(*datum, to);
       start_copies();
       if (arrival == MemoryNodes::Arrival::here && (!taken || datum->copies_moving == 0)) {
@@ -185,9 +200,12 @@ void DeviceSet::bring(Lock& lock,
       had = arrival != MemoryNodes::Arrival::failed;
       if (had) {
         wait_for_copy(lock, *datum);
+        alone = left_alone(*datum);
       }
     }
-    if (!had && !datum->forgotten) {
+    if (alone) {
+      // whoever spawned those tasks syncs, too
+    } else if (!had && !datum->forgotten) {
       note_missing(*datum, to, missing);
     } else if (had && taken && !datum->forgotten && !datum->read_only && datum->writers == 0 &&
                datum->copies_moving == 0 && datum->valid_at(to)) {
@@ -298,7 +316,7 @@ void DeviceSet::take_all_home(Domain const* domain, TaskRecord* task) {
   for (auto* datum = nodes_->first(); datum != nullptr; datum = datum->next) {
     auto const* const record = static_cast<DataRecord const*>(datum->identity);
     if (!datum->contribution && record->home.domain == domain && datum->writers == 0 &&
-        !datum->in_parts) {
+        !datum->in_parts && !is_in_use(*datum)) {
       data.push_back(datum);
     }
   }
