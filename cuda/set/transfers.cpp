@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
 namespace hetsched::detail {
@@ -157,7 +158,17 @@ void DeviceSet::take(std::span<Replicas* const> data, Destination destination, b
   report(missing);
 }
 
-/// Brings the data that can be had to where the destination says. The others are `missing`.
+/// Whether tasks hold the datum, or wait for it. A body on the host then relies on its copy there.
+/// None begins while the caller has the lock: it first comes here for its data.
+[[nodiscard]] bool is_in_use(Replicas const& datum) {
+  auto& queue = const_cast<DataRecord*>(static_cast<DataRecord const*>(datum.identity))->home;
+  std::lock_guard const guard(queue.lock);
+  return queue.in_use();
+}
+
+/// Brings the data that can be had to where the destination says. The others are `missing`. If
+/// those who ask do not hold the data (`missing.told`), it leaves alone what tasks of other threads
+/// use.
 void DeviceSet::bring(Lock& lock,
                       std::span<Replicas* const> data,
                       Destination destination,
@@ -168,7 +179,8 @@ void DeviceSet::bring(Lock& lock,
   auto const next = [&] {
     auto* const datum =
         bringing.next([&](Replicas& gone, NodeId at) { note_missing(gone, at, missing); },
-                      [](Replicas& forgotten) { delete &forgotten; });
+                      [](Replicas& forgotten) { delete &forgotten; },
+                      [](Replicas const& datum) { return is_in_use(datum); });
     start_copies();
     return datum;
   };
@@ -267,7 +279,7 @@ void DeviceSet::take_all_home(Domain const* domain, TaskRecord* task) {
   for (auto* datum = nodes_->first(); datum != nullptr; datum = datum->next) {
     auto const* const record = static_cast<DataRecord const*>(datum->identity);
     if (!datum->contribution && record->home.domain == domain && datum->writers == 0 &&
-        !datum->in_parts) {
+        !datum->in_parts && !is_in_use(*datum)) {
       data.push_back(datum);
     }
   }

@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -94,6 +95,33 @@ TEST_CASE("device_data: tasks anywhere use it, sync brings it home") {
   rt.spawn<Update>(hs::SetArch(hs::ArchHost))(0.0, x, z);
   rt.sync();
   CHECK(on_host[n - 1] == 10);
+}
+
+TEST_CASE("device_data: a sync leaves alone what tasks of another thread use on the host") {
+  auto cores = config("emu:1@16KB?latency=50us");
+  cores.cpus = 2;
+  hs::Runtime<> rt(cores);
+  std::vector<double> ones(n, 1);
+  std::vector<double> sums(n, 0);
+  auto const x = rt.data(ones);
+  auto const y = rt.device_data(one, sums.data(), n);
+  constexpr int rounds = 300;
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) {
+      rt.sync();
+    }
+  });
+  for (int round = 0; round < rounds; ++round) {
+    rt.spawn<Update>(hs::SetArch(hs::ArchHost))(1.0, x, y); // y = x + y
+    if (round % 3 == 0) {
+      rt.sync(y);
+    }
+  }
+  rt.sync(y);
+  over = true;
+  other.join();
+  CHECK(sums == std::vector<double>(n, rounds));
 }
 
 TEST_CASE("device_data: takes no memory for data, and stays in place") {

@@ -729,7 +729,8 @@ bool Model::go_on(Bringing& bringing, std::span<Replicas* const> data, Step want
              "the host is refused what is to be had",
              index_of(&replicas));
       },
-      [](Replicas&) {});
+      [](Replicas&) {},
+      [](Replicas const&) { return false; }); // no task on the host but the one that waits
   start_transfers();
   for (auto k = before; k < bringing.over(); ++k) {
     if (!data[k]->forgotten) {

@@ -36,12 +36,13 @@ public:
 
   /// Returns a datum that is on its way; null when no more is. Calls `missing(datum, node)` for
   /// what cannot be had at the node, and `unheld(datum)` for what was forgotten and has no other
-  /// holder.
-  template <class Missing, class Unheld>
-  [[nodiscard]] Replicas* next(Missing&& missing, Unheld&& unheld) {
+  /// holder. A sync leaves alone what tasks of other threads use: `in_use(datum)`.
+  template <class Missing, class Unheld, class InUse>
+  [[nodiscard]] Replicas* next(Missing&& missing, Unheld&& unheld, InUse&& in_use) {
     for (; at_ < data_.size(); ++at_) {
       auto& datum = *data_[at_];
-      if (!datum.forgotten) {
+      bool const sync = destination_ == Destination::home && told_;
+      if (!datum.forgotten && !(sync && in_use(datum))) {
         auto const to = goal(datum);
         auto const arrival = look(datum, to);
         if (arrival == MemoryNodes::Arrival::coming) {
