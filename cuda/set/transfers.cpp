@@ -5,8 +5,6 @@
 
 #include "device_set.hpp"
 
-#include <sched.h>
-
 #include <cstdio>
 #include <mutex>
 #include <utility>
@@ -180,7 +178,7 @@ void DeviceSet::bring(Lock& lock,
     auto* const datum =
         bringing.next([&](Replicas& gone, NodeId at) { note_missing(gone, at, missing); },
                       [](Replicas& forgotten) { delete &forgotten; },
-                      [](Replicas const& datum) { return is_in_use(datum); });
+                      [](Replicas const& there) { return is_in_use(there); });
     start_copies();
     return datum;
   };
