@@ -45,7 +45,8 @@ struct Settings {
 
 /// For the handler of fatal signals: what is at work.
 char at_work[256] = "no program";
-std::uint64_t runs_begun = 0;
+std::uint64_t runs_begun = 0; // counted from the first seed
+std::uint64_t tried = 0;      // of all programs
 
 [[noreturn]] void usage(std::string const& what) {
   std::fprintf(stderr, "interleavings: %s\n", what.c_str());
@@ -89,7 +90,8 @@ extern "C" void tell_and_end(int signal) {
   char line[400];
   int const length = std::snprintf(line,
                                    sizeof line,
-                                   "\nFAILED: signal %d in %s%llu\n",
+                                   "\nFAILED after %llu interleavings: signal %d in %s%llu\n",
+                                   static_cast<unsigned long long>(tried),
                                    signal,
                                    at_work,
                                    static_cast<unsigned long long>(runs_begun));
@@ -186,6 +188,7 @@ Interleavings explore(Program const& program,
           hetsched::testing::expect(false, fault);
         }
         ++runs_begun;
+        ++tried;
       },
       options);
   own_memory::end();

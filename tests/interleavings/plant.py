@@ -211,11 +211,11 @@ def find(name, program):
         lines = run.stdout.splitlines()
         for number, line in enumerate(lines):
             if line.startswith("FAILED"):
-                after = re.search(r"after (\d+)", line)
+                after = int(re.search(r"after (\d+)", line)[1])
                 where = re.search(r"interleavings '(.*?)'", line)[1]
-                what = lines[number + 1] if after else line.partition(" in ")[0].removeprefix("FAILED: ")
-                print(f"found  {name}: {tried + int(after[1]) if after else f'some over {tried}'}, "
-                      f"'{where}' ({' '.join(options[:-2]) or 'random'}): {what}", flush=True)
+                signal = re.search(r"signal \d+", line)
+                print(f"found  {name}: {tried + after}, '{where}' ({' '.join(options[:-2]) or 'random'}): "
+                      f"{signal[0] if signal else lines[number + 1]}", flush=True)
                 return True
         tried += int(re.match(r"\d+", lines[-1])[0])
     print(f"MISSED {name}: {tried} interleavings", flush=True)
