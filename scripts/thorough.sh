@@ -69,7 +69,7 @@ part_explore() {
 part_interleavings() {
   title "interleavings of small programs"
   build_default || return
-  run_step "random" "$build/tests/interleavings" --runs 1000000
+  run_step "random" "$build/tests/interleavings" --more
   run_step "all schedulers" "$build/tests/interleavings" --scheduler all --runs 500000
   run_step "two preemptions" "$build/tests/interleavings" --preemptions 2 --runs 200000
   run_step "planted defects" python3 tests/interleavings/plant.py "$build/planted"

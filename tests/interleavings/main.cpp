@@ -2,8 +2,10 @@
 // Runs small programs through many interleavings of their threads, on one core. What is wrong is
 // told with the command that repeats it, and what each thread did last.
 //
-// Usage: interleavings [--runs N] [--seed N] [--preemptions N] [--scheduler NAME] [PROGRAM]...
+// Usage: interleavings [--runs N | --more] [--seed N] [--preemptions N] [--scheduler NAME]
+// [PROGRAM]...
 //   --runs N         interleavings of all programs together (50000)
+//   --more           a million
 //   --seed N         of each program's first one (0)
 //   --preemptions N  instead: of each program with two threads all with at most so many switches
 //                    away from a thread that could have gone on, as far as `--runs` allows for each
@@ -70,6 +72,8 @@ Settings read(char** arguments) {
     std::string_view const option = argument;
     if (option == "--runs") {
       settings.runs = number<std::uint64_t>(option, *++arguments);
+    } else if (option == "--more") {
+      settings.runs = 1000000;
     } else if (option == "--seed") {
       settings.seed = number<std::uint64_t>(option, *++arguments);
     } else if (option == "--preemptions") {
