@@ -41,11 +41,13 @@ void* take(std::size_t bytes, std::size_t alignment) {
   return memory + at;
 }
 
-void give_back(void* place) noexcept {
+/// Who looks at it afterwards will not find what was there, if its size is known.
+void give_back(void* place, std::size_t bytes = 0) noexcept {
   std::less<void const*> const before;
   if (before(place, memory) || !before(place, memory + size)) {
     std::free(place);
   } else {
+    std::memset(place, 0xdd, bytes);
     --state.blocks;
   }
 }
@@ -88,14 +90,14 @@ void operator delete(void* place) noexcept {
   give_back(place);
 }
 
-void operator delete(void* place, std::size_t) noexcept {
-  give_back(place);
+void operator delete(void* place, std::size_t bytes) noexcept {
+  give_back(place, bytes);
 }
 
 void operator delete(void* place, std::align_val_t) noexcept {
   give_back(place);
 }
 
-void operator delete(void* place, std::size_t, std::align_val_t) noexcept {
-  give_back(place);
+void operator delete(void* place, std::size_t bytes, std::align_val_t) noexcept {
+  give_back(place, bytes);
 }

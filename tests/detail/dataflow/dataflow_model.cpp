@@ -121,7 +121,7 @@ public:
   void recycle(TaskRecord& task) {
     --model_.records_;
     task.retire();
-    ::operator delete(&task, std::align_val_t{64});
+    ::operator delete(&task, SizeClass::bytes(task.size_class), std::align_val_t{64});
   }
 
   void count_spawn(TaskRecord& task) { model_.tasks_[model_.spawning_].record = &task; }

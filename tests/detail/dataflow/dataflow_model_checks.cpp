@@ -413,8 +413,7 @@ std::uint64_t Model::key_of_task(Index slot) const {
            8192U * static_cast<unsigned>(task.contribution));
   if (auto const* const record = task.record; record != nullptr) {
     hash.add(static_cast<std::uint64_t>(record->pending.load()) + 256U * record->failed +
-             512U * record->cancelled +
-             1024U * (setting_.early && launched_.all_before(*record)));
+             512U * record->cancelled + 1024U * (setting_.early && launched_.all_before(*record)));
     auto const* const domain = record->domain.load();
     hash.add(domain == nullptr ? 0 : 1 + 2U * !domain->failure.empty());
   }
