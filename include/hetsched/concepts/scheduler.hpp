@@ -34,7 +34,7 @@ struct SchedulerRules {
   Threading threading;
   PriorityScope priority_scope;
   unsigned hooks;             // bits of Hook
-  std::string_view name = {}; // for traces; empty: that of the scheduler's type; never freed
+  std::string_view name = {}; // for people; empty: that of the scheduler's type; never freed
 };
 
 /// A scheduler whose rules are known only at run time. `rules<Ctx>()` returns them. They do not

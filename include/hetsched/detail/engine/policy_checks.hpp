@@ -5,6 +5,8 @@
 // A core offers `has_record(id)`. In virtual time it offers `end_run(policy, what)`, too, which
 // does not return: it ends the run.
 
+#include <hetsched/concepts/context.hpp>
+#include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/policy_call.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
