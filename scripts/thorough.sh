@@ -6,6 +6,7 @@
 #   default   all programs with the default optimisation, and all tests, in build-thorough/
 #   random    more random graphs in that build, and many repetitions of the tests where threads meet
 #   explore   longer sequences of events of the memory nodes, ten minutes for each setting
+#   failures  programs in which each allocation, thread and file operation fails, TIMES / 10 times
 #   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
 #             CPU that this machine can stand for: each rounds in another order
 #   thread    all unit tests under ThreadSanitizer
@@ -27,7 +28,7 @@ export JOBS=${JOBS:-2}
 readonly seeds=${SEEDS:-3} times=${TIMES:-20} graphs=10000
 readonly build=build-thorough
 
-# Four parts need this build. Further calls compile nothing.
+# Five parts need this build. Further calls compile nothing.
 build_default() {
   CXX=g++ run_step "build" scripts/build.sh "$build" -Dwerror=true \
     -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled
@@ -59,6 +60,15 @@ part_explore() {
   title "sequences of events of the memory nodes"
   build_default || return
   run_step "explore_memory" "$build"/tests/explore_memory --depth 1000 --seconds 600
+}
+
+part_failures() {
+  local k
+  title "failing allocations, threads and files"
+  build_default || return
+  for ((k = 0; k < (times + 9) / 10; ++k)); do
+    run_step "failures --all" "$build"/tests/failures --all
+  done
 }
 
 part_blas() {
@@ -110,7 +120,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random explore blas thread address plain weight)
+readonly all_parts=(default random explore failures blas thread address plain weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <cstdio>
+#include <new>
 #include <utility>
 
 namespace hetsched::detail {
@@ -34,7 +35,13 @@ void DeviceSet::start_copy(Copy& copy) {
                      datum.width,
                      datum.columns};
   auto* const stream = copy.to == host_node ? by.out : by.in;
-  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
+  try {
+    moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
+  } catch (std::bad_alloc const&) {
+    note_copy_error("out of memory");
+    nodes_->finished(&copy, false);
+    return;
+  }
   auto& moving = *moving_.back();
   moving.begin = by.lost ? nullptr : by.mark(stream);
   auto status = hs_lost;
@@ -83,7 +90,7 @@ bool DeviceSet::settle_copies() {
 void DeviceSet::settle(Moving& moving, hs_status status) {
   auto& by = *moving.by;
   if (status != hs_ok) {
-    last_copy_error_ = by.lost ? "the device is lost" : by.driver.last_error();
+    note_copy_error(by.lost ? "the device is lost" : by.driver.last_error());
   }
   if (status == hs_lost) {
     give_up(by);
@@ -101,6 +108,13 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
   // What came to a device that has been lost since is lost with it.
   bool const arrived = status == hs_ok && (moving.copy->to == host_node || !by.lost);
   nodes_->finished(std::exchange(moving.copy, nullptr), arrived);
+}
+
+void DeviceSet::note_copy_error(char const* text) noexcept {
+  try {
+    last_copy_error_ = text;
+  } catch (std::bad_alloc const&) { // the one before is as good
+  }
 }
 
 /// The same for a transfer without an event, so its length is not known.
@@ -122,6 +136,7 @@ void DeviceSet::give_up(OpenDevice& device) {
 
 /// Waits, without the lock, for a transfer of the datum, or takes note of those that have ended.
 void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
+  start_copies(); // whoever asked for it may have thrown
   if (settle_copies()) {
     return;
   }
@@ -157,6 +172,35 @@ void DeviceSet::take(std::span<Replicas* const> data, Destination destination, b
   report(missing);
 }
 
+namespace {
+
+/// Keeps data from being deleted while a thread waits without the lock. The lock is held at its
+/// begin and end.
+class Holding {
+public:
+  explicit Holding(std::span<Replicas* const> data) noexcept : data_(data) {
+    for (auto* datum : data) {
+      ++datum->holders;
+    }
+  }
+
+  Holding(Holding const&) = delete;
+  Holding& operator=(Holding const&) = delete;
+
+  ~Holding() {
+    for (auto* datum : data_) {
+      if (--datum->holders == 0 && datum->forgotten) {
+        delete datum;
+      }
+    }
+  }
+
+private:
+  std::span<Replicas* const> data_;
+};
+
+} // namespace
+
 /// Brings the data that can be had to where the destination says. The others are `missing`.
 void DeviceSet::bring(Lock& lock,
                       std::span<Replicas* const> data,
@@ -166,8 +210,8 @@ void DeviceSet::bring(Lock& lock,
   auto const goal = [&](Replicas const& datum) {
     return destination == Destination::home && !datum.home_lost ? datum.home : host_node;
   };
+  Holding const holding(data);
   for (auto* datum : data) { // all transfers are started first, so they overlap
-    ++datum->holders;
     datum->in_parts = datum->in_parts || destination == Destination::parts;
     nodes_->program_reads(*datum, goal(*datum));
     (void)nodes_->request(*datum, goal(*datum));
@@ -193,21 +237,22 @@ void DeviceSet::bring(Lock& lock,
                datum->copies_moving == 0 && datum->valid_at(to)) {
       nodes_->program_takes(*datum, to);
     }
-    if (--datum->holders == 0 && datum->forgotten) {
-      delete datum;
-    }
   }
 }
 
 /// The datum cannot be had there.
 void DeviceSet::note_missing(Replicas& datum, NodeId at, Missing& missing) {
   constexpr int most_named = 8;
-  if (++missing.count <= most_named) {
-    missing.names += missing.count == 1 ? "" : ", ";
-    missing.names += datum.contribution ? "a contribution to " : "";
-    missing.names += static_cast<DataRecord const*>(datum.identity)->describe();
-  } else if (missing.count == most_named + 1) {
-    missing.names += " and others";
+  ++missing.count;
+  try {
+    if (missing.count <= most_named) {
+      missing.names += missing.count == 1 ? "" : ", ";
+      missing.names += datum.contribution ? "a contribution to " : "";
+      missing.names += static_cast<DataRecord const*>(datum.identity)->describe();
+    } else if (missing.count == most_named + 1) {
+      missing.names += " and others";
+    }
+  } catch (std::bad_alloc const&) { // without the name
   }
   datum.failed_copies = 0; // it is tried again for whoever asks next
   if (!missing.told) {

@@ -6,8 +6,11 @@
 #include <hetsched/concepts/push_activated.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/engine/engine_context.hpp>
+#include <hetsched/detail/engine/unpushed_tasks.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -65,7 +68,8 @@ public:
 
   virtual Wake push(TaskId task, WorkerId from) = 0;
 
-  /// Answers for each task, also if the scheduler has another form of the hook, or none.
+  /// Answers for each task, also if the scheduler has another form of the hook, or none. If it
+  /// throws, the answer for each task that the scheduler has not taken is `not_pushed`.
   virtual void
   push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) = 0;
 
@@ -87,6 +91,7 @@ public:
   [[nodiscard]] virtual std::optional<Prediction> predict(TaskView const& task,
                                                           Arch arch) const = 0;
 
+  /// A time for which the model has no memory is left out: the task has ended.
   virtual void record(TaskView const& task, Arch arch, Duration measured) = 0;
 
   [[nodiscard]] virtual Duration transfer(std::size_t bytes, NodeId from, NodeId to) const = 0;
@@ -130,6 +135,7 @@ public:
 
   void
   push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) override {
+    std::fill(wakes.begin(), wakes.end(), not_pushed);
     if constexpr (has_push_activated_each<Scheduler, Context> ||
                   has_push_activated<Scheduler, Context>) {
       hook([&](Context const& ctx) { push_all_activated(scheduler_, ctx, tasks, from, wakes); });
@@ -231,7 +237,10 @@ public:
               [[maybe_unused]] Arch arch,
               [[maybe_unused]] Duration measured) override {
     if constexpr (PerfModel::measures) {
-      model_.record(task, arch, measured);
+      try {
+        model_.record(task, arch, measured);
+      } catch (std::bad_alloc const&) {
+      }
     }
   }
 

@@ -6,6 +6,7 @@
 #include <hetsched/core/stats.hpp>
 #include <hetsched/core/workers.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/engine/unpushed_tasks.hpp>
 #include <hetsched/detail/threads/parking.hpp>
 #include <hetsched/detail/threads/thread_worker.hpp>
 #include <hetsched/detail/threads/topology.hpp>
@@ -134,6 +135,7 @@ struct Waiting {
   std::atomic<std::uint64_t> lifted_at{never_lifted};
   std::atomic<int> drain_waiters{0};
   std::atomic<std::uint64_t> sleep_events{0};
+  UnpushedTasks unpushed;
 };
 
 /// Tasks with attempts under way.
