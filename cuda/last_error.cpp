@@ -7,15 +7,14 @@
 namespace hetsched::devices {
 namespace {
 
-/// A fixed place, so that a failure takes no memory. The end of what is longer is left out.
-thread_local std::array<char, 4096> last{};
+/// A fixed place, so that a failure takes no memory. There is a zero behind the text.
+thread_local std::array<char, 4096> last;
 
 } // namespace
 
-hs_status fail(hs_status status, std::string const& text) noexcept {
-  auto const length = std::min(text.size(), last.size() - 1);
-  std::replace_copy(
-      text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), last.begin(), '\n', ' ');
+hs_status fail(hs_status status, std::string_view text) noexcept {
+  auto const length = text.copy(last.data(), last.size() - 1);
+  std::replace(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(length), '\n', ' ');
   last[length] = '\0';
   return status;
 }

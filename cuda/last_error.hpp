@@ -4,12 +4,13 @@
 
 #include <hetsched/gpu/device.h>
 
-#include <string>
+#include <string_view>
 
 namespace hetsched::devices {
 
-/// Keeps the text, as one line, for the calling thread; returns the status.
-hs_status fail(hs_status status, std::string const& text) noexcept;
+/// Keeps the text, as one line and without what is behind its first four thousand bytes, for the
+/// calling thread; returns the status.
+hs_status fail(hs_status status, std::string_view text) noexcept;
 
 /// The text of the calling thread's last failure; "" before the first.
 [[nodiscard]] char const* last_error() noexcept;

@@ -8,6 +8,7 @@
 #   explore   longer sequences of events of the memory nodes and of the dataflow layer, ten minutes
 #             for each setting
 #   interleavings  a million interleavings of small programs and more, and the planted defects
+#   failures  programs in which each allocation, thread and file operation fails, TIMES / 10 times
 #   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
 #             CPU that this machine can stand for: each rounds in another order
 #   thread    all unit tests under ThreadSanitizer
@@ -29,7 +30,7 @@ export JOBS=${JOBS:-2}
 readonly seeds=${SEEDS:-3} times=${TIMES:-20} graphs=10000
 readonly build=build-thorough
 
-# Four parts need this build. Further calls compile nothing.
+# Five parts need this build. Further calls compile nothing.
 build_default() {
   CXX=g++ run_step "build" scripts/build.sh "$build" -Dwerror=true \
     -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled
@@ -73,6 +74,15 @@ part_interleavings() {
   run_step "all schedulers" "$build/tests/interleavings" --scheduler all --runs 500000
   run_step "two preemptions" "$build/tests/interleavings" --preemptions 2 --runs 200000
   run_step "planted defects" python3 tests/interleavings/plant.py "$build/planted"
+}
+
+part_failures() {
+  local k
+  title "failing allocations, threads and files"
+  build_default || return
+  for ((k = 0; k < (times + 9) / 10; ++k)); do
+    run_step "failures --all" "$build"/tests/failures --all
+  done
 }
 
 part_blas() {
@@ -124,7 +134,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random explore interleavings blas thread address plain weight)
+readonly all_parts=(default random explore interleavings failures blas thread address plain weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then

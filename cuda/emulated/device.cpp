@@ -8,7 +8,7 @@
 #include <array>
 #include <cassert>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <new>
 #include <utility>
 
@@ -31,6 +31,15 @@ struct Pinned {
 Pinned& pinned() {
   static Pinned all;
   return all;
+}
+
+/// A copy; "" if there is no memory for it.
+std::string text_or_none(std::string const& text) noexcept {
+  try {
+    return text;
+  } catch (std::bad_alloc const&) {
+    return {};
+  }
 }
 
 } // namespace
@@ -88,7 +97,14 @@ Effect Device::count(Kind kind) noexcept {
 }
 
 hs_status Device::check_lost(char const* call) const {
-  return is_lost() ? fail(hs_lost, std::string(call) + ": " + why_lost_) : hs_ok;
+  if (!is_lost()) {
+    return hs_ok;
+  }
+  try {
+    return fail(hs_lost, std::string(call) + ": " + why_lost_);
+  } catch (std::bad_alloc const&) { // the caller has to know, with whatever text
+    return hs_lost;
+  }
 }
 
 hs_status Device::begin(char const* call, Kind kind) {
@@ -109,13 +125,16 @@ hs_status Device::begin(char const* call, Kind kind) {
 }
 
 void Device::lose(std::string const& why) {
-  std::deque<Operation> abandoned; // destroyed without a lock: that calls the user's functions
+  std::list<Operation> abandoned; // destroyed without a lock: that calls the user's functions
   {
     std::lock_guard const lock(streams_mutex_);
     if (lost_.load(std::memory_order_relaxed)) {
       return;
     }
-    why_lost_ = why;
+    try {
+      why_lost_ = why;
+    } catch (std::bad_alloc const&) { // without a reason
+    }
     {
       std::unique_lock const no_copy_moves(copies_);
       lost_.store(true, std::memory_order_release);
@@ -126,7 +145,7 @@ void Device::lose(std::string const& why) {
   }
   for (auto& operation : abandoned) {
     if (operation.what == Operation::What::record) {
-      operation.record->reach(hs_lost, why);
+      operation.record->reach(hs_lost, text_or_none(why));
     }
   }
 }
@@ -153,7 +172,12 @@ hs_status Device::allocate(std::size_t bytes, void** memory) {
     return fail(hs_no_memory, "allocate: the host has no memory for " + name_);
   }
   spoil(*memory, rounded);
-  blocks_.emplace(address(*memory), rounded);
+  try {
+    blocks_.emplace(address(*memory), rounded);
+  } catch (...) {
+    ::operator delete(std::exchange(*memory, nullptr), std::align_val_t{alignment});
+    throw;
+  }
   used_ += rounded;
   return hs_ok;
 }

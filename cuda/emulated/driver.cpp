@@ -77,7 +77,13 @@ struct DeviceCalls {
       return fail(hs_no_memory,
                   "allocate_pinned: the host has no " + std::to_string(bytes) + " bytes left");
     }
-    auto const status = emulated::pin("allocate_pinned", block, bytes);
+    hs_status status = hs_no_memory;
+    try {
+      status = emulated::pin("allocate_pinned", block, bytes);
+    } catch (...) {
+      ::operator delete(block);
+      throw;
+    }
     if (status != hs_ok) { // memory at this place was freed before without unpin
       ::operator delete(block);
       return status;

@@ -4,7 +4,7 @@
 #include "../last_error.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <new>
 #include <utility>
 
 namespace hetsched::emulated {
@@ -73,11 +73,15 @@ std::shared_ptr<Record> Stream::record() {
   return record;
 }
 
-void Stream::abandon(std::deque<Operation>& abandoned) {
+void Stream::wait_until_idle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return queue_.empty() && !works_; });
+}
+
+void Stream::abandon(std::list<Operation>& abandoned) noexcept {
   std::lock_guard const lock(mutex_);
   lost_ = true;
-  std::move(queue_.begin(), queue_.end(), std::back_inserter(abandoned));
-  queue_.clear();
+  abandoned.splice(abandoned.end(), queue_);
   changed_.notify_all();
 }
 
@@ -86,12 +90,16 @@ void Stream::serve() {
     Operation operation;
     {
       std::unique_lock lock(mutex_);
+      if (std::exchange(works_, false)) {
+        changed_.notify_all();
+      }
       changed_.wait(lock, [this] { return !queue_.empty() || ends_; });
       if (queue_.empty()) {
         return;
       }
       operation = std::move(queue_.front());
       queue_.pop_front();
+      works_ = true;
     }
     execute(operation);
   }
@@ -112,27 +120,41 @@ void Stream::execute(Operation& operation) {
 }
 
 void Stream::work(Operation& operation) {
-  std::string wrong;
+  bool failed = true;
+  try {
+    auto const wrong = result_of(operation);
+    failed = !wrong.empty();
+    if (failed && failure_ == hs_ok) {
+      why_ = std::string(operation.name) + ": " + wrong;
+    }
+  } catch (std::bad_alloc const&) { // without a reason
+    if (operation.effect == Effect::loses_device) {
+      device_.lose("lost");
+      return;
+    }
+  }
+  if (failed) {
+    failure_ = hs_failed;
+  }
+}
+
+/// What went wrong, or "".
+std::string Stream::result_of(Operation& operation) {
   switch (operation.effect) {
   case Effect::loses_device:
     device_.lose(device_.name() + " was told to get lost at " + operation.name);
-    return;
+    return "";
   case Effect::fails:
-    wrong = device_.name() + " was told to fail here";
-    break;
-  case Effect::none: {
-    auto const begin = Clock::now();
-    wrong = operation.work();
-    auto const took = std::max(Clock::now() - begin, Clock::duration(operation.least));
-    auto const slowed = device_.options().slow * std::chrono::duration<double>(took);
-    sleep_until(begin + std::chrono::ceil<Clock::duration>(slowed));
+    return device_.name() + " was told to fail here";
+  case Effect::none:
     break;
   }
-  }
-  if (!wrong.empty() && failure_ == hs_ok) {
-    failure_ = hs_failed;
-    why_ = std::string(operation.name) + ": " + wrong;
-  }
+  auto const begin = Clock::now();
+  auto wrong = operation.work();
+  auto const took = std::max(Clock::now() - begin, Clock::duration(operation.least));
+  auto const slowed = device_.options().slow * std::chrono::duration<double>(took);
+  sleep_until(begin + std::chrono::ceil<Clock::duration>(slowed));
+  return wrong;
 }
 
 void Stream::sleep_until(Clock::time_point end) {

@@ -12,8 +12,8 @@
 #include "threads.hpp"
 
 #include <chrono>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -72,20 +72,25 @@ public:
   /// once, with hs_lost.
   [[nodiscard]] std::shared_ptr<Record> record();
 
+  /// Without memory.
+  void wait_until_idle();
+
   /// The device is lost: moves the operations that have not begun to `abandoned`, and takes no
   /// more.
-  void abandon(std::deque<Operation>& abandoned);
+  void abandon(std::list<Operation>& abandoned) noexcept;
 
 private:
   void serve();
   void execute(Operation& operation);
   void work(Operation& operation);
+  std::string result_of(Operation& operation);
   void sleep_until(Clock::time_point end);
 
   Device& device_;
   Mutex mutex_;
   Condition changed_;
-  std::deque<Operation> queue_;
+  std::list<Operation> queue_;
+  bool works_ = false; // at an operation that is not in the queue any more
   bool ends_ = false;
   bool lost_ = false;
   // Used by its thread only:

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <string>
 #include <system_error>
@@ -132,7 +133,12 @@ struct StreamCalls {
   static void stream_destroy(hs_stream* stream) { delete &as_stream(stream); }
 
   static hs_status stream_synchronize(hs_stream* stream) {
-    return as_stream(stream).record()->synchronize();
+    try {
+      return as_stream(stream).record()->synchronize();
+    } catch (std::bad_alloc const&) {
+      as_stream(stream).wait_until_idle(); // whatever the answer, the caller relies on that
+      throw;
+    }
   }
 
   static hs_status stream_wait(hs_stream* stream, hs_event* event) {
@@ -261,7 +267,15 @@ struct StreamCalls {
 
   static hs_status
   run(hs_stream* stream, void (*function)(void*), void (*drop)(void*), void* argument) {
-    auto call = std::make_shared<Call>(function, drop, argument);
+    std::shared_ptr<Call> call;
+    try {
+      call = std::make_shared<Call>(function, drop, argument);
+    } catch (...) {
+      if (drop != nullptr) {
+        drop(argument);
+      }
+      throw;
+    }
     auto& on = as_stream(stream);
     if (auto const status = on.device().check_lost("run"); status != hs_ok) {
       return status;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "device_set.hpp"
 
+#include <hetsched/detail/core/make_room.hpp>
 #include <hetsched/detail/dataflow/data_registry.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <utility>
 
 namespace hetsched::detail {
@@ -129,12 +131,22 @@ void DeviceSet::adopt(DataRecord& record, NodeId at, void* memory) {
       (next != adopted_.begin() && ends_behind(*std::prev(next), memory))) {
     refuse("overlaps memory on " + on.name + " that is registered");
   }
-  if (on.driver.adopt(on.device, memory, bytes) != hs_ok) {
-    refuse(on.driver.last_error());
+  auto const entry = adopted_.emplace(std::pair(at, memory), bytes).first;
+  bool adopted = false;
+  try {
+    adopted = on.driver.adopt(on.device, memory, bytes) == hs_ok;
+    if (!adopted) {
+      refuse(on.driver.last_error());
+    }
+    auto& datum = kept().list(record, record.replicas, record.home.base, record.home.ld);
+    nodes_->adopt(datum, at, on.offset(memory)); // else the datum's home is the host's buffer
+  } catch (...) {
+    if (adopted) {
+      on.driver.disown(on.device, memory);
+    }
+    adopted_.erase(entry);
+    throw;
   }
-  adopted_[{at, memory}] = bytes;
-  auto& datum = kept().list(record, record.replicas, record.home.base, record.home.ld);
-  nodes_->adopt(datum, at, on.offset(memory));
 }
 
 std::uint32_t DeviceSet::mark_stream(NodeId at, void* native) {
@@ -144,6 +156,7 @@ std::uint32_t DeviceSet::mark_stream(NodeId at, void* native) {
   });
   auto& on = device(at);
   if (known == streams_.end()) {
+    make_room(streams_, streams_.size() + 1);
     auto* const mark = on.take_event();
     if (mark == nullptr) {
       throw Error(ErrorCode::device_failed, on.name, on.driver.last_error());
@@ -191,7 +204,10 @@ void DeviceSet::forget(Replicas* data) noexcept {
 void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
   std::lock_guard const guard(mutex_);
   if (!device(at).lost) {
-    nodes_->prefetch(kept().datum_of(hint.accesses()[0]), at);
+    try {
+      nodes_->prefetch(kept().datum_of(hint.accesses()[0]), at);
+    } catch (std::bad_alloc const&) { // it is a hint
+    }
     start_copies();
   }
 }
@@ -201,7 +217,10 @@ void DeviceSet::send_ahead(TaskRecord& task, NodeId at) {
   if (device(at).lost) {
     return;
   }
-  kept().send_ahead(task, at);
+  try {
+    kept().send_ahead(task, at);
+  } catch (std::bad_alloc const&) { // it is a hint
+  }
   start_copies();
 }
 
@@ -220,23 +239,58 @@ void DeviceSet::unpin(ReplicaSlot& slot, NodeId at) {
   }
 }
 
+/// Has the stream wait until the program's own stream, which the hint names, has reached its mark.
+void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
+  std::lock_guard const guard(mutex_);
+  auto const& leader = streams_[hint.accesses()[0].carried.hint.stream];
+  auto const& driver = device(leader.node).driver;
+  if (driver.stream_wait(stream, leader.mark) != hs_ok) {
+    driver.event_synchronize(leader.mark); // rare, so it is waited for here
+  }
+}
+
+/// Pins the memory of a region, or of the whole of which it is a part. Copies then need no buffer
+/// on their way. If pinning fails, copies are slower. The lock is held.
+void DeviceSet::pin_region(DataRecord& record) {
+  auto* whole = &record;
+  while (whole->whole != nullptr) {
+    whole = whole->whole;
+  }
+  auto const& shape = whole->shape;
+  if (whole->elements() == 0 || whole->buffer.get() != nullptr ||
+      pinned_.contains(whole->home.base)) {
+    return;
+  }
+  // The region's own Replicas remember that it is pinned, until it is forgotten.
+  Access access{&whole->home, nullptr, {}, AccessMode::read, false, 0};
+  (void)kept().datum_of(access);
+  auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
+  auto& device = *devices_.front();
+  auto& region = pinned_[whole->home.base];
+  region = {whole, false};
+  region.ours = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
+}
+
 // ---- looking at it ----
 
 Devices::Shortage DeviceSet::shortage(std::span<DataRecord* const> data) const noexcept {
   std::size_t all = 0;
-  std::vector<Replicas const*> at_home; // data whose home is device memory
   for (auto it = data.begin(); it != data.end(); ++it) {
-    if (std::find(data.begin(), it, *it) == it) {
-      all += Arena::rounded((*it)->bytes());
-      if ((*it)->buffer.get() != nullptr) { // of device_data: registered while there are handles
-        at_home.push_back((*it)->replicas.load(std::memory_order_acquire));
-      }
-    }
+    all += std::find(data.begin(), it, *it) == it ? Arena::rounded((*it)->bytes()) : 0;
   }
+  auto const is_at = [](DataRecord const& record, NodeId node) {
+    if (record.buffer.get() == nullptr) {
+      return false;
+    }
+    // Of device_data: registered while there are handles.
+    auto const* const datum = record.replicas.load(std::memory_order_acquire);
+    return datum != nullptr && datum->home == node;
+  };
   for (auto const& device : devices_) {
     auto bytes = all;
-    for (auto const* datum : at_home) {
-      bytes -= datum != nullptr && datum->home == device->node ? Arena::rounded(datum->bytes()) : 0;
+    for (auto it = data.begin(); it != data.end(); ++it) {
+      bool const free = is_at(**it, device->node) && std::find(data.begin(), it, *it) == it;
+      bytes -= free ? Arena::rounded((*it)->bytes()) : 0;
     }
     if (bytes > device->capacity) {
       return {bytes - device->capacity, device->name};

@@ -64,7 +64,7 @@ public:
   /// The same stretch by CLOCK_MONOTONIC. Returns nothing if that is not known.
   [[nodiscard]] std::optional<Stretch> on_host(std::optional<Stretch> measured) const noexcept;
 
-  void give_back(hs_event* event) { events_.push_back(event); }
+  void give_back(hs_event* event) noexcept { events_.push_back(event); } // take_event made room
 
   [[nodiscard]] std::byte* address(std::size_t offset) const noexcept {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory_) + offset);
@@ -93,7 +93,8 @@ private:
 
   void* memory_ = nullptr;
   std::vector<hs_event*> events_; // free for use
-  hs_event* origin_ = nullptr;    // it was reached at origin_ns_ of the device's clock
+  std::size_t events_made_ = 0;
+  hs_event* origin_ = nullptr; // it was reached at origin_ns_ of the device's clock
   std::int64_t origin_ns_ = 0;
   std::optional<std::int64_t> anchor_ns_; // by the host's clock, when the device's clock shows 0
 };
@@ -167,7 +168,9 @@ private:
   void
   leave(Slots::iterator& slot, bool done, std::exception_ptr error, std::optional<Stretch> kernel);
   [[nodiscard]] std::exception_ptr error_of(WindowSlot const& slot,
-                                            std::string const& message) const;
+                                            char const* message) const noexcept;
+  void fill(WindowSlot& slot, TaskRecord& task);
+  static void keep(WindowSlot& slot, char const* message) noexcept;
 
   DeviceSet& set_;
   OpenDevice& device_;
@@ -268,6 +271,7 @@ private:
   void start_copy(Copy& copy);
   bool settle_copies();
   void settle(Moving& moving, hs_status status);
+  void note_copy_error(char const* text) noexcept;
   void settle_unmarked(Moving& moving, hs_status status);
   void record_admitted(WindowSlot const& slot);
   void record_end(OpenDevice const& device,

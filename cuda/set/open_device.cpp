@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/detail/core/make_room.hpp>
+
 #include "device_set.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace hetsched::detail {
@@ -26,9 +29,8 @@ OpenDevice::OpenDevice(hs_driver const& driver_of_kind,
     require(driver.stream_create(device, &in));
     require(driver.stream_create(device, &out));
     for (int k = 0; k < compute_streams; ++k) {
-      hs_stream* stream = nullptr;
-      require(driver.stream_create(device, &stream));
-      compute.push_back(stream);
+      compute.push_back(nullptr);
+      require(driver.stream_create(device, &compute.back()));
     }
   } catch (...) {
     close();
@@ -47,7 +49,13 @@ hs_event* OpenDevice::take_event(hs_status* status) noexcept {
     event = events_.back();
     events_.pop_back();
   } else {
-    made = driver.event_create(device, &event);
+    try {
+      make_room(events_, events_made_ + 1);
+      made = driver.event_create(device, &event);
+      events_made_ += made == hs_ok ? 1 : 0;
+    } catch (std::bad_alloc const&) {
+      made = hs_no_memory;
+    }
   }
   if (status != nullptr) {
     *status = made;
@@ -59,6 +67,7 @@ hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
   auto* const event = take_event();
   if (event != nullptr && driver.event_record(event, stream) != hs_ok) {
     driver.event_destroy(event);
+    --events_made_;
     return nullptr;
   }
   return event;
@@ -78,8 +87,11 @@ std::optional<Stretch>
 OpenDevice::measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end) {
   auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
   if (measured) {
-    overlap.add_transfer(stream == in ? OverlapMeter::Lane::in : OverlapMeter::Lane::out,
-                         *measured);
+    auto const lane = stream == in ? OverlapMeter::Lane::in : OverlapMeter::Lane::out;
+    try {
+      overlap.add_transfer(lane, *measured);
+    } catch (std::bad_alloc const&) { // its overlap is not counted
+    }
   }
   return measured;
 }
@@ -87,7 +99,10 @@ OpenDevice::measure_transfer(hs_stream* stream, hs_event* begin, hs_event* end) 
 std::optional<Stretch> OpenDevice::measure_kernel(hs_event* begin, hs_event* end) {
   auto const measured = begin == nullptr ? std::nullopt : stretch(begin, end);
   if (measured) {
-    overlap.add_kernel(*measured);
+    try {
+      overlap.add_kernel(*measured);
+    } catch (std::bad_alloc const&) { // it is not counted
+    }
   }
   return measured;
 }
@@ -133,7 +148,9 @@ void OpenDevice::close() noexcept {
     return;
   }
   for (auto* stream : compute) {
-    driver.stream_destroy(stream);
+    if (stream != nullptr) {
+      driver.stream_destroy(stream);
+    }
   }
   for (auto* stream : {in, out}) {
     if (stream != nullptr) {

@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/detail/core/make_room.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/attempts.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
 
 #include "device_set.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace hetsched::detail {
 
 void TaskWindow::commit(TaskRecord& task) {
+  make_room(ended_, slots_.size() + 1); // nothing may be thrown once the task is in the window
+  make_room(ready_, slots_.size() + 1);
   auto& slot = slots_.emplace_back();
+  try {
+    fill(slot, task);
+  } catch (...) {
+    slots_.pop_back();
+    throw;
+  }
+}
+
+void TaskWindow::fill(WindowSlot& slot, TaskRecord& task) {
   slot.task = &task;
   slot.attempt = is_attempt(task);
+  slot.arguments.reserve(task.access_count);
+  slot.needs.reserve(task.access_count);
+  slot.places.reserve(task.access_count);
   std::lock_guard const guard(set_.mutex_);
   for (std::size_t k = 0; k < task.access_count; ++k) {
     auto const& access = task.accesses()[k];
@@ -20,9 +37,11 @@ void TaskWindow::commit(TaskRecord& task) {
     slot.arguments.push_back(&datum);
     if (!access.duplicate) {
       slot.needs.push_back(KeptNodes::need_of(task, access, datum));
-      datum.holders += slot.attempt ? 1 : 0;
       set_.pin_region(*access.queue->data);
     }
+  }
+  for (auto const& need : slot.needs) {
+    need.datum->holders += slot.attempt ? 1 : 0;
   }
 }
 
@@ -133,10 +152,16 @@ void TaskWindow::undo_followers(Slots::iterator failed) {
   }
 }
 
-std::exception_ptr TaskWindow::error_of(WindowSlot const& slot, std::string const& message) const {
-  return std::make_exception_ptr(Error(ErrorCode::device_failed,
-                                       "task '" + std::string(slot.task->type_of().name) + "'",
-                                       "on " + device_.name + ": " + message));
+/// Without memory: that.
+std::exception_ptr TaskWindow::error_of(WindowSlot const& slot,
+                                        char const* message) const noexcept {
+  try {
+    return std::make_exception_ptr(Error(ErrorCode::device_failed,
+                                         "task '" + std::string(slot.task->type_of().name) + "'",
+                                         "on " + device_.name + ": " + message));
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 /// Whether the task uses data that a launched task before it in the window writes. The lock is
@@ -182,7 +207,7 @@ void TaskWindow::collect_ended() {
       error = error_of(*slot,
                        device_.lost            ? "the device is lost"
                        : slot->message.empty() ? device_.driver.last_error()
-                                               : slot->message);
+                                               : slot->message.c_str());
     }
     if (status == hs_lost) {
       set_.give_up(device_);
@@ -211,16 +236,26 @@ void TaskWindow::admit_next() {
         slot == slots_.begin() && slots_.front().stage != WindowSlot::Stage::admitted;
     // The memory of the device knows an attempt by its task.
     void const* const user = slot->attempt ? AttemptLink::of(*slot->task).all->task : slot->task;
-    auto const admission = set_.nodes_->admit(device_.node, user, slot->needs, alone);
-    if (admission == MemoryNodes::Admission::later) {
-      return;
+    auto admission = MemoryNodes::Admission::later;
+    std::exception_ptr error;
+    try {
+      admission = set_.nodes_->admit(device_.node, user, slot->needs, alone);
+    } catch (...) { // no memory of the host's
+      error = std::current_exception();
     }
     if (admission == MemoryNodes::Admission::never) {
-      auto const message = "its data do not fit: " + std::to_string(set_.nodes_->missing_bytes()) +
-                           " bytes are missing of " +
-                           std::to_string(set_.nodes_->capacity(device_.node));
-      leave(slot, false, error_of(*slot, message), {});
+      error = error_of(*slot,
+                       text("its data do not fit: %zu bytes are missing of %zu",
+                            set_.nodes_->missing_bytes(),
+                            set_.nodes_->capacity(device_.node))
+                           .c_str());
+    }
+    if (error != nullptr) {
+      leave(slot, false, std::move(error), {});
       continue;
+    }
+    if (admission == MemoryNodes::Admission::later) {
+      return;
     }
     slot->stage = WindowSlot::Stage::admitted;
     set_.record_admitted(*slot);
@@ -243,10 +278,19 @@ void TaskWindow::find_ready() {
       ++slot;
       continue;
     }
-    auto const arrival = slot->attempt ? set_.nodes_->ready_to_attempt(device_.node, slot->needs)
-                                       : set_.nodes_->ready(device_.node, slot->needs);
-    if (arrival == MemoryNodes::Arrival::failed) {
-      leave(slot, false, error_of(*slot, "its data cannot be had: " + set_.last_copy_error_), {});
+    auto arrival = MemoryNodes::Arrival::failed;
+    std::exception_ptr error;
+    try {
+      arrival = slot->attempt ? set_.nodes_->ready_to_attempt(device_.node, slot->needs)
+                              : set_.nodes_->ready(device_.node, slot->needs);
+      if (arrival == MemoryNodes::Arrival::failed) {
+        error = error_of(*slot, ("its data cannot be had: " + set_.last_copy_error_).c_str());
+      }
+    } catch (...) { // no memory
+      error = std::current_exception();
+    }
+    if (error != nullptr) {
+      leave(slot, false, std::move(error), {});
       continue;
     }
     if (arrival == MemoryNodes::Arrival::here) {
@@ -291,7 +335,10 @@ public:
   NamedRange(hs_driver const& driver, TaskRecord const& task) : driver_(driver) {
     if (driver_.range_begin != nullptr) {
       auto const label = task.label_text();
-      driver_.range_begin(std::string(label.empty() ? task.type_of().name : label).c_str());
+      auto const name = label.empty() ? task.type_of().name : label;
+      char cut[64]; // with a zero behind it
+      cut[name.copy(cut, sizeof cut - 1)] = '\0';
+      driver_.range_begin(cut);
     }
   }
 
@@ -310,6 +357,14 @@ private:
 
 } // namespace
 
+/// Why the kernels failed.
+void TaskWindow::keep(WindowSlot& slot, char const* message) noexcept {
+  try {
+    slot.message = message;
+  } catch (std::bad_alloc const&) { // the task fails without it, too
+  }
+}
+
 void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   auto* const stream = follow(slot);
   slot.stream = stream;
@@ -327,44 +382,13 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
     slot.failed = !events.launch(*slot.task, gpu);
   } catch (Error const& error) { // the device did not take all kernels
     slot.ended = device_.driver.stream_synchronize(stream) == hs_lost ? hs_lost : hs_failed;
-    slot.message = error.what();
+    keep(slot, error.what());
     return;
   }
   slot.ended = device_.mark_end(slot.end, stream);
-  if (slot.ended) {
-    slot.message = *slot.ended == hs_ok ? "" : device_.driver.last_error();
+  if (slot.ended && *slot.ended != hs_ok) {
+    keep(slot, device_.driver.last_error());
   }
-}
-
-/// Has the stream wait until the program's own stream, which the hint names, has reached its mark.
-void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
-  std::lock_guard const guard(mutex_);
-  auto const& leader = streams_[hint.accesses()[0].carried.hint.stream];
-  auto const& driver = device(leader.node).driver;
-  if (driver.stream_wait(stream, leader.mark) != hs_ok) {
-    driver.event_synchronize(leader.mark); // rare, so it is waited for here
-  }
-}
-
-/// Pins the memory of a region, or of the whole of which it is a part. Copies then need no buffer
-/// on their way. If pinning fails, copies are slower. The lock is held.
-void DeviceSet::pin_region(DataRecord& record) {
-  auto* whole = &record;
-  while (whole->whole != nullptr) {
-    whole = whole->whole;
-  }
-  auto const& shape = whole->shape;
-  if (whole->elements() == 0 || whole->buffer.get() != nullptr ||
-      pinned_.contains(whole->home.base)) {
-    return;
-  }
-  // The region's own Replicas remember that it is pinned, until it is forgotten.
-  Access access{&whole->home, nullptr, {}, AccessMode::read, false, 0};
-  (void)kept().datum_of(access);
-  auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
-  auto& device = *devices_.front();
-  bool const ours = device.driver.pin(device.device, whole->home.base, bytes) == hs_ok;
-  pinned_[whole->home.base] = {whole, ours};
 }
 
 } // namespace hetsched::detail

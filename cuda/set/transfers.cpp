@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace hetsched::detail {
@@ -35,7 +36,13 @@ void DeviceSet::start_copy(Copy& copy) {
                      datum.width,
                      datum.columns};
   auto* const stream = copy.to == host_node ? by.out : by.in;
-  moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
+  try {
+    moving_.push_back(std::make_unique<Moving>(Moving{&copy, &by, stream, nullptr, nullptr}));
+  } catch (std::bad_alloc const&) {
+    note_copy_error("out of memory");
+    nodes_->finished(&copy, false);
+    return;
+  }
   auto& moving = *moving_.back();
   moving.begin = by.lost ? nullptr : by.mark(stream);
   auto status = hs_lost;
@@ -82,7 +89,7 @@ bool DeviceSet::settle_copies() {
 void DeviceSet::settle(Moving& moving, hs_status status) {
   auto& by = *moving.by;
   if (status != hs_ok) {
-    last_copy_error_ = by.lost ? "the device is lost" : by.driver.last_error();
+    note_copy_error(by.lost ? "the device is lost" : by.driver.last_error());
   }
   if (status == hs_lost) {
     give_up(by);
@@ -100,6 +107,13 @@ void DeviceSet::settle(Moving& moving, hs_status status) {
   // What came to a device that has been lost since is lost with it.
   bool const arrived = status == hs_ok && (moving.copy->to == host_node || !by.lost);
   nodes_->finished(std::exchange(moving.copy, nullptr), arrived);
+}
+
+void DeviceSet::note_copy_error(char const* text) noexcept {
+  try {
+    last_copy_error_ = text;
+  } catch (std::bad_alloc const&) { // the one before is as good
+  }
 }
 
 /// The same for a transfer without an event, so its length is not known.
@@ -121,6 +135,7 @@ void DeviceSet::give_up(OpenDevice& device) {
 
 /// Waits, without the lock, for a transfer of the datum, or takes note of those that have ended.
 void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
+  start_copies(); // whoever asked for it may have thrown
   if (settle_copies()) {
     return;
   }
@@ -172,30 +187,41 @@ void DeviceSet::bring(Lock& lock,
                       Destination destination,
                       bool taken,
                       Missing& missing) {
+  auto const unheld = [](Replicas& forgotten) { delete &forgotten; };
   Bringing bringing(*nodes_, data, destination, taken, missing.told);
-  start_copies();
-  auto const next = [&] {
-    auto* const datum =
-        bringing.next([&](Replicas& gone, NodeId at) { note_missing(gone, at, missing); },
-                      [](Replicas& forgotten) { delete &forgotten; },
-                      [](Replicas const& there) { return is_in_use(there); });
+  try {
+    bringing.ask();
     start_copies();
-    return datum;
-  };
-  while (auto const* const datum = next()) {
-    wait_for_copy(lock, *datum);
+    auto const next = [&] {
+      auto* const datum =
+          bringing.next([&](Replicas& gone, NodeId at) { note_missing(gone, at, missing); },
+                        unheld,
+                        [](Replicas const& there) { return is_in_use(there); });
+      start_copies();
+      return datum;
+    };
+    while (auto const* const datum = next()) {
+      wait_for_copy(lock, *datum);
+    }
+  } catch (...) {
+    bringing.let_go(unheld);
+    throw;
   }
 }
 
 /// The datum cannot be had there.
 void DeviceSet::note_missing(Replicas& datum, NodeId at, Missing& missing) {
   constexpr int most_named = 8;
-  if (++missing.count <= most_named) {
-    missing.names += missing.count == 1 ? "" : ", ";
-    missing.names += datum.contribution ? "a contribution to " : "";
-    missing.names += static_cast<DataRecord const*>(datum.identity)->describe();
-  } else if (missing.count == most_named + 1) {
-    missing.names += " and others";
+  ++missing.count;
+  try {
+    if (missing.count <= most_named) {
+      missing.names += missing.count == 1 ? "" : ", ";
+      missing.names += datum.contribution ? "a contribution to " : "";
+      missing.names += static_cast<DataRecord const*>(datum.identity)->describe();
+    } else if (missing.count == most_named + 1) {
+      missing.names += " and others";
+    }
+  } catch (std::bad_alloc const&) { // without the name
   }
   if (missing.told && nodes_->is_lost(at)) {
     leave_home(datum);

@@ -10,6 +10,10 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +35,33 @@ struct Copy {
 };
 
 constexpr Copy copy;
+
+/// Does not take every third task.
+struct Refusing : OldestFirst {
+  hs::Wake push(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId worker) {
+    if (++pushed == 33) {
+      fail("no such task");
+    }
+    if (pushed % 3 == 0) {
+      throw std::bad_alloc();
+    }
+    return OldestFirst::push(ctx, task, worker);
+  }
+
+  int pushed = 0;
+};
+
+/// The same of what becomes ready together.
+struct RefusingSome : Refusing {
+  void push_activated(hs::placement_context auto const& ctx,
+                      std::span<hs::TaskId const> tasks,
+                      hs::WorkerId worker,
+                      std::span<hs::Wake> wakes) {
+    for (std::size_t k = tasks.size(); k-- > 0;) {
+      wakes[k] = push(ctx, tasks[k], worker);
+    }
+  }
+};
 
 } // namespace exceptions_test
 
@@ -381,6 +412,27 @@ TEST_CASE("exceptions: by-value arguments of failed and cancelled tasks are dest
     CHECK_THROWS(rt.sync());
     CHECK(counted.use_count() == 1);
   }
+}
+
+TEST_CASE_TEMPLATE("exceptions: in a scheduler's push, no task is lost",
+                   Scheduler,
+                   Refusing,
+                   RefusingSome) {
+  hs::Runtime<Scheduler> rt(on_cpus(2));
+  int a = 0;
+  std::atomic<int> ran{0};
+  auto const ha = rt.data(a);
+  for (int round = 0; round < 5; ++round) {
+    rt.spawn()([](int& x) { ++x; }, hs::read_write(ha));
+    for (int k = 0; k < 20; ++k) {
+      rt.spawn()([&ran](int const&) { ++ran; }, hs::read(ha));
+    }
+    rt.spawn()([&ran] { ++ran; });
+  }
+  (void)message_of([&] { rt.sync(); });
+  CHECK(a == 5);
+  CHECK(ran == 105);
+  CHECK(message_of([&] { rt.sync(); }).empty());
 }
 
 TEST_SUITE_END();

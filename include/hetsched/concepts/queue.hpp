@@ -19,7 +19,8 @@ struct AnyTask {
 /// A container of ready tasks. Any thread may call any operation at any time, unless the queue says
 /// otherwise (see `owned_queue`).
 ///
-/// push(task, priority)  Adds the task. Throws only std::bad_alloc.
+/// push(task, priority)  Adds the task. Throws only std::bad_alloc, and then has not added it. No
+///   other operation throws.
 /// pop(accept)  Removes and returns the first task in the queue's order that `accept(task)` allows,
 ///   or `no_task`. `accept` must not block. The queue may ask it about a task that another thread
 ///   is taking. A queue may give up when the first task is refused only if it declares

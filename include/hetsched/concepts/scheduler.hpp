@@ -60,6 +60,13 @@ concept chosen_at_run_time = requires(S const& s) {
 ///   nested aggregate `Config`, which is the constructor's second argument. The runtime passes it:
 ///   `Runtime(Config{...}, S::Config{...})`.
 ///
+/// Memory: push and push_activated may throw, but then they must have left the scheduler without
+/// the
+///   task: of push_activated, without the tasks for which they have not written a wake (none is
+///   written by the form that answers one). The engine keeps these tasks, and runs them when a
+///   worker gets none from the scheduler; they have a prologue and an epilogue like the others. The
+///   other hooks must not throw: what they need is to be taken in push, or done without.
+///
 /// Hooks (each takes the context first, by const reference)
 ///   Wake push(ctx, task, worker)
 ///     A task is ready, and some worker can run it. Called in the spawning thread; worker is

@@ -210,14 +210,7 @@ protected:
     if (forked()) {
       return; // its threads do not exist here, its locks may be held by them: left alone
     }
-    core().drain();
-    if (core().devices() != nullptr) {
-      settle();
-    }
-    if (auto const* const recorder = core().recorder(); recorder != nullptr && recorder->saves()) {
-      Stats devices;
-      recorder->save(description(devices));
-    }
+    settle();
     registry().detach();
     if (auto const failure = core().root_domain().failure.take()) {
       detail::tell_unasked(*failure);
@@ -236,17 +229,31 @@ protected:
 
 private:
   template <class OwnConfig>
-  [[nodiscard]] static Core* make_core(OwnConfig& config, Maker const& maker) {
+  [[nodiscard]] static detail::Owned<Core> make_core(OwnConfig& config, Maker const& maker) {
     Engine::resolve(config);
-    return maker.make(config, maker.runtime, maker.knobs);
+    return detail::Owned<Core>(maker.make(config, maker.runtime, maker.knobs));
   }
 
-  /// Before the end: host memory holds all data.
+  /// Before the end: all tasks are complete, host memory holds all data, and the trace is saved.
   [[gnu::noinline]] void settle() noexcept {
+    tell_errors([this] { core().drain(); });
+    if (core().devices() != nullptr) {
+      tell_errors([this] { core().take_all_home(&core().root_domain(), nullptr); });
+    }
+    if (auto const* const recorder = core().recorder(); recorder != nullptr && recorder->saves()) {
+      tell_errors([this, recorder] {
+        Stats devices;
+        recorder->save(description(devices));
+      });
+    }
+  }
+
+  template <class F>
+  static void tell_errors(F const& f) noexcept {
     try {
-      core().take_all_home(&core().root_domain(), nullptr);
-    } catch (Error const& lost) {
-      std::fprintf(stderr, "%s\n", lost.what());
+      f();
+    } catch (std::exception const& error) {
+      std::fprintf(stderr, "%s\n", error.what());
     }
   }
 
@@ -274,7 +281,7 @@ private:
     if (core().devices() != nullptr) {
       try {
         then(domain, task);
-      } catch (Error const&) {
+      } catch (...) {
         lost = std::current_exception();
         (void)core().failure_log().add(lost, "(no task)", "");
       }

@@ -2,6 +2,7 @@
 #pragma once
 // How a runtime comes to know data.
 
+#include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/core/fork.hpp>
 #include <hetsched/detail/dataflow/nesting.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -124,11 +126,13 @@ protected:
   using Core = typename Engine::BaseCore;
 
   /// The derived class detaches the registry and deletes the core when it goes.
-  [[gnu::cold]] explicit RuntimeData(Core* core)
-      : core_(core),
+  [[gnu::cold]] explicit RuntimeData(detail::Owned<Core> core)
+      : core_(core.get()),
         registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
           static_cast<RuntimeData*>(rt)->await_unused(record);
-        })) {}
+        })) {
+    (void)core.release();
+  }
 
   ~RuntimeData() = default;
 
@@ -215,10 +219,15 @@ private:
   }
 
   [[gnu::cold]] void await_unused(detail::DataRecord& record) {
-    auto error = std::make_exception_ptr(
-        Error(ErrorCode::data_in_use,
-              record.describe(),
-              "its last handle was destroyed while tasks still used it; the destructor waited"));
+    std::exception_ptr error;
+    try {
+      error = std::make_exception_ptr(
+          Error(ErrorCode::data_in_use,
+                record.describe(),
+                "its last handle was destroyed while tasks still used it; the destructor waited"));
+    } catch (std::bad_alloc const&) {
+      error = std::current_exception();
+    }
     auto* const task = core_->current_task();
     core_->await_data(record.home, record.home.domain->owner == task ? task : nullptr);
     core_->root_domain().failure.offer(core_->failure_log().add(std::move(error), "(no task)", ""));

@@ -24,6 +24,7 @@ struct TaskHost {
   void ready(hs::TaskRecord&);
   void wait_granted(hs::TaskRecord&);
   void give_to_device(hs::TaskRecord&);
+  void prepare_merge(hs::AccessQueue&);
   hs::TaskRecord& new_merge(hs::AccessQueue&, hs::ReductionOps const&);
   void fail(hs::TaskRecord&, std::exception_ptr const&);
   void recycle(hs::TaskRecord&);
@@ -34,6 +35,7 @@ static_assert(hs::task_host<TaskHost> && !hs::spawn_host<TaskHost>);
 HETSCHED_TEST_LACKS(task_host, TaskHost, ready);
 HETSCHED_TEST_LACKS(task_host, TaskHost, wait_granted);
 HETSCHED_TEST_LACKS(task_host, TaskHost, give_to_device);
+HETSCHED_TEST_LACKS(task_host, TaskHost, prepare_merge);
 HETSCHED_TEST_LACKS(task_host, TaskHost, new_merge);
 HETSCHED_TEST_LACKS(task_host, TaskHost, fail);
 HETSCHED_TEST_LACKS(task_host, TaskHost, recycle);

@@ -437,10 +437,21 @@ void Model::admit(std::size_t node) {
   case MemoryNodes::Admission::later:
     break;
   case MemoryNodes::Admission::never:
-    must(!fits(task->uses, node), "a task that fits is refused for good");
+    must(!fits(task->uses, node) || some_cannot_leave(), "a task that fits is refused for good");
     remove_task(node, static_cast<std::size_t>(task - window.begin()));
     break;
   }
+}
+
+/// Whether transfers of a datum have failed so often that no more are tried.
+bool Model::some_cannot_leave() const {
+  constexpr int most_failed = 3;
+  for (auto const* datum = nodes_.first(); datum != nullptr; datum = datum->next) {
+    if (datum->failed_copies > most_failed) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void Model::begin(std::size_t node, std::size_t which) {
@@ -703,6 +714,7 @@ void Model::look(std::size_t datum) {
                         home ? Destination::home : Destination::host,
                         of.wanted != Step::read,
                         home);
+    of.bringing->ask();
   }
   if (go_on(*of.bringing, std::span(&of.replicas, 1), of.wanted)) {
     of.bringing.reset();
@@ -769,6 +781,7 @@ void Model::sync() {
     synced_[datum] = data_[datum].replicas;
   }
   sync_.emplace(nodes_, std::span(synced_.data(), data()), Destination::home, true, true);
+  sync_->ask();
   look_for_all();
 }
 

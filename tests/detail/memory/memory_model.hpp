@@ -244,6 +244,7 @@ private:
   [[nodiscard]] bool written_in_place(std::size_t datum, std::size_t node) const;
   [[nodiscard]] std::size_t footprint(Uses uses, std::size_t node) const;
   [[nodiscard]] bool fits(Uses uses, std::size_t node) const;
+  [[nodiscard]] bool some_cannot_leave() const;
 
   void events_of_window(std::size_t node, std::vector<Event>& out) const;
   void events_of_datum(std::size_t datum, std::vector<Event>& out) const;

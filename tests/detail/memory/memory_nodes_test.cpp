@@ -281,6 +281,28 @@ TEST_CASE("MemoryNodes: a transfer that fails is tried again, but not for ever")
   CHECK(a.valid == 0b001);
 }
 
+TEST_CASE("MemoryNodes: a write-back that fails is tried again, but not for ever") {
+  Machine machine(kilo);
+  auto& a = machine.datum();
+  auto& b = machine.datum();
+  machine.run(one, {writing(a)});
+  std::vector const needs{writing(b)};
+  int tried = 0;
+  while (machine.nodes.admit(one, nullptr, needs, true) == Admission::later) {
+    REQUIRE(machine.finish(false) == 1);
+    ++tried;
+  }
+  CHECK(tried == 4);
+  CHECK(machine.nodes.admit(one, nullptr, needs, true) == Admission::never);
+  CHECK(machine.nodes.admit(one, nullptr, needs, false) == Admission::later); // others may end
+  CHECK(machine.finish(true) == 0);
+  CHECK(a.valid_at(one));
+
+  machine.run(one, {updating(a)}); // what is written anew may leave
+  machine.run(one, {writing(b)});
+  CHECK(a.valid_at(host));
+}
+
 TEST_CASE("MemoryNodes: a task may begin behind one that writes what it reads") {
   Machine machine;
   auto& a = machine.datum();

@@ -166,8 +166,11 @@ struct alignas(64) AccessQueue {
   DataRecord* data = nullptr;       // constant
   Domain* domain = nullptr;         // constant; a home queue holds a reference
   PrivateCopy* copies = nullptr;    // contributions not in use by a running task
-  Access* token_waiters = nullptr;  // commuting tasks, first come first served
+  /// Commuting tasks, first come first served: the last of them, whose `next` is the first.
   Access* last_token_waiter = nullptr;
+  /// Records, linked by `next`, for the merges that are not in the queue yet: one if the last
+  /// accesses are contributions. Whoever inserts the merge may be unable to take memory.
+  TaskRecord* spare_merge = nullptr;
   AccessQueue* next_unmerged = nullptr;
 
   [[nodiscard]] static ReductionOps const* op_of(Access& access) noexcept {

@@ -16,6 +16,23 @@ namespace hetsched::detail {
 
 void release_domain(Domain* domain) noexcept;
 
+/// The domain of tasks spawned outside any task, with a reference.
+class RootDomain {
+public:
+  RootDomain() = default;
+  RootDomain(RootDomain const&) = delete;
+  RootDomain& operator=(RootDomain const&) = delete;
+
+  ~RootDomain() { release_domain(domain_); }
+
+  [[nodiscard]] Domain& operator*() const noexcept { return *domain_; }
+
+  [[nodiscard]] Domain* operator->() const noexcept { return domain_; }
+
+private:
+  Domain* const domain_ = new Domain;
+};
+
 /// Thread-safe: one lock guards everything. It is taken when regions come and go, never by a task.
 /// Reference-counted: by its runtime and by every record.
 class DataRegistry {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 
 namespace hetsched::detail {
 
@@ -187,7 +188,7 @@ DataRegistry::extent(DataRecord const& record) noexcept {
       if (record->whole == nullptr) { // parts come home when they are joined, which may be just now
         take_data(record->replicas, Destination::home, true);
       }
-    } catch (Error const& lost) { // a destructor calls this: nobody to throw it to
+    } catch (std::exception const& lost) { // a destructor calls this: nobody to throw it to
       std::fprintf(stderr, "%s\n", lost.what());
     }
     record->registry->forget(*record);

@@ -7,7 +7,8 @@
 //   void ready(TaskRecord&)            hand to the scheduler
 //   void wait_granted(TaskRecord&)     a waiting thread holds its datum
 //   void give_to_device(TaskRecord&)   a hint for a device's worker holds its datum
-//   TaskRecord& new_merge(AccessQueue&, ReductionOps const&)   make and count a merge task
+//   void prepare_merge(AccessQueue&)   take the memory of a merge: add to its spare_merge
+//   TaskRecord& new_merge(AccessQueue&, ReductionOps const&)   make and count a merge task there
 //   void fail(TaskRecord&, std::exception_ptr)   data of a partition are lost
 //   void recycle(TaskRecord&)          a record is no longer needed
 //   Divisions*& divisions()            null at first: see partitions.hpp
@@ -23,6 +24,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -39,9 +41,8 @@ inline bool take_tokens(TaskRecord& task) {
   }
   if (busy != nullptr) {
     auto& queue = *busy->queue;
-    busy->next = nullptr;
-    (queue.token_waiters == nullptr ? queue.token_waiters : queue.last_token_waiter->next) = busy;
-    queue.last_token_waiter = busy;
+    auto* const last = std::exchange(queue.last_token_waiter, busy);
+    busy->next = last == nullptr ? busy : std::exchange(last->next, busy);
   }
   auto* const parked_with = busy == nullptr ? nullptr : busy->queue;
   for (auto* access : order) {
@@ -58,7 +59,7 @@ inline bool take_tokens(TaskRecord& task) {
 }
 
 /// `register_accesses`, given the distinct accesses in the order of locking.
-template <class Host>
+template <bool contributes, class Host>
 [[gnu::always_inline]] inline void
 register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) {
   for (auto* access : order) {
@@ -75,6 +76,14 @@ register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) 
       bool const closed = queue.closed;
       unlock_all();
       refuse_divided(*queue.data, closed);
+    }
+  }
+  if constexpr (contributes) {
+    try {
+      prepare_merges(host, order);
+    } catch (...) {
+      unlock_all();
+      throw;
     }
   }
   std::int32_t missing = 0;
@@ -109,15 +118,21 @@ register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) 
 /// are inserted. Throws Error(bad_access), then nothing was registered.
 ///
 /// Cost: O(A log A) for A accesses. The task may have ended when this returns.
-template <class Host>
+template <class Host, bool contributes = false>
 [[gnu::noinline]] void register_accesses(Host& host, TaskRecord& task) {
   if (task.access_count == 1) {
     auto* const only = task.accesses();
-    register_in_order(host, task, std::span(&only, 1));
+    register_in_order<contributes>(host, task, std::span(&only, 1));
   } else {
     LockOrder order(task);
-    register_in_order(host, task, order.all());
+    register_in_order<contributes>(host, task, order.all());
   }
+}
+
+/// The same for a task with contributions.
+template <class Host>
+void register_contributions(Host& host, TaskRecord& task) {
+  register_accesses<Host, true>(host, task);
 }
 
 /// `granted` for a task of the library's own, and for one that commutes.

@@ -24,9 +24,11 @@ namespace hetsched::detail {
 /// The tasks that wait for the tasks launched on one device. Used by its worker alone.
 class LaunchedSuccessors {
 public:
+  /// Before the first task: takes all memory.
+  void prepare() { all_.reserve(most); }
+
   /// A task was launched there. Remembers the tasks that wait for it and that the device can run.
   void note(TaskRecord& writer, Arch arch) {
-    constexpr std::size_t most = 64;
     for (auto& access : std::span(writer.accesses(), writer.access_count)) {
       if (access.duplicate ||
           (access.mode != AccessMode::write && access.mode != AccessMode::read_write)) {
@@ -82,6 +84,8 @@ public:
   }
 
 private:
+  static constexpr std::size_t most = 64;
+
   /// A task that waits for a datum until `writer` has ended. There is an entry for each such
   /// access.
   struct Successor {

@@ -2,7 +2,6 @@
 #pragma once
 // The order in which a task's data are locked.
 
-#include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/dataflow/data_registry.hpp>
 
 #include <array>
@@ -24,10 +23,7 @@ class LockOrder {
 public:
   explicit LockOrder(TaskRecord& task) : size_(task.access_count) {
     auto* const accesses = task.accesses();
-    if (size_ > few_.size()) {
-      many_.reserve(size_);
-    }
-    first_ = size_ > few_.size() ? many_.begin() : few_.data();
+    first_ = size_ > few_.size() ? reinterpret_cast<Access**>(accesses + size_) : few_.data();
     for (std::size_t i = 0; i < size_; ++i) {
       first_[i] = accesses + i;
     }
@@ -98,9 +94,8 @@ private:
   }
 
   std::size_t size_;
-  std::array<Access*, 12> few_; // uninitialised: written up to size_
-  Access** first_ = nullptr;
-  Array<Access*> many_;
+  std::array<Access*, few_data> few_; // uninitialised: written up to size_
+  Access** first_ = nullptr;          // in few_, or behind the accesses
 };
 
 } // namespace hetsched::detail

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace hetsched::detail {
@@ -27,10 +28,14 @@ namespace hetsched::detail {
 /// the sync there.
 [[gnu::cold]] inline void pass_up(TaskRecord const& task, Domain& root, Owned<Failure> failure) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
-  auto& slot = task.group != nullptr ? task.group->failure
-               : parent != nullptr   ? children_domain(*parent).failure
-                                     : root.failure;
-  slot.offer(std::move(failure));
+  auto* slot = task.group != nullptr ? &task.group->failure : &root.failure;
+  if (task.group == nullptr && parent != nullptr) {
+    try {
+      slot = &children_domain(*parent).failure;
+    } catch (std::bad_alloc const&) { // the sync outside all tasks rethrows it
+    }
+  }
+  slot->offer(std::move(failure));
 }
 
 /// A task and its children are over, and do not use its domain any more.

@@ -81,7 +81,7 @@ template <class Host>
   bool const taken = !state.parts.empty() && !state.parts[0]->read_only;
   try {
     take_data(replicas_of(*holder.accesses()[0].queue), Destination::parts, taken);
-  } catch (Error const&) { // lost with its device: so are the parts
+  } catch (...) { // lost with its device, or there is no memory: so are the parts
     poisoned = true;
     host.fail(holder, std::current_exception());
   }
@@ -99,23 +99,23 @@ template <class Host>
 /// Brings all parts to host memory, where they make up the whole. Returns what says that one is
 /// lost, or null.
 [[nodiscard, gnu::cold]] inline std::exception_ptr take_parts_home(TaskRecord& join) {
-  Array<Replicas*> elsewhere;
-  for (auto& access : std::span(join.accesses(), join.access_count)) {
-    if (auto* const replicas = replicas_of(access).load(std::memory_order_acquire)) {
-      elsewhere.push_back(replicas);
-    }
-  }
+  std::span const accesses(join.accesses(), join.access_count);
   std::exception_ptr lost;
-  if (elsewhere.size() != 0) [[unlikely]] {
-    try {
-      (*elsewhere.begin())
-          ->keeper->take({elsewhere.begin(), elsewhere.end()}, Destination::host, true);
-    } catch (Error const&) {
-      lost = std::current_exception();
+  try {
+    Array<Replicas*> elsewhere;
+    for (auto const& access : accesses) {
+      if (auto* const replicas = replicas_of(access).load(std::memory_order_acquire)) {
+        elsewhere.push_back(replicas);
+      }
     }
-    for (auto* replicas : elsewhere) {
-      replicas->keeper->forget(replicas);
+    if (!elsewhere.empty()) [[unlikely]] {
+      elsewhere[0]->keeper->take({elsewhere.begin(), elsewhere.end()}, Destination::host, true);
     }
+  } catch (...) { // a part is lost, or there is no memory
+    lost = std::current_exception();
+  }
+  for (auto const& access : accesses) {
+    forget_replicas(replicas_of(access));
   }
   return lost;
 }

@@ -26,6 +26,23 @@ inline void list_unmerged(AccessQueue& queue) {
   }
 }
 
+/// Takes the memory of the merges after the contributions of a task that is about to be registered:
+/// of the one for its own series, and of the one for a series before that. Their locks are held.
+template <class Host>
+[[gnu::noinline]] void prepare_merges(Host& host, std::span<Access* const> order) {
+  for (auto* access : order) {
+    auto& queue = *access->queue;
+    if (access->mode != AccessMode::reduce) {
+      continue;
+    }
+    auto const* const spare = queue.spare_merge;
+    bool const ends_series = queue.needs_merge(access->mode, AccessQueue::op_of(*access));
+    if (spare == nullptr || (ends_series && spare->next == nullptr)) {
+      host.prepare_merge(queue);
+    }
+  }
+}
+
 /// Takes a queue off the list of those with contributions, with a reference to its datum: another
 /// worker may drop the last one, of a part that is joined. A datum without references has no
 /// contributions left. Returns null when the list is empty.
@@ -99,7 +116,7 @@ inline void lease_copy(Access& access) {
 /// Gives them back from a task that did not run, for any other to use.
 [[gnu::noinline]] inline void return_copies(TaskRecord& task) {
   for (auto& access : std::span(task.accesses(), task.access_count)) {
-    if (access.mode == AccessMode::reduce && !access.duplicate) {
+    if (access.mode == AccessMode::reduce && !access.duplicate && access.carried.copy != nullptr) {
       std::lock_guard const guard(access.queue->lock);
       auto* const copy = PrivateCopy::of(std::exchange(access.carried.copy, nullptr));
       copy->next = access.queue->copies;

@@ -19,7 +19,7 @@ inline Access* end_special_access(Access& access, bool failed, AccessQueue** tok
   std::lock_guard const guard(queue.lock);
   if (access.mode == AccessMode::commute) {
     queue.token_taken = false;
-    if (queue.token_waiters != nullptr) {
+    if (queue.last_token_waiter != nullptr) {
       queue.domain->references.fetch_add(1, std::memory_order_relaxed);
       queue.data->references.fetch_add(1, std::memory_order_relaxed);
       *token = &queue;
@@ -50,11 +50,14 @@ void pass_token(Host& host, AccessQueue& queue) {
   auto* const data = queue.data;
   auto next_waiter = [&]() -> Access* {
     std::lock_guard const guard(queue.lock);
-    auto* const waiter = queue.token_taken ? nullptr : queue.token_waiters;
-    if (waiter != nullptr) {
-      queue.token_waiters = waiter->next;
+    auto* const last = queue.last_token_waiter;
+    if (queue.token_taken || last == nullptr) {
+      return nullptr;
     }
-    return waiter;
+    auto* const first = last->next;
+    last->next = first->next;
+    queue.last_token_waiter = first == last ? nullptr : last;
+    return first;
   };
   while (auto* const waiter = next_waiter()) {
     granted(host, task_of(*waiter));

@@ -22,8 +22,9 @@ struct PartitionState;
 ///   ready(task)          a task of the program's, or a merge, holds its data: it may be executed
 ///   wait_granted(task)   one of `wait_type` does: whoever waits for it may look at the datum
 ///   give_to_device(hint) a hint does (spawn/hints.hpp)
-///   new_merge(queue, ops)  a new task that merges contributions, with the queue as its one access;
-///                        it is counted as one that must end
+///   prepare_merge(queue) a record for a merge, added to the queue's `spare_merge`
+///   new_merge(queue, ops)  a new task that merges contributions, in such a record, with the queue
+///                        as its one access; it is counted as one that must end
 ///   fail(holder, error)  the data of a partition are lost, as `error` says: the sync of their
 ///                        domain rethrows it. Called before any of them are marked
 ///   recycle(task)        the record is not needed any more
@@ -37,6 +38,7 @@ concept task_host = requires(H& host,
   host.ready(task);
   host.wait_granted(task);
   host.give_to_device(task);
+  host.prepare_merge(queue);
   { host.new_merge(queue, ops) } -> std::same_as<TaskRecord&>;
   host.fail(task, error);
   host.recycle(task);

@@ -289,9 +289,19 @@ static_assert(SizeClass::bytes(SizeClass::of(513)) == 1024);
 static_assert(SizeClass::bytes(SizeClass::of(1025)) == 2048);
 static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
 
+/// The most data of a task whose LockOrder is kept on the stack. Behind the accesses of a task with
+/// more there is room for their order: who locks them may have no memory to take.
+inline constexpr std::size_t few_data = 12;
+
+/// The bytes of a task's header, its accesses and the room for their order.
+[[nodiscard]] constexpr std::size_t bytes_to_accesses(std::size_t data) noexcept {
+  return sizeof(TaskRecord) + data * sizeof(Access) +
+         (data > few_data ? data * sizeof(Access*) : 0);
+}
+
 /// Where the by-value arguments begin in the block of a task with so many data.
 [[nodiscard]] constexpr std::size_t values_offset(std::size_t data, std::size_t align) noexcept {
-  return (sizeof(TaskRecord) + data * sizeof(Access) + align - 1) / align * align;
+  return (bytes_to_accesses(data) + align - 1) / align * align;
 }
 
 /// Completes the table of a task type with the places in its tasks' blocks. `destroys`: whether it

@@ -8,6 +8,7 @@
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,11 +98,15 @@ public:
     return port_.load(std::memory_order_acquire);
   }
 
-  // As in ExplanationsPort. Only if `on()`.
+  // As in ExplanationsPort. Only if `on()`. An explanation for which there is no memory is left
+  // out.
 
   template <class Ctx>
-  void ready(Ctx const& ctx, TaskId task) {
-    port()->ready(&ctx, task);
+  void ready(Ctx const& ctx, TaskId task) noexcept {
+    try {
+      port()->ready(&ctx, task);
+    } catch (std::bad_alloc const&) {
+    }
   }
 
   [[nodiscard]] bool explains(TaskId task) const { return port()->explains(task); }
@@ -110,7 +115,12 @@ public:
     port()->chose(task, chosen, waits, why);
   }
 
-  void taken(TaskId task, WorkerId worker, Instant now) { port()->taken(task, worker, now); }
+  void taken(TaskId task, WorkerId worker, Instant now) noexcept {
+    try {
+      port()->taken(task, worker, now);
+    } catch (std::bad_alloc const&) {
+    }
+  }
 
 private:
   [[gnu::cold]] static void check(ExplanationsFactory factory, char const* culprit) {

@@ -60,15 +60,20 @@ struct KeptNodes {
 
   /// For caches that want next uses: a task was spawned. It is the task of that number.
   void expect_uses(TaskRecord const& task, std::uint64_t number) const {
-    for (auto const& access : std::span(task.accesses(), task.access_count)) {
-      if (!access.duplicate && access.mode != AccessMode::reduce) { // private copies come later
-        nodes.will_use(datum_of(access), &task, number);
+    try {
+      for (auto const& access : std::span(task.accesses(), task.access_count)) {
+        if (!access.duplicate && access.mode != AccessMode::reduce) { // private copies come later
+          nodes.will_use(datum_of(access), &task, number);
+        }
       }
+    } catch (...) {
+      end_uses(task);
+      throw;
     }
   }
 
   /// For the same caches: the task is complete, or will never run.
-  void end_uses(TaskRecord const& task) const {
+  void end_uses(TaskRecord const& task) const noexcept {
     for (auto const& access : std::span(task.accesses(), task.access_count)) {
       if (!access.duplicate && access.mode != AccessMode::reduce) {
         if (auto* const datum = replicas_of(access).load(std::memory_order_acquire)) {

@@ -8,8 +8,11 @@
 #include <hetsched/detail/core/type_name.hpp>
 #include <hetsched/detail/engine/engine_context.hpp>
 #include <hetsched/detail/engine/policy_checks.hpp>
+#include <hetsched/detail/engine/unpushed_tasks.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -68,7 +71,8 @@ public:
 
   virtual Wake push(TaskId task, WorkerId from) = 0;
 
-  /// Answers for each task, also if the scheduler has another form of the hook, or none.
+  /// Answers for each task, also if the scheduler has another form of the hook, or none. If it
+  /// throws, the answer for each task that the scheduler has not taken is `not_pushed`.
   virtual void
   push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) = 0;
 
@@ -90,6 +94,7 @@ public:
   [[nodiscard]] virtual std::optional<Prediction> predict(TaskView const& task,
                                                           Arch arch) const = 0;
 
+  /// A time for which the model has no memory is left out: the task has ended.
   virtual void record(TaskView const& task, Arch arch, Duration measured) = 0;
 
   [[nodiscard]] virtual Duration transfer(std::size_t bytes, NodeId from, NodeId to) const = 0;
@@ -142,6 +147,7 @@ public:
 
   void
   push_activated(std::span<TaskId const> tasks, WorkerId from, std::span<Wake> wakes) override {
+    std::fill(wakes.begin(), wakes.end(), not_pushed);
     if constexpr (has_push_activated_each<Scheduler, Context> ||
                   has_push_activated<Scheduler, Context>) {
       hook(
@@ -277,7 +283,10 @@ public:
               [[maybe_unused]] Arch arch,
               [[maybe_unused]] Duration measured) override {
     if constexpr (PerfModel::measures) {
-      ask("record", [&] { model_.record(task, arch, measured); });
+      try {
+        ask("record", [&] { model_.record(task, arch, measured); });
+      } catch (std::bad_alloc const&) { // the model knows one measurement less
+      }
     }
   }
 

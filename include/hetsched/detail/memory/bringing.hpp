@@ -28,6 +28,12 @@ public:
       : nodes_(&nodes), data_(data), destination_(destination), taken_(taken), told_(told) {
     for (auto* datum : data_) {
       ++datum->holders;
+    }
+  }
+
+  /// Asks for all transfers. Called first. Throws bad_alloc, as `next` does; see `let_go`.
+  void ask() {
+    for (auto* datum : data_) {
       datum->in_parts = datum->in_parts || destination_ == Destination::parts;
       nodes_->program_reads(*datum, goal(*datum));
       (void)nodes_->request(*datum, goal(*datum));
@@ -60,6 +66,16 @@ public:
       }
     }
     return nullptr;
+  }
+
+  /// After an exception: holds the data no more. `unheld` as of `next`.
+  template <class Unheld>
+  void let_go(Unheld&& unheld) noexcept {
+    for (; at_ < data_.size(); ++at_) {
+      if (auto& datum = *data_[at_]; --datum.holders == 0 && datum.forgotten) {
+        unheld(datum);
+      }
+    }
   }
 
   /// How many of the data are there or missing.

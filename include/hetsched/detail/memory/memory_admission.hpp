@@ -18,7 +18,7 @@ public:
   enum class Admission : std::uint8_t {
     admitted,
     later, // when a transfer or a task that is under way has ended
-    never, // it does not fit, even if all that may leave has left: see `missing_bytes`
+    never, // it does not fit, even if all that can leave has left: see `missing_bytes`
   };
 
   using MemoryTransfers::MemoryTransfers;
@@ -33,7 +33,12 @@ public:
         return Admission::later;
       }
       for (auto block = victim(at); block != no_block; block = victim(at)) {
-        if (!expel(*node.block(block).owner, at)) {
+        auto& datum = *node.block(block).owner;
+        if (cannot_be_copied(datum) && is_only_copy(datum, at)) {
+          missing_ = lacking_ - std::min(lacking_ - 1, node.arena.unused());
+          return Admission::never;
+        }
+        if (!expel(datum, at)) {
           return Admission::later;
         }
       }
@@ -45,7 +50,16 @@ public:
         return Admission::never;
       }
     }
-    note_uses(at, task, needs);
+    ++this->node(at).tasks;
+    std::size_t noted = 0;
+    try {
+      for (; noted < needs.size(); ++noted) {
+        note_use(at, task, needs[noted]);
+      }
+    } catch (...) {
+      undo(at, needs, noted);
+      throw;
+    }
     return Admission::admitted;
   }
 
@@ -84,15 +98,31 @@ private:
         lacking_ += Arena::rounded(need.datum->bytes());
       }
     }
-    auto missing = lacking_;
     fresh_.clear();
+    bool there_is_room = false;
+    try {
+      there_is_room = make_places(at, needs);
+    } catch (...) {
+      undo(at, needs, 0);
+      throw;
+    }
+    if (!there_is_room) {
+      undo(at, needs, 0);
+    }
+    return there_is_room;
+  }
+
+  [[nodiscard]] bool make_places(NodeId at, std::span<Need const> needs) {
+    auto& node = this->node(at);
+    detail::make_room(fresh_, needs.size());
+    auto missing = lacking_;
     for (auto const& need : needs) {
       if (need.datum->at(at).block != no_block) {
         continue;
       }
       auto const bytes = need.datum->bytes();
+      node.prepare_block();
       if (!make_room(at, bytes, missing)) {
-        undo(at, needs);
         return false;
       }
       need.datum->at(at).block = node.new_block(offset_, *need.datum);
@@ -122,7 +152,8 @@ private:
   }
 
   /// Makes an unpinned block leave: at once, or after a transfer to host memory. Returns false if
-  /// the block has to stay for now, because an older version is still on its way there.
+  /// the block has to stay for now, because an older version is still on its way there, or because
+  /// such transfers have failed over and over.
   [[nodiscard]] bool expel(Replicas& datum, NodeId at) {
     if (!is_only_copy(datum, at)) {
       ++node(at).counters.evictions_clean;
@@ -130,54 +161,64 @@ private:
       drop(datum, at);
       return true;
     }
-    if (datum.at(host_node).arriving != nullptr) {
+    if (datum.at(host_node).arriving != nullptr || cannot_be_copied(datum)) {
       return false;
     }
+    start(datum, at, host_node, true);
+    node(at).leaving += Arena::rounded(datum.bytes());
     if (observer() != nullptr) {
       observer()->write_back(datum, at);
     }
-    node(at).leaving += Arena::rounded(datum.bytes());
-    start(datum, at, host_node, true);
     return true;
   }
 
-  /// Undoes an admission that stopped half way.
-  void undo(NodeId at, std::span<Need const> needs) {
+  /// Undoes an admission that stopped half way: the first `noted` of its uses were noted.
+  void undo(NodeId at, std::span<Need const> needs, std::size_t noted) {
     auto& node = this->node(at);
-    for (auto* datum : fresh_) {
-      node.free(datum->at(at).block);
-      datum->at(at).block = no_block;
+    for (std::size_t k = 0; k < needs.size(); ++k) {
+      auto& datum = *needs[k].datum;
+      auto& block = datum.at(at).block;
+      if (block == no_block) {
+        continue;
+      }
+      if (!is_fresh(datum)) {
+        unpin(datum, at);
+        continue;
+      }
+      if (k < noted) {
+        (void)node.release(block);
+        node.erase(block);
+      } else {
+        node.free(block);
+      }
+      block = no_block;
     }
     fresh_.clear();
-    for (auto const& need : needs) {
-      if (need.datum->at(at).block != no_block) {
-        unpin(*need.datum, at);
-      }
-    }
   }
 
-  /// Tells the cache what an admitted task uses.
-  void note_uses(NodeId at, void const* task, std::span<Need const> needs) {
+  [[nodiscard]] bool is_fresh(Replicas const& datum) const noexcept {
+    return std::find(fresh_.begin(), fresh_.end(), &datum) != fresh_.end();
+  }
+
+  /// Tells the cache of what an admitted task uses. Throws before it has told it of the block.
+  void note_use(NodeId at, void const* task, Need const& need) {
     auto& node = this->node(at);
-    ++node.tasks;
-    for (auto const& need : needs) {
-      auto& datum = *need.datum;
-      if (observer() != nullptr) {
-        observer()->admit(datum, at, need.reads, need.writes);
-      }
-      auto const block = datum.at(at).block;
-      begin_use(datum, task, at);
-      BlockUse const use{datum.bytes(), node.tasks, need.reuse, datum.next_use()};
-      bool const known = std::find(fresh_.begin(), fresh_.end(), need.datum) == fresh_.end();
-      if (known) {
-        node.access(block, use);
-      } else {
-        node.insert(block, use);
-      }
-      bool const coming =
-          datum.valid_at(at) || datum.at(at).arriving != nullptr || datum.writers != 0;
-      ++(known && (coming || !need.reads) ? node.counters.hits : node.counters.misses);
+    auto& datum = *need.datum;
+    if (observer() != nullptr) {
+      observer()->admit(datum, at, need.reads, need.writes);
     }
+    auto const block = datum.at(at).block;
+    begin_use(datum, task, at);
+    BlockUse const use{datum.bytes(), node.tasks, need.reuse, datum.next_use()};
+    bool const known = !is_fresh(datum);
+    if (known) {
+      node.access(block, use);
+    } else {
+      node.insert(block, use);
+    }
+    bool const coming =
+        datum.valid_at(at) || datum.at(at).arriving != nullptr || datum.writers != 0;
+    ++(known && (coming || !need.reads) ? node.counters.hits : node.counters.misses);
   }
 
   std::vector<Replicas*> fresh_;

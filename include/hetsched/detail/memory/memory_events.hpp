@@ -19,7 +19,7 @@ struct Copy {
   NodeId to;
   bool evicts;            // the source leaves its node when it is done
   std::uint32_t version;  // the datum's version when it began
-  void* engine = nullptr; // for the engine's use
+  Copy* engine = nullptr; // for the engine's use
 };
 
 /// What a task needs of one datum. There is one for each datum.

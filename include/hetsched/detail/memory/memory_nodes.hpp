@@ -34,11 +34,8 @@ public:
   /// The program's own memory in a device holds the datum's value, and is the datum's place there
   /// from now on. `offset`: from the device's memory.
   void adopt(Replicas& datum, NodeId at, std::size_t offset) {
-    auto& node = this->node(at);
-    auto const block = node.new_block(offset, datum, true);
-    datum.at(at).block = block;
+    new_place(datum, at, offset, true);
     datum.home = at;
-    node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
     program_takes(datum, at);
   }
 
@@ -206,11 +203,15 @@ public:
       request_early(datum, at);
       return;
     }
+    node.prepare_block();
     if (auto const offset = node.arena.allocate(datum.bytes())) {
-      auto const block = node.new_block(*offset, datum);
-      datum.at(at).block = block;
-      node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
-      request_early(datum, at);
+      new_place(datum, at, *offset, false);
+      try {
+        request_early(datum, at);
+      } catch (...) {
+        unpin(datum, at);
+        throw;
+      }
       unpin(datum, at); // without a transfer the place is given back
     }
   }
@@ -269,6 +270,20 @@ public:
   }
 
 private:
+  /// Gives the datum a place, pinned once, of which the cache knows.
+  void new_place(Replicas& datum, NodeId at, std::size_t offset, bool outside) {
+    auto& node = this->node(at);
+    node.prepare_block();
+    auto const block = node.new_block(offset, datum, outside);
+    try {
+      node.insert(block, {datum.bytes(), node.tasks, datum.reuse});
+    } catch (...) {
+      node.free(block);
+      throw;
+    }
+    datum.at(at).block = block;
+  }
+
   /// A request that no task makes.
   void request_early(Replicas& datum, NodeId at) {
     auto const moving = datum.copies_moving;

@@ -2,9 +2,11 @@
 #pragma once
 // Transfers of data between memory nodes: their choice, and what their ends change.
 
+#include <hetsched/detail/core/make_room.hpp>
 #include <hetsched/detail/memory/memory_places.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -37,7 +39,7 @@ public:
         datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // a losing attempt uses it
       return Arrival::coming;
     }
-    if (datum.failed_copies > most_failed_copies || datum.lost || is_lost(to)) {
+    if (cannot_be_copied(datum) || datum.lost || is_lost(to)) {
       return Arrival::failed;
     }
     if (auto const from = best_source(datum, to); from != to) {
@@ -59,6 +61,20 @@ public:
       return nullptr;
     }
     return to_perform_[next_copy_++];
+  }
+
+  /// The transfer, which next_copy gave last, was not begun.
+  void perform_later(Copy const&) noexcept { --next_copy_; }
+
+  /// The same of one datum, out of turn; null: none.
+  [[nodiscard]] Copy* next_copy(Replicas const& datum) noexcept {
+    for (auto k = next_copy_; k < to_perform_.size(); ++k) {
+      if (auto* const copy = to_perform_[k]; copy->datum == &datum) {
+        to_perform_.erase(to_perform_.begin() + static_cast<std::ptrdiff_t>(k));
+        return copy;
+      }
+    }
+    return nullptr;
   }
 
   /// The transfer is over. `copy` is deleted.
@@ -105,7 +121,14 @@ public:
   }
 
 protected:
+  /// Transfers of what it holds have failed so often that no more are tried.
+  [[nodiscard]] static bool cannot_be_copied(Replicas const& datum) noexcept {
+    return datum.failed_copies > most_failed_copies;
+  }
+
+  /// Throws before it changes anything.
   void start(Replicas& datum, NodeId from, NodeId to, bool evicts) {
+    make_room(to_perform_, to_perform_.size() + 1);
     auto copy = std::make_unique<Copy>(Copy{&datum, from, to, evicts, datum.version});
     ++datum.copies_moving;
     ++outgoing_[static_cast<std::size_t>(from.value)];

@@ -2,6 +2,7 @@
 #pragma once
 // One device memory: its blocks, their pins, and the policy that chooses which leave.
 
+#include <hetsched/detail/core/make_room.hpp>
 #include <hetsched/detail/memory/arena.hpp>
 #include <hetsched/detail/memory/cache_kind.hpp>
 #include <hetsched/detail/memory/memory_events.hpp>
@@ -9,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -36,16 +38,24 @@ public:
 
   [[nodiscard]] bool wants_next_use() const noexcept { return cache_kind_.wants_next_use; }
 
-  /// A block at `offset` for the datum, pinned once. The policy is told by `insert`.
-  BlockId new_block(std::size_t offset, Replicas& datum, bool outside = false) {
-    BlockId id;
+  /// The memory of a new block: new_block, and its end, then take none.
+  void prepare_block() {
     if (unused_ids_.empty()) {
-      id.value = static_cast<std::uint32_t>(blocks_.size());
-      blocks_.emplace_back();
-    } else {
-      id = unused_ids_.back();
-      unused_ids_.pop_back();
+      make_room(unused_ids_, blocks_.size() + 1);
+      unused_ids_.push_back({static_cast<std::uint32_t>(blocks_.size())});
+      try {
+        blocks_.emplace_back();
+      } catch (...) {
+        unused_ids_.pop_back();
+        throw;
+      }
     }
+  }
+
+  /// A block at `offset` for the datum, pinned once. The policy is told by `insert`.
+  BlockId new_block(std::size_t offset, Replicas& datum, bool outside = false) noexcept {
+    auto const id = unused_ids_.back();
+    unused_ids_.pop_back();
     blocks_[id.value] = {offset, &datum, 1, outside};
     return id;
   }
@@ -55,11 +65,20 @@ public:
     cache_kind_.pin(cache_, id);
   }
 
-  void access(BlockId id, BlockUse const& use) { cache_kind_.access(cache_, id, use); }
+  /// Of a block that the policy knows. Without memory for that, it knows the use before.
+  void access(BlockId id, BlockUse const& use) noexcept {
+    try {
+      cache_kind_.access(cache_, id, use);
+    } catch (std::bad_alloc const&) {
+    }
+  }
 
-  void foresee(BlockId id, std::uint64_t next_use) {
+  void foresee(BlockId id, std::uint64_t next_use) noexcept {
     if (cache_kind_.foresee != nullptr) {
-      cache_kind_.foresee(cache_, id, next_use);
+      try {
+        cache_kind_.foresee(cache_, id, next_use);
+      } catch (std::bad_alloc const&) {
+      }
     }
   }
 
@@ -100,7 +119,7 @@ public:
   }
 
   /// Removes a block that the policy does not know.
-  void free(BlockId id) {
+  void free(BlockId id) noexcept {
     auto& block = blocks_[id.value];
     if (!block.outside) {
       arena.release(block.offset, block.owner->bytes());
@@ -118,9 +137,9 @@ public:
 
 private:
   CacheKind const cache_kind_;
-  void* const cache_;
   std::vector<Block> blocks_ = std::vector<Block>(1); // number 0 is no_block
   std::vector<BlockId> unused_ids_;
+  void* const cache_; // made last
 };
 
 } // namespace hetsched::detail

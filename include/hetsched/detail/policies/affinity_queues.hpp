@@ -55,6 +55,19 @@ public:
     return task;
   }
 
+  /// The first accepted task of any type.
+  template <class Accept>
+  TaskId take_any(Accept const& accept) {
+    for (std::size_t type = 0; type < queues_.size(); ++type) {
+      if (auto const found = find_in(type, true, accept)) {
+        auto const task = found->entry->task;
+        queues_[type].erase(found->entry);
+        return task;
+      }
+    }
+    return no_task;
+  }
+
   /// The highest priority of an accepted task.
   template <class Accept>
   [[nodiscard]] std::optional<std::int32_t> highest(Accept const& accept) const {

@@ -88,6 +88,8 @@ public:
 
   /// Whether earlier plans are out of date. A change of means by less than one part in a hundred
   /// does not count. The next call then answers false until the next change.
+  void note_change() noexcept { changed_ = true; }
+
   [[nodiscard]] bool take_change() {
     if (!changed_) {
       return false;

@@ -3,9 +3,13 @@
 // A task of a batch that a solver places, and a worker that could get it.
 
 #include <hetsched/concepts/context.hpp>
+#include <hetsched/detail/policies/times_by_class.hpp>
 #include <hetsched/independent/independent_tasks.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 namespace hetsched::detail {
 
@@ -49,5 +53,29 @@ struct Candidate {
                                          : bytes > other.bytes;
   }
 };
+
+/// A task's times; nothing if some class that could run it has no time for it.
+template <context Ctx>
+[[nodiscard]] std::optional<TaskTimes> batch_times(Ctx const& ctx, TaskId task) {
+  TaskTimes times{TaskTimes::never, TaskTimes::never};
+  bool const known = for_each_class(ctx, task, [&](Arch arch, Duration time) {
+    auto& longest = arch == ArchHost ? times.cpu : times.gpu;
+    longest = std::max(longest, time);
+  });
+  return known ? std::optional(times) : std::nullopt;
+}
+
+/// The solver, for sets that are solved again and again.
+template <class Solver>
+[[nodiscard]] Solver coarse() {
+  Solver solver;
+  if constexpr (requires { solver.tolerance; }) {
+    solver.tolerance = 1e-3;
+  }
+  if constexpr (requires { solver.most_states; }) {
+    solver.most_states = std::int64_t{1} << 22;
+  }
+  return solver;
+}
 
 } // namespace hetsched::detail

@@ -19,11 +19,16 @@ public:
     std::uint32_t last = no_block.value;
   };
 
-  /// The block, in no list so far, becomes the last one. Its pins stay.
-  void append(List& list, BlockId block, std::uint64_t key) {
+  /// For a block, which `append` then does without memory.
+  void make_room(BlockId block) {
     while (entries_.size() <= block.value) {
       entries_.push_back({});
     }
+  }
+
+  /// The block, in no list so far, becomes the last one. Its pins stay.
+  void append(List& list, BlockId block, std::uint64_t key) {
+    make_room(block);
     entries_[block.value].key = key;
     entries_[block.value].before = list.last;
     entries_[block.value].after = no_block.value;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -106,13 +107,28 @@ public:
     explain(ctx, task, priority, worker, why);
     auto& slot = slots_[worker.index()];
     std::lock_guard const guard(slot.lock);
-    slot.queue.push(task, priority);
+    slot.assigned.make_room(slot.assigned.size() + 1);
     slot.load.add(priority, cost);
+    try {
+      slot.queue.push(task, priority);
+    } catch (...) {
+      slot.load.remove(priority, cost);
+      throw;
+    }
     slot.assigned.insert(task, {cost, priority});
     // seq_cst, as pop's look at it: a push that precedes the engine's look at sleeping workers is
     // seen by one that announced its sleep before (concepts/queue.hpp, visibility).
     slot.queued.store(slot.assigned.size(), std::memory_order_seq_cst);
     return Wake::worker(worker);
+  }
+
+  /// The same: so many tasks can be given after that without memory.
+  void make_room(std::size_t tasks) {
+    for (auto& slot : slots_) {
+      std::lock_guard const guard(slot.lock);
+      slot.queue.make_room(tasks);
+      slot.assigned.make_room(slot.assigned.size() + tasks);
+    }
   }
 
   /// The same: the task goes to the first free worker.
@@ -287,7 +303,10 @@ private:
     if (!ctx.running(worker) && (on_core || slot.until() <= ctx.now())) {
       slot.taken.clear();
     }
-    slot.taken.push_back({task, cost});
+    try {
+      slot.taken.push_back({task, cost});
+    } catch (std::bad_alloc const&) { // the next end sets the date as if this task were over
+    }
     slot.busy_until(std::max(slot.until(), ctx.now()) + cost);
   }
 
@@ -297,11 +316,14 @@ private:
   explain(Ctx const& ctx, TaskId task, std::int32_t priority, WorkerId chosen, char const* why) {
     if constexpr (explaining_context<Ctx>) {
       if (ctx.explains(task)) [[unlikely]] {
-        std::vector<Duration> waits;
-        for (auto const& slot : slots_) {
-          waits.push_back(free_at(slot, ctx.now(), priority) - ctx.now());
+        try {
+          std::vector<Duration> waits;
+          for (auto const& slot : slots_) {
+            waits.push_back(free_at(slot, ctx.now(), priority) - ctx.now());
+          }
+          ctx.explain(task, chosen, waits, why);
+        } catch (std::bad_alloc const&) { // without it
         }
-        ctx.explain(task, chosen, waits, why);
       }
     }
   }

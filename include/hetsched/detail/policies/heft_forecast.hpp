@@ -45,6 +45,9 @@ public:
     }
   }
 
+  /// Nothing can be foretold any more of this graph.
+  void forget() noexcept { graph_ = nullptr; }
+
   [[nodiscard]] bool knows(std::int32_t node) const noexcept {
     return graph_ != nullptr && node >= 0;
   }

@@ -13,18 +13,20 @@ namespace hetsched::detail {
 /// `victim`.
 class RankedBlocks {
 public:
-  void insert(BlockId block, std::uint64_t rank) { table_.append(lists_[rank], block, rank); }
+  void insert(BlockId block, std::uint64_t rank) {
+    table_.make_room(block);
+    table_.append(lists_[rank], block, rank);
+  }
 
   /// The block becomes the latest of this rank.
   void move(BlockId block, std::uint64_t rank) {
+    auto& list = lists_[rank];
     if (rank == table_.key(block)) {
-      auto& list = lists_.find(rank)->second;
       table_.remove(list, block);
-      table_.append(list, block, rank);
     } else {
       erase(block);
-      insert(block, rank);
     }
+    table_.append(list, block, rank);
   }
 
   void erase(BlockId block) noexcept {

@@ -20,11 +20,16 @@ class TaskTable {
 public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// Inserts a task that is not in the table.
-  void insert(TaskId task, Value const& value) {
-    if (2 * (size_ + 1) > entries_.size()) {
+  /// The table takes no memory until it has more than `size` tasks.
+  void make_room(std::size_t size) {
+    while (2 * size > entries_.size()) {
       grow();
     }
+  }
+
+  /// Inserts a task that is not in the table.
+  void insert(TaskId task, Value const& value) {
+    make_room(size_ + 1);
     ++size_;
     place({task, value});
   }
@@ -78,8 +83,8 @@ private:
   }
 
   void grow() {
-    std::vector<Entry> const before =
-        std::exchange(entries_, std::vector<Entry>(entries_.empty() ? 16 : 2 * entries_.size()));
+    std::vector<Entry> larger(entries_.empty() ? 16 : 2 * entries_.size());
+    auto const before = std::exchange(entries_, std::move(larger));
     for (auto const& entry : before) {
       if (entry.task) {
         place(entry);

@@ -83,6 +83,8 @@ public:
       std::size_t k = 0;
       ((place[k++] = static_cast<Word>(words)), ...);
       end_event(lanes_[lane]);
+    } else {
+      drop(lanes_[lane]);
     }
   }
 
@@ -95,13 +97,16 @@ public:
       count += access.duplicate ? 0 : 1;
     }
     auto& own = lanes_[lane];
+    auto const type = type_number(own, task.type_of().name);
     auto const* const parent = task.parent.load(std::memory_order_relaxed);
-    auto* place = begin_event(own,
-                              EventKind::spawned,
-                              task.archs.load(std::memory_order_relaxed),
-                              WorkerId{type_number(own, task.type_of().name)},
-                              3 + (parent != nullptr ? 1 : 0) + label_words + 2 * count);
+    auto* place = type < 0 ? nullptr
+                           : begin_event(own,
+                                         EventKind::spawned,
+                                         task.archs.load(std::memory_order_relaxed),
+                                         WorkerId{type},
+                                         3 + (parent != nullptr ? 1 : 0) + label_words + 2 * count);
     if (place == nullptr) {
+      drop(own);
       return;
     }
     *place++ = task.id().value;
@@ -135,6 +140,7 @@ public:
     auto* place =
         begin_event(own, EventKind::divided, joined ? 1 : 0, no_worker, 2 + 2 * (parts.size() + 1));
     if (place == nullptr) {
+      drop(own);
       return;
     }
     *place++ = parent != nullptr ? parent->id().value : 0;
@@ -218,8 +224,6 @@ private:
   begin_event(Lane& lane, EventKind kind, std::uint8_t detail, WorkerId on, std::size_t count) {
     if (lane.last == nullptr || lane.used + 1 + count > capacity) [[unlikely]] {
       if (!add_chunk(lane, 1 + count)) {
-        lane.dropped.store(lane.dropped.load(std::memory_order_relaxed) + 1,
-                           std::memory_order_relaxed);
         return nullptr;
       }
     }
@@ -228,6 +232,11 @@ private:
              Word{static_cast<std::uint32_t>(on.value)} << 32U;
     lane.used += 1 + count;
     return place + 1;
+  }
+
+  /// There is no memory for an event.
+  static void drop(Lane& lane) noexcept {
+    lane.dropped.store(lane.dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   static void end_event(Lane& lane) noexcept {
@@ -260,13 +269,21 @@ private:
   }
 
   /// The number of a type, by the text of its name. The name's memory may be gone when the trace is
-  /// made.
-  [[nodiscard]] std::int32_t type_number(Lane& lane, std::string_view name) {
+  /// made. -1 if there is no memory for a copy.
+  [[nodiscard]] std::int32_t type_number(Lane& lane, std::string_view name) noexcept {
     for (auto const& [text, number] : lane.types) {
       if (text == name) {
         return number;
       }
     }
+    try {
+      return new_type(lane, name);
+    } catch (std::bad_alloc const&) {
+      return -1;
+    }
+  }
+
+  [[nodiscard]] std::int32_t new_type(Lane& lane, std::string_view name) {
     std::lock_guard const guard(names_lock_);
     auto const known = std::find(names_.begin(), names_.end(), name);
     auto const number = static_cast<std::int32_t>(known - names_.begin());

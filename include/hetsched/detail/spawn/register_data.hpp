@@ -80,18 +80,24 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   }
   Owned<PartitionState> state(new PartitionState);
   state->queue = &queue;
-  make_parts(*state, whole, queue, blocks, read_only);
   std::vector<Handle<D>> parts; // filled last: a handle that goes waits for its part
-  parts.reserve(state->parts.size());
-  auto& holder = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
-  host.start_record(holder, partition_type, parent);
+  TaskRecord* memory = nullptr;
   try {
-    state->join =
-        host.allocate(SizeClass::of(sizeof(TaskRecord) + state->parts.size() * sizeof(Access)));
+    make_parts(*state, whole, queue, blocks, read_only);
+    parts.reserve(state->parts.size());
+    memory = host.allocate(SizeClass::of(bytes_to_accesses(1)));
+    state->join = host.allocate(SizeClass::of(bytes_to_accesses(state->parts.size())));
   } catch (...) {
-    host.recycle(holder);
+    if (memory != nullptr) {
+      host.recycle(*memory);
+    }
+    for (std::size_t k = 0; k < state->parts.size(); ++k) {
+      release_handle(&whole); // of the part
+    }
     throw;
   }
+  auto& holder = *memory;
+  host.start_record(holder, partition_type, parent);
   for (auto* part : state->parts) {
     part->references.fetch_add(1, std::memory_order_relaxed); // one for handles, one for `state`
     parts.emplace_back(part);
@@ -147,27 +153,41 @@ void join_parts(Host& host, PartitionState& state) {
   register_accesses(host, join);
 }
 
+/// The partition of a part, with a reference; null if there is none.
+[[nodiscard]] inline PartitionState* division_of(DataRecord& part) noexcept {
+  std::lock_guard const guard(part.home.lock);
+  if (part.division != nullptr) {
+    part.division->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  return part.division;
+}
+
+/// Joins a partition of a part that has no such partition itself, if `part` or its parts have any.
+/// Looks for it from the top each time, as a destructor may have no memory to note where it was.
+template <class Host>
+bool join_innermost(Host& host, DataRecord& part) {
+  auto* division = division_of(part);
+  if (division == nullptr) {
+    return false;
+  }
+  for (std::size_t k = 0; k < division->parts.size(); ++k) {
+    if (auto* const inner = division_of(*division->parts[k])) {
+      release_partition(*std::exchange(division, inner));
+      k = static_cast<std::size_t>(-1); // from its first part on
+    }
+  }
+  join_parts(host, *division);
+  release_partition(*division);
+  return true;
+}
+
 /// Lets the whole go on when all tasks on its parts are complete. Partitions of parts end, too, and
 /// before it.
 template <class Host>
 void close_partition(Host& host, PartitionState& state) {
-  Array<PartitionState*> open; // of parts; takes memory only if there is one
-  auto const add_divisions_of = [&open](PartitionState const& whole) {
-    for (auto* part : whole.parts) {
-      std::lock_guard const guard(part->home.lock);
-      if (auto* const division = part->division) {
-        open.push_back(division);
-        division->references.fetch_add(1, std::memory_order_relaxed);
-      }
+  for (auto* part : state.parts) {
+    while (join_innermost(host, *part)) {
     }
-  };
-  add_divisions_of(state);
-  for (std::size_t k = 0; k < open.size(); ++k) {
-    add_divisions_of(*open[k]);
-  }
-  for (std::size_t k = open.size(); k-- > 0;) {
-    join_parts(host, *open[k]);
-    release_partition(*open[k]);
   }
   join_parts(host, state);
 }

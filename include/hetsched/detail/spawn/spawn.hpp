@@ -251,7 +251,7 @@ private:
         queues.push_back(access.queue);
       }
     }
-    register_accesses(host_, *task_);
+    register_contributions(host_, *task_);
     for (auto* queue : queues) {
       list_unmerged(*queue);
     }

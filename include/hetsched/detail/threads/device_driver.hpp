@@ -256,21 +256,19 @@ inline bool DeviceDriver::take_mail() {
   if (!mail.there.load(std::memory_order_acquire)) {
     return false;
   }
-  Array<TaskRecord*> hints;
+  TaskRecord* hints = nullptr;
   {
     std::lock_guard const guard(mail.lock);
     mail.there.store(false, std::memory_order_relaxed);
-    for (auto* hint : mail.hints) {
-      hints.push_back(hint);
-    }
-    mail.hints.clear();
+    hints = std::exchange(mail.first, nullptr);
   }
-  for (auto* hint : hints) {
-    if (hint->type_of().kind == TaskKind::prefetch) {
-      core_.devices_->prefetch(*hint, worker_.info.node);
-      core_.finish_body(worker_, *hint);
+  while (hints != nullptr) {
+    auto& hint = *std::exchange(hints, hints->next);
+    if (hint.type_of().kind == TaskKind::prefetch) {
+      core_.devices_->prefetch(hint, worker_.info.node);
+      core_.finish_body(worker_, hint);
     } else {
-      commit(hint->id());
+      commit(hint.id());
     }
   }
   return true;
@@ -301,10 +299,14 @@ inline void DeviceDriver::commit(TaskId id) {
   if (task.type_of().attempt_at != 0 && commit_abortable(task, early)) {
     return;
   }
-  if (task.type_of().reduces) {
-    lease_copies(task);
+  try {
+    if (task.type_of().reduces) {
+      lease_copies(task);
+    }
+    window_.commit(task);
+  } catch (...) { // no memory
+    refused(task, std::current_exception());
   }
-  window_.commit(task);
 }
 
 /// For an abortable task: an attempt enters the window (true), or, behind other tasks, the task

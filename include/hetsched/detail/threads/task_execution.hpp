@@ -25,15 +25,19 @@ namespace hetsched::detail {
 #endif
 }
 
-/// A task is ready: hands it to the scheduler. If it was ready when it was `spawned`, no event
-/// records that.
+/// A task is ready: hands it to the scheduler, or keeps it if that throws. If it was ready when it
+/// was `spawned`, no event records that.
 [[gnu::always_inline]] inline void ThreadCore::push(TaskRecord& task, WorkerId from, bool spawned) {
   task.state.store(TaskState::ready, std::memory_order_relaxed);
   auto const id = task.id();
   if (explainer_.watches()) [[unlikely]] {
     watch_ready(id, from, spawned);
   }
-  apply(policies_->push(id, from), id);
+  try {
+    apply(policies_->push(id, from), id);
+  } catch (...) {
+    keep_unpushed(task);
+  }
 }
 
 /// Calls `steal`, the scheduler's hook.

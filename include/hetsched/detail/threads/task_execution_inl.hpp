@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <exception>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,6 +26,9 @@ namespace hetsched::detail {
   if (stolen) {
     task = steal_with(worker, [&] { return policies_->steal(id); });
   }
+  if (!task && waiting_.unpushed.any()) {
+    task = take_unpushed(worker);
+  }
   if (task) {
     auto const now = clock();
     if (recorder_) {
@@ -38,6 +43,31 @@ namespace hetsched::detail {
     worker.owed_wake = no_task;
   }
   return task;
+}
+
+/// Called where a hook threw: the scheduler has not taken the task, which is ready. Without memory
+/// that is all; of another exception the program learns, too.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::keep_unpushed(TaskRecord& task) noexcept {
+  try {
+    throw;
+  } catch (std::bad_alloc const&) {
+  } catch (...) {
+    root_->failure.offer(
+        failure_log_.add(std::current_exception(), "hetsched push", task.label_text()));
+  }
+  auto const id = task.id();
+  waiting_.unpushed.add(task);
+  wake_for(id);
+}
+
+[[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::take_unpushed(ThreadWorker& worker) {
+  auto* const task =
+      waiting_.unpushed.take([&](TaskRecord const& kept) { return can_run(kept, worker.info.id); });
+  if (task == nullptr) {
+    return no_task;
+  }
+  worker.owed_wake = no_task;
+  return task->id();
 }
 
 /// See steal_with. Returns when the theft begins.

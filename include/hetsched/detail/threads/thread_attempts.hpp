@@ -202,16 +202,21 @@ inline void ThreadAttempts::call(TaskRecord& attempt, std::exception_ptr& error)
 
 inline void ThreadAttempts::commit(DeviceWindow& window, TaskRecord& attempt) {
   auto& link = AttemptLink::of(attempt);
+  std::exception_ptr refusal; // null: it is overtaken
   {
     Visit const visit(*link.all);
     if (visit) {
-      link.stand_ins = new DataRecord[attempt.access_count];
-      window.commit(attempt);
-      (void)make_stand_ins(attempt, *link.all->task, false);
-      return;
+      try {
+        link.stand_ins = new DataRecord[attempt.access_count];
+        window.commit(attempt);
+        (void)make_stand_ins(attempt, *link.all->task, false);
+        return;
+      } catch (...) { // no memory
+        refusal = std::current_exception();
+      }
     }
   }
-  end(attempt, false, {});
+  end(attempt, false, {}, std::move(refusal));
 }
 
 /// Makes what an attempt wrote the value of the task's data.

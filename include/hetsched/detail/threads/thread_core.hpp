@@ -221,13 +221,13 @@ public:
 
 protected:
   friend class DeviceDriver;
+  friend class StandIns;
   friend class ThreadAttempts;
 
   /// `runtime` is what task bodies get as their runtime.
   ThreadCore(Config const& config, void* runtime, CacheKind const& cache);
 
-  /// Starts the threads, when the policies exist. Throws Error(bad_config) if the system has no
-  /// thread left.
+  /// Starts the threads, when the policies exist. Throws Error(bad_config) if the system has none.
   void start(PolicyPort& policies);
 
   /// Ends the threads. The policies may go after that. All tasks must have completed.
@@ -236,8 +236,7 @@ protected:
   /// Takes the worker's next task from the scheduler, if there is one.
   virtual TaskId take(ThreadWorker& worker) = 0;
 
-  /// Runs tasks until `done`; the loop of every worker and of every thread that waits in a seat
-  /// (Lima et al. 2015, algorithm 1).
+  /// Runs tasks until `done`: Lima et al. 2015, algorithm 1, for workers and who waits in a seat.
   virtual void work_until(ThreadWorker& worker, Condition const& done) = 0;
 
   // ---- taking and executing: task_execution.hpp ----
@@ -246,6 +245,8 @@ protected:
   TaskId steal_with(ThreadWorker& worker, Steal&& steal);
   static std::int64_t pause_before_theft(ThreadWorker const& worker);
   TaskId take_watched(ThreadWorker& worker);
+  void keep_unpushed(TaskRecord& task) noexcept;
+  TaskId take_unpushed(ThreadWorker& worker);
   void watch_ready(TaskId task, WorkerId by, bool spawned);
   void note_spawn(TaskRecord& task, WorkerId by);
   bool unbind(TaskRecord& task);
@@ -301,7 +302,6 @@ protected:
   void wake_all(WakeReason reason);
 
   // ---- who runs what while a body waits: stand_ins.hpp ----
-  friend class StandIns;
   bool may_run_on_top(TaskRecord const& task, Condition const& done) const noexcept;
   void execute_in_wait(ThreadWorker& worker, TaskId id, Condition const& done);
   template <class HandOver>
@@ -369,7 +369,7 @@ protected:
   bool const notes_spawns_;               // to devices or the recorder
   std::uint64_t const max_live_;
   std::int64_t const start_ns_ = monotonic_ns();
-  Domain* const root_ = new Domain;
+  RootDomain const root_;
   Mutex hook_mutex_;
   mutable Explainer explainer_;
   FailureLog failure_log_;

@@ -67,9 +67,7 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
   }
 }
 
-[[gnu::cold]] HETSCHED_INLINE ThreadCore::~ThreadCore() {
-  release_domain(root_);
-}
+[[gnu::cold]] HETSCHED_INLINE ThreadCore::~ThreadCore() = default;
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::start(PolicyPort& policies) {
   policies_ = &policies;
@@ -82,6 +80,10 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
   try {
     for (auto& worker : crew_.workers) {
       worker.attention = attention_;
+      if (worker.drives_device()) { // tasks that have left the window count until that was told
+        worker.launched.tasks.reserve(2 * devices_->window(worker.info.node).length() + 1);
+        worker.launched.successors.prepare();
+      }
       if (auto const cpus = crew_.placement.cpus_beside(worker.info.id.value);
           worker.info.cores > 1 && team_factory != nullptr) {
         worker.team = Owned<TeamPort>(team_factory(cpus.data(), static_cast<int>(cpus.size())));

@@ -42,7 +42,11 @@ public:
     if (explainer_.watches()) [[unlikely]] {
       watch_ready(id, from, true);
     }
-    apply(typed_policies_.push(id, from), id);
+    try {
+      apply(typed_policies_.push(id, from), id);
+    } catch (...) {
+      keep_unpushed(task);
+    }
   }
 
 private:
@@ -65,7 +69,7 @@ private:
     if (!task) [[unlikely]] {
       task = steal(worker);
       if (!task) {
-        return no_task;
+        return waiting_.unpushed.any() ? take_unpushed(worker) : no_task;
       }
     }
     worker.owed_wake = no_task;

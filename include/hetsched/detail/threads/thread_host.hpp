@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -181,13 +182,19 @@ public:
   /// The data of a partition are lost.
   void fail(TaskRecord& holder, std::exception_ptr error);
 
+  /// For a merge task's record.
+  void prepare_merge(AccessQueue& queue) {
+    auto* const record = allocate(SizeClass::of(bytes_to_accesses(1)));
+    record->next = std::exchange(queue.spare_merge, record);
+  }
+
   /// Makes and counts a merge task.
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops);
 
 private:
   static constexpr std::size_t batch_size = 32;
 
-  void flush();
+  void flush() noexcept;
   void wake_activated(Wake wake, TaskId task);
 
   Origin origin_;

@@ -64,7 +64,9 @@ HETSCHED_INLINE void ThreadCore::BareHost::count_hint(TaskRecord& hint) noexcept
   hint.state.store(TaskState::ready, std::memory_order_relaxed);
   {
     std::lock_guard const guard(worker.mail.lock);
-    worker.mail.hints.push_back(&hint);
+    hint.next = nullptr;
+    (worker.mail.first == nullptr ? worker.mail.first : worker.mail.last->next) = &hint;
+    worker.mail.last = &hint;
   }
   worker.mail.there.store(true, std::memory_order_seq_cst); // before the look at who sleeps
   core_.waiting_.parking.unpark(worker.info.id, WakeReason::condition);
@@ -78,7 +80,8 @@ HETSCHED_INLINE void ThreadCore::BareHost::count_hint(TaskRecord& hint) noexcept
 
 [[gnu::cold]] HETSCHED_INLINE TaskRecord& ThreadCore::Host::new_merge(AccessQueue& queue,
                                                                       ReductionOps const& ops) {
-  auto& task = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+  auto& task = *queue.spare_merge;
+  queue.spare_merge = task.next;
   // A merge forced by a thread that is not in the domain (the last handle dies there) is waited
   // for there: it need not count as a child.
   start_record(task, merge_type, queue.domain->owner == spawner_ ? spawner_ : nullptr);
@@ -96,7 +99,7 @@ HETSCHED_INLINE void ThreadCore::BareHost::count_hint(TaskRecord& hint) noexcept
   return task;
 }
 
-HETSCHED_INLINE void ThreadCore::Host::flush() {
+HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
   std::span const tasks(reinterpret_cast<TaskId const*>(batch_.data()), count_);
   count_ = 0;
   if (core_.explainer_.watches()) [[unlikely]] {
@@ -105,12 +108,25 @@ HETSCHED_INLINE void ThreadCore::Host::flush() {
     }
   }
   if (tasks.size() == 1 && !core_.policies_->has(hook_push_activated)) {
-    wake_activated(core_.policies_->push(tasks[0], from()), tasks[0]);
+    try {
+      wake_activated(core_.policies_->push(tasks[0], from()), tasks[0]);
+    } catch (...) {
+      core_.keep_unpushed(*TaskRecord::from(tasks[0]));
+    }
     return;
   }
   alignas(Wake) std::array<std::byte, batch_size * sizeof(Wake)> answers; // uninitialised
   std::span const wakes(reinterpret_cast<Wake*>(answers.data()), tasks.size());
-  core_.policies_->push_activated(tasks, from(), wakes);
+  try {
+    core_.policies_->push_activated(tasks, from(), wakes);
+  } catch (...) {
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      if (wakes[k] == not_pushed) {
+        core_.keep_unpushed(*TaskRecord::from(tasks[k]));
+        wakes[k] = Wake::none();
+      }
+    }
+  }
   for (std::size_t k = 0; k < tasks.size(); ++k) {
     wake_activated(wakes[k], tasks[k]);
   }

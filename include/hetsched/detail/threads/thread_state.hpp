@@ -8,6 +8,7 @@
 #include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/mutex.hpp>
+#include <hetsched/detail/engine/unpushed_tasks.hpp>
 #include <hetsched/detail/threads/parking.hpp>
 #include <hetsched/detail/threads/thread_worker.hpp>
 #include <hetsched/detail/threads/topology.hpp>
@@ -137,6 +138,7 @@ struct Waiting {
   Mutex merging;                   // one drain inserts merges at a time
   Atomic<std::uint64_t> merged{0}; // drains that have inserted some; written under `merging`
   Atomic<std::uint64_t> sleep_events{0};
+  UnpushedTasks unpushed;
 };
 
 /// Tasks with attempts under way.

@@ -125,7 +125,8 @@ struct LastTheft {
 /// Hints for the device that a worker drives.
 struct DeviceMail {
   SpinLock lock;
-  Array<TaskRecord*> hints;
+  TaskRecord* first = nullptr; // linked by `next`: who sends one may be unable to take memory
+  TaskRecord* last = nullptr;
   Atomic<bool> there{false};
 };
 

@@ -7,6 +7,7 @@
 #include <hetsched/detail/engine/engine_context.hpp>
 #include <hetsched/detail/engine/explanations.hpp>
 #include <hetsched/detail/engine/policies.hpp>
+#include <hetsched/detail/engine/unpushed_tasks.hpp>
 #include <hetsched/detail/memory/cache_kind.hpp>
 #include <hetsched/detail/virtual_time/virtual_clock.hpp>
 #include <hetsched/detail/virtual_time/virtual_machine.hpp>
@@ -248,8 +249,9 @@ private:
   }
 
   // What the scheduler is told and asked (virtual_core_run.hpp, virtual_core_aborts.hpp).
-  void push(TaskId task, WorkerId from);
-  void push_activated(std::span<TaskId const> tasks, WorkerId from);
+  void push(TaskId task, WorkerId from) noexcept;
+  void push_activated(std::span<TaskId const> tasks, WorkerId from) noexcept;
+  void keep_unpushed(TaskId task) noexcept;
   void note_pushed(std::span<TaskId const> tasks);
   TaskId take(WorkerId worker);
   TaskId spoliate_or_take(WorkerId worker);
@@ -300,6 +302,7 @@ private:
   std::unique_ptr<VirtualMemory> memory_;    // null: transfers are free
   VirtualTasks tasks_;
   OwnTasks own_;
+  UnpushedTasks unpushed_;
   Counts counts_;
   std::vector<WorkerId> device_workers_; // workers to which data have to be moved
   std::vector<WorkerId> cores_waiting_;  // for data, in the order in which the waits began

@@ -71,8 +71,9 @@ inline void VirtualCore::send_ahead(WorkerId worker) {
 /// Transfers or kernels have ended. The tasks that waited for them go on.
 inline void VirtualCore::see_to_data() {
   std::erase_if(cores_waiting_, [this](WorkerId core) { return launch_if_here(core); });
-  own_.ready.insert(own_.ready.end(), own_.waiting.rbegin(), own_.waiting.rend());
-  own_.waiting.clear();
+  while (own_.waiting != nullptr) {
+    OwnTasks::add(own_.ready, OwnTasks::take(own_.waiting));
+  }
   end_own_tasks();
   for (auto const worker : device_workers_) {
     move_window(worker);

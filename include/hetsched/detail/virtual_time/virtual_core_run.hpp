@@ -13,31 +13,58 @@ namespace hetsched::detail {
 
 /// Notes that the scheduler gets these tasks now.
 inline void VirtualCore::note_pushed(std::span<TaskId const> tasks) {
+  waiting_ += tasks.size();
   if (explainer_.watches()) [[unlikely]] {
     watch_pushed(tasks);
   }
-  waiting_ += tasks.size();
   if (preempts()) {
     pushed_.insert(pushed_.end(), tasks.begin(), tasks.end());
   }
 }
 
-/// The Wake has no effect, because all idle workers are offered work.
-inline void VirtualCore::push(TaskId task, WorkerId from) {
-  note_pushed({&task, 1});
-  (void)policies_->push(task, from);
+/// The Wake has no effect, because all idle workers are offered work. Keeps the task if a hook
+/// throws.
+inline void VirtualCore::push(TaskId task, WorkerId from) noexcept {
+  try {
+    note_pushed({&task, 1});
+    (void)policies_->push(task, from);
+  } catch (...) {
+    keep_unpushed(task);
+  }
 }
 
-inline void VirtualCore::push_activated(std::span<TaskId const> tasks, WorkerId from) {
+inline void VirtualCore::push_activated(std::span<TaskId const> tasks, WorkerId from) noexcept {
   if (policies_->has(hook_push_activated)) {
-    note_pushed(tasks);
     std::array<Wake, most_activated> wakes;
-    policies_->push_activated(tasks, from, std::span(wakes).first(tasks.size()));
+    wakes.fill(not_pushed);
+    try {
+      note_pushed(tasks);
+      policies_->push_activated(tasks, from, std::span(wakes).first(tasks.size()));
+    } catch (...) {
+      for (std::size_t k = 0; k < tasks.size(); ++k) {
+        if (wakes[k] == not_pushed) {
+          keep_unpushed(tasks[k]);
+        }
+      }
+    }
   } else {
     for (auto const task : tasks) {
       push(task, from);
     }
   }
+}
+
+/// Called where a hook threw. As of ThreadCore.
+[[gnu::cold]] inline void VirtualCore::keep_unpushed(TaskId task) noexcept {
+  auto& record = *TaskRecord::from(task);
+  try {
+    throw;
+  } catch (std::bad_alloc const&) {
+  } catch (...) {
+    tasks_.root().failure.offer(
+        failure_log().add(std::current_exception(), "hetsched push", record.label_text()));
+  }
+  unpushed_.add(record);
 }
 
 inline TaskId VirtualCore::take(WorkerId worker) {
@@ -46,6 +73,11 @@ inline TaskId VirtualCore::take(WorkerId worker) {
   if (!task && policies_->has(hook_steal)) {
     task = policies_->steal(worker).task;
     workers_[worker.index()].steals += task ? 1 : 0;
+  }
+  if (!task && unpushed_.any()) [[unlikely]] {
+    auto const* const kept =
+        unpushed_.take([&](TaskRecord const& other) { return can_run(other, worker); });
+    task = kept != nullptr ? kept->id() : no_task;
   }
   if (task && explainer_.watches()) [[unlikely]] {
     watch_taken(task, worker, stolen);
@@ -204,13 +236,12 @@ inline void VirtualCore::end_own_tasks() {
     return;
   }
   own_.being_ended = true;
-  while (!own_.ready.empty()) {
-    auto& task = *own_.ready.back();
-    own_.ready.pop_back();
+  while (own_.ready != nullptr) {
+    auto& task = OwnTasks::take(own_.ready);
     if (end_own_task(task)) {
       complete(task, workers().front().id);
     } else {
-      own_.waiting.push_back(&task);
+      OwnTasks::add(own_.waiting, task);
     }
   }
   own_.being_ended = false;
@@ -272,17 +303,22 @@ void VirtualCore::run_until(Done const& done) {
 
 /// The same, compiled once for all.
 inline void VirtualCore::run_until(bool (*done)(void const* what), void const* what) {
-  end_own_tasks();
-  while (!done(what) && !given_up_) {
-    offer_work();
-    auto const next = next_event();
-    if (next == VirtualMemory::never) {
-      if (done(what)) { // cancelled tasks take no time
-        break;
+  try {
+    end_own_tasks();
+    while (!done(what) && !given_up_) {
+      offer_work();
+      auto const next = next_event();
+      if (next == VirtualMemory::never) {
+        if (done(what)) { // cancelled tasks take no time
+          break;
+        }
+        give_up_waiting();
       }
-      give_up_waiting();
+      advance(next);
     }
-    advance(next);
+  } catch (...) {
+    given_up_ = true; // what was under way was left in the middle
+    throw;
   }
 }
 

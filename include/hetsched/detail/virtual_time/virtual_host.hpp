@@ -106,7 +106,7 @@ public:
 
   void ready(TaskRecord& task) {
     if (task.type_of().kind != TaskKind::user) {
-      core_.own_.ready.push_back(&task);
+      OwnTasks::add(core_.own_.ready, task);
     } else if (core_.unbind(task)) {
       return;
     } else if (!activates_) {
@@ -130,7 +130,7 @@ public:
     task.state.store(TaskState::running, std::memory_order_relaxed);
   }
 
-  void give_to_device(TaskRecord& hint) { core_.own_.ready.push_back(&hint); }
+  void give_to_device(TaskRecord& hint) { OwnTasks::add(core_.own_.ready, hint); }
 
   [[nodiscard]] Divisions*& divisions() noexcept { return divisions_; }
 
@@ -138,8 +138,14 @@ public:
     fail_division(holder, core_.failure_log(), std::move(error));
   }
 
+  void prepare_merge(AccessQueue& queue) {
+    auto* const record = allocate(SizeClass::of(bytes_to_accesses(1)));
+    record->next = std::exchange(queue.spare_merge, record);
+  }
+
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const&) {
-    auto& task = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+    auto& task = *queue.spare_merge;
+    queue.spare_merge = task.next;
     start_record(task, virtual_merge_type, nullptr);
     task.access_count = 1;
     new (task.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0};

@@ -2,6 +2,7 @@
 #pragma once
 // Transfers in virtual time: the length and the end of each.
 
+#include <hetsched/detail/core/make_room.hpp>
 #include <hetsched/platform/platform.hpp>
 #include <hetsched/platform/simulation.hpp>
 
@@ -32,7 +33,10 @@ public:
   /// `accelerators`: the number that the program uses; n_accel of eq. 1.
   VirtualLinks(Platform const& platform, Simulation::Transfers kind, int accelerators, int lanes)
       : platform_(platform), shared_(kind == Simulation::Transfers::shared),
-        accelerators_(accelerators), lanes_(static_cast<std::size_t>(lanes)) {}
+        accelerators_(accelerators), lanes_(static_cast<std::size_t>(lanes)) {
+    room_.reserve(platform.links.size());
+    load_.reserve(platform.links.size());
+  }
 
   /// The time by eq. 1, which assumes that transfers of all GPUs are under way. It is the
   /// prediction, also where links are shared, because future transfers are not known.
@@ -58,6 +62,11 @@ public:
   void advance(Instant now, Over&& over) {
     drain(now);
     over_.clear();
+    std::size_t asked = 0;
+    for (auto const& lane : lanes_) {
+      asked += lane.waiting.size();
+    }
+    make_room(over_, asked);
     bool changed = false;
     for (auto& lane : lanes_) {
       while (lane.at <= now) {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -272,6 +273,7 @@ public:
       while (nodes_.request(*datum, host_node) == MemoryNodes::Arrival::coming) {
         transfers_.end_transfers(*datum);
       }
+      transfers_.start();
       if (taken) {
         take_on_host(*datum);
       }
@@ -280,6 +282,10 @@ public:
 
   void forget(Replicas* datum) noexcept override {
     transfers_.end_transfers(*datum);
+    try {
+      transfers_.start();             // of other data
+    } catch (std::bad_alloc const&) { // they begin when time goes on
+    }
     datum->slot->store(nullptr, std::memory_order_relaxed);
     nodes_.remove(*datum);
     delete datum;

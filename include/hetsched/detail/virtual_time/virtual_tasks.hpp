@@ -9,7 +9,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -21,7 +22,11 @@ public:
   VirtualTasks(VirtualTasks const&) = delete;
   VirtualTasks& operator=(VirtualTasks const&) = delete;
 
-  ~VirtualTasks() { release_domain(root_); }
+  ~VirtualTasks() {
+    if (live() != 0) { // the simulation was given up
+      depot_.for_each_record([](TaskRecord& task) { abandon(task); });
+    }
+  }
 
   [[nodiscard]] TaskRecord* allocate(std::size_t size_class) { return pool_.allocate(size_class); }
 
@@ -51,9 +56,25 @@ public:
   [[nodiscard]] std::uint64_t number_execution() noexcept { return begun_++; }
 
 private:
+  /// Gives back what a task that will never complete has of memory.
+  static void abandon(TaskRecord& task) noexcept {
+    if (task.state.load(std::memory_order_relaxed) == TaskState::free) {
+      return;
+    }
+    for (auto& access : std::span(task.accesses(), task.access_count)) {
+      if (access.mode == AccessMode::reduce && !access.duplicate &&
+          access.carried.copy != nullptr) {
+        PrivateCopy::destroy(PrivateCopy::of(access.carried.copy));
+      }
+    }
+    if (auto* const destroy = task.type_of().destroy_values) {
+      destroy(task.values());
+    }
+  }
+
   TaskDepot depot_;
   TaskPool pool_;
-  Domain* const root_ = new Domain; // made after all that may throw
+  RootDomain const root_;
   FailureLog failures_;
   std::uint64_t registered_ = 0;
   std::uint64_t completed_ = 0;
@@ -61,10 +82,19 @@ private:
 };
 
 /// Tasks of the library's own (merges, hints), which take no time once they hold their data.
+/// Linked by the records, as tasks become ready where nothing may be thrown.
 struct OwnTasks {
-  std::vector<TaskRecord*> ready;
-  std::vector<TaskRecord*> waiting; // merges whose contributions are not in host memory yet
+  TaskRecord* ready = nullptr;   // the latest first
+  TaskRecord* waiting = nullptr; // merges whose contributions are not in host memory yet
   bool being_ended = false;
+
+  static void add(TaskRecord*& list, TaskRecord& task) noexcept {
+    task.next = std::exchange(list, &task);
+  }
+
+  [[nodiscard]] static TaskRecord& take(TaskRecord*& list) noexcept {
+    return *std::exchange(list, list->next);
+  }
 };
 
 } // namespace hetsched::detail

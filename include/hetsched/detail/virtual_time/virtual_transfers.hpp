@@ -9,6 +9,7 @@
 #include <hetsched/detail/virtual_time/virtual_windows.hpp>
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace hetsched::detail {
@@ -46,10 +47,15 @@ public:
   void start() {
     while (auto* const copy = nodes_.next_copy()) {
       auto const lane = lane_of(*copy);
+      try {
+        links_.start(lane, copy, copy->datum->bytes(), copy->from, copy->to, now_);
+      } catch (...) {
+        nodes_.perform_later(*copy);
+        throw;
+      }
       if (lanes_[lane].transfers++ == 0) {
         begin_measure(lane);
       }
-      links_.start(lane, copy, copy->datum->bytes(), copy->from, copy->to, now_);
     }
   }
 
@@ -59,26 +65,28 @@ public:
     start();
   }
 
-  /// The datum's transfers, asked for or under way, end now.
-  void end_transfers(Replicas& datum) {
-    start();
+  /// The datum's transfers, asked for or under way, end now. Others that were asked for may not
+  /// have begun.
+  void end_transfers(Replicas& datum) noexcept {
+    while (auto* const copy = nodes_.next_copy(datum)) {
+      end_now(*copy);
+    }
     if (datum.copies_moving != 0) {
-      std::vector<Copy*> ended;
+      Copy* ended = nullptr; // linked by `engine`
+      Copy* last = nullptr;
       links_.cut(now_, [&](Copy* copy) {
-        bool const of_datum = copy->datum == &datum;
-        if (of_datum) {
-          ended.push_back(copy);
+        if (copy->datum != &datum) {
+          return false;
         }
-        return of_datum;
+        (last == nullptr ? ended : last->engine) = copy;
+        last = copy;
+        return true;
       });
-      for (auto* copy : ended) {
-        --lanes_[lane_of(*copy)].transfers;
-        if (recorder_ != nullptr) {
-          recorder_->moved(datum, copy->from, copy->to, now_, now_);
-        }
-        nodes_.finished(copy, true);
+      while (ended != nullptr) {
+        auto& copy = *std::exchange(ended, ended->engine);
+        --lanes_[lane_of(copy)].transfers;
+        end_now(copy);
       }
-      start();
     }
   }
 
@@ -103,6 +111,13 @@ private:
   [[nodiscard]] static std::size_t lane_of(Copy const& copy) noexcept {
     auto const device = copy.to == host_node ? copy.from : copy.to;
     return 2 * (static_cast<std::size_t>(device.value) - 1) + (copy.to == host_node ? 1 : 0);
+  }
+
+  void end_now(Copy& copy) noexcept {
+    if (recorder_ != nullptr) {
+      recorder_->moved(*copy.datum, copy.from, copy.to, now_, now_);
+    }
+    nodes_.finished(&copy, true);
   }
 
   void begin_measure(std::size_t lane) noexcept {

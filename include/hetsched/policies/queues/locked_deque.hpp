@@ -35,6 +35,12 @@ public:
     count();
   }
 
+  /// So many tasks more can be pushed without memory.
+  void make_room(std::size_t more) {
+    std::lock_guard const guard(mutex_);
+    tasks_.reserve(tasks_.size() + more);
+  }
+
   template <class Accept>
   [[nodiscard]] TaskId pop(Accept&& accept) {
     return empty() ? no_task : Order == DequeOrder::fifo ? oldest(accept) : newest(accept);

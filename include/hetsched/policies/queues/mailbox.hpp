@@ -31,10 +31,11 @@ class Mailbox {
 public:
   static constexpr bool ordered_by_priority = false;
 
+  /// Boost's constructor would lose what it has if the memory is used up on the way to 16.
+  Mailbox() { queue_.reserve(16); }
+
   void push(TaskId task, std::int32_t /*priority*/) {
-    if (!queue_.push(task.value)) {
-      throw std::bad_alloc();
-    }
+    push_again(task);
     count_.fetch_add(1, std::memory_order_seq_cst);
   }
 
@@ -58,7 +59,12 @@ public:
         count_.fetch_sub(1, std::memory_order_seq_cst);
         return TaskId{value};
       }
-      refused_.push_back(TaskId{value});
+      try {
+        refused_.push_back(TaskId{value});
+      } catch (std::bad_alloc const&) { // behind the others, in the memory that it had there
+        push_again(TaskId{value});
+        return no_task;
+      }
     }
     return no_task;
   }
@@ -70,7 +76,13 @@ public:
   }
 
 private:
-  boost::lockfree::queue<std::uint64_t> queue_{16};
+  void push_again(TaskId task) {
+    if (!queue_.push(task.value)) {
+      throw std::bad_alloc();
+    }
+  }
+
+  boost::lockfree::queue<std::uint64_t> queue_{0};
   detail::Atomic<std::int64_t> count_{0}; // pushed and not taken; grows after queue_ during a push
   detail::Mutex taking_;
   std::deque<TaskId> refused_; // older than all tasks in queue_; guarded by taking_

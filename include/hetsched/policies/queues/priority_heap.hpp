@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <mutex>
+#include <new>
 #include <span>
 
 namespace hetsched::policies {
@@ -26,7 +27,7 @@ class PriorityHeap {
 public:
   static constexpr bool ordered_by_priority = true;
 
-  void push(TaskId task, std::int32_t priority) {
+  [[gnu::always_inline]] void push(TaskId task, std::int32_t priority) {
     std::lock_guard const guard(mutex_);
     heap_.push_back({task, priority, pushed_++});
     rise(heap_.size() - 1);
@@ -49,6 +50,11 @@ public:
   [[nodiscard]] std::size_t peek(std::span<TaskId> next) {
     std::lock_guard const guard(mutex_);
     reached_.clear();
+    try {
+      reached_.reserve(next.size() + 1); // each task written leaves one more, two less one
+    } catch (std::bad_alloc const&) {
+      return 0;
+    }
     if (!heap_.empty()) {
       reached_.push_back(0);
     }

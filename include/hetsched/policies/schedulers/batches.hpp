@@ -3,9 +3,9 @@
 // Solvers for independent tasks, applied to what is ready at once.
 
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/core/make_room.hpp>
 #include <hetsched/detail/policies/batch_task.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
-#include <hetsched/detail/policies/times_by_class.hpp>
 #include <hetsched/independent/accel_32.hpp>
 #include <hetsched/independent/independent_tasks.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -49,7 +50,7 @@ public:
   static constexpr auto priority_scope = PriorityScope::none;
 
   struct Config {
-    Solver solver = coarse();
+    Solver solver = detail::coarse<Solver>();
     double reach = 1; // lower bounds that a task may take to end, if its data are there
   };
 
@@ -63,10 +64,13 @@ public:
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
-    collect(ctx, {&task, 1});
+    auto wake = Wake::none();
+    collect(ctx, {&task, 1}, [&](std::size_t) { wake = leave_open(ctx, task); });
     if (set_.empty()) {
-      return leave_open(ctx, task);
+      return wake;
     }
+    detail::make_room(since_, since_.size() + 1);
+    make_room(1);
     place(ctx, [](WorkerId) { return true; });
     auto const worker = set_.front().worker;
     woken_[worker.index()] = 1;
@@ -79,14 +83,11 @@ public:
                       std::span<TaskId const> tasks,
                       WorkerId /*worker*/,
                       std::span<Wake> wakes) {
-    std::fill(wakes.begin(), wakes.end(), Wake::none());
-    collect(ctx, tasks);
+    collect(ctx, tasks, [&](std::size_t k) { wakes[k] = leave_open(ctx, tasks[k]); });
+    make_room(set_.size());
     place(ctx, [](WorkerId) { return true; });
     for (auto const& ready : set_) {
       wakes[ready.number] = Wake::worker(ready.worker);
-    }
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-      wakes[k] = wakes[k].is_none() ? leave_open(ctx, tasks[k]) : wakes[k];
     }
   }
 
@@ -101,41 +102,21 @@ public:
 private:
   using Ready = detail::BatchTask;
 
-  [[nodiscard]] static Solver coarse() {
-    Solver solver;
-    if constexpr (requires { solver.tolerance; }) {
-      solver.tolerance = 1e-3;
-    }
-    if constexpr (requires { solver.most_states; }) {
-      solver.most_states = std::int64_t{1} << 22;
-    }
-    return solver;
-  }
-
-  /// Those of known times, in set_.
-  template <context Ctx>
-  void collect(Ctx const& ctx, std::span<TaskId const> tasks) {
+  /// Those of known times, in set_. Of the others `unknown(place)` is called.
+  template <context Ctx, class Unknown>
+  void collect(Ctx const& ctx, std::span<TaskId const> tasks, Unknown const& unknown) {
     set_.clear();
     for (std::size_t k = 0; k < tasks.size(); ++k) {
-      if (auto const times = times_of(ctx, tasks[k])) {
+      if (auto const times = detail::batch_times(ctx, tasks[k])) {
         set_.push_back({tasks[k], k, *times, {}, false});
+      } else {
+        unknown(k);
       }
     }
   }
 
-  /// Nothing if some class that could run it has no time for it.
-  template <context Ctx>
-  [[nodiscard]] static std::optional<TaskTimes> times_of(Ctx const& ctx, TaskId task) {
-    TaskTimes times{TaskTimes::never, TaskTimes::never};
-    bool const known = detail::for_each_class(ctx, task, [&](Arch arch, Duration time) {
-      auto& longest = arch == ArchHost ? times.cpu : times.gpu;
-      longest = std::max(longest, time);
-    });
-    return known ? std::optional(times) : std::nullopt;
-  }
-
   /// Gives each task of set_ to a worker among those that `may(worker)` take some, one of which
-  /// can run it.
+  /// can run it. There is room for them: what it throws it throws before it gives any.
   template <context Ctx, class May>
   void place(Ctx const& ctx, May const& may) {
     if (set_.empty()) {
@@ -229,15 +210,31 @@ private:
   void place_anew(Ctx const& ctx, WorkerId worker) {
     if (since_.size() > 1) {
       woken_[worker.index()] = 1;
-      set_ = since_;
-      for (std::size_t k = 0; k < set_.size(); ++k) {
-        set_[k].number = k;
-        take_back(set_[k].task, set_[k].worker);
+      try {
+        place_since(ctx);
+      } catch (std::bad_alloc const&) { // they stay where they are
       }
-      place(ctx, [this](WorkerId idle) { return woken_[idle.index()] != 0; });
     }
     std::fill(woken_.begin(), woken_.end(), 0);
     since_.clear();
+  }
+
+  template <context Ctx>
+  void place_since(Ctx const& ctx) {
+    set_ = since_;
+    make_room(set_.size());
+    for (std::size_t k = 0; k < set_.size(); ++k) {
+      set_[k].number = k;
+      take_back(set_[k].task, set_[k].worker);
+    }
+    try {
+      place(ctx, [this](WorkerId idle) { return woken_[idle.index()] != 0; });
+    } catch (...) {
+      for (auto const& ready : since_) {
+        (void)give(ctx, ready.task, ready.worker, ready.length(), "is where the solver had it");
+      }
+      throw;
+    }
   }
 
   Config config_;

@@ -3,6 +3,7 @@
 // Ready tasks shared out between cores and GPUs by dual approximation.
 
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/core/make_room.hpp>
 #include <hetsched/detail/policies/dual_approximation.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 
@@ -62,12 +63,14 @@ public:
       }
     }
     ready.factor = static_cast<double>(ready.time[cores]) / static_cast<double>(ready.time[gpus]);
+    auto const total = ready_.size() + fresh_.size() + 1; // nothing is thrown when somebody pops
+    detail::make_room_in_each(total, fresh_, ready_, merged_, times_);
+    detail::make_room_in_each(total, sides_[cores].queue, sides_[gpus].queue);
     fresh_.push_back(ready);
     auto const idle = idle_workers(ctx);
-    if (idle[cores] <= sides_[cores].queue.size() && idle[gpus] <= sides_[gpus].queue.size()) {
-      return Wake::any(); // who is idle has been told; somebody may wait in a nested sync
-    }
-    return shared_out_for(ctx, ready, idle);
+    auto const told = [&](std::size_t side) { return idle[side] <= sides_[side].queue.size(); };
+    // If all who are idle have been told, somebody may wait in a nested sync.
+    return told(cores) && told(gpus) ? Wake::any() : shared_out_for(ctx, ready, idle);
   }
 
   template <context Ctx>
@@ -81,13 +84,11 @@ public:
     if (auto const task = take(side, accept)) {
       return task;
     }
-    if (sides_[1 - side].unheard && sides_[1 - side].since < ctx.now() &&
-        all_idle(1 - side, idle_workers(ctx))) [[unlikely]] {
-      if (auto const task = take(1 - side, accept)) {
-        return task;
-      }
-    }
-    return undecided_.pop(accept);
+    auto const& other = sides_[1 - side];
+    bool const helps =
+        other.unheard && other.since < ctx.now() && all_idle(1 - side, idle_workers(ctx));
+    auto const task = helps ? take(1 - side, accept) : no_task;
+    return task ? task : undecided_.pop(accept);
   }
 
 private:

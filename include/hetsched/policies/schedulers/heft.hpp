@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -148,7 +149,7 @@ public:
     auto const task = dates_.pop(ctx, worker);
     if (task && how_ != LookAhead::none) {
       if (auto const node = ctx.task(task).graph_node; forecast_.knows(node)) {
-        forecast_.take(static_cast<Node>(node), worker, ctx.now().ns);
+        foresee([&] { forecast_.take(static_cast<Node>(node), worker, ctx.now().ns); });
       }
     }
     return task;
@@ -164,7 +165,7 @@ public:
     dates_.epilogue(ctx, task, worker, measured);
     if (how_ != LookAhead::none) {
       if (auto const node = ctx.task(task).graph_node; forecast_.knows(node)) {
-        forecast_.end(static_cast<Node>(node), worker, ctx.now().ns);
+        foresee([&] { forecast_.end(static_cast<Node>(node), worker, ctx.now().ns); });
       }
     }
   }
@@ -190,12 +191,24 @@ private:
       return dates_.assign(ctx, task);
     }
     auto const rest = std::span(rest_).subspan(k + 1);
-    auto const classes = detail::classes_to_ask(forecast_, how_, ctx.now().ns, rest_[k], rest);
+    ArchMask classes{0xff};
+    foresee(
+        [&] { classes = detail::classes_to_ask(forecast_, how_, ctx.now().ns, rest_[k], rest); });
     auto const wake = dates_.assign(ctx, task, classes);
-    if (wake.target()) {
-      forecast_.give(rest_[k], wake.target());
+    if (wake.target() && forecast_.knows(order_[k].node)) {
+      foresee([&] { forecast_.give(rest_[k], wake.target()); });
     }
     return wake;
+  }
+
+  /// Without memory there is no look-ahead until the next graph.
+  template <class F>
+  void foresee(F const& step) {
+    try {
+      step();
+    } catch (std::bad_alloc const&) {
+      forecast_.forget();
+    }
   }
 
   LookAhead how_;

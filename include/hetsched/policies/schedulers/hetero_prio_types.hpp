@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -89,7 +91,10 @@ public:
       return task;
     }
     auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
-    for (auto const& group : plan().order(ctx.workers()[worker.index()].arch)) {
+    if (!update_plan()) {
+      return queues_.take_any(accept);
+    }
+    for (auto const& group : plan_.order(ctx.workers()[worker.index()].arch)) {
       if (auto const task = queues_.take(group, accept)) {
         return task;
       }
@@ -99,7 +104,7 @@ public:
 
   template <context Ctx>
   TaskId reconsider(Ctx const& ctx, WorkerId worker) {
-    if (!config_.spoliation || !plan().fast(ctx.workers()[worker.index()].arch)) {
+    if (!config_.spoliation || !update_plan() || !plan_.fast(ctx.workers()[worker.index()].arch)) {
       return no_task;
     }
     auto const ready = queues_.highest([&](TaskId task) { return ctx.can_run(task, worker); });
@@ -111,7 +116,7 @@ public:
     Instant end;
     auto const begin = std::max(ctx.now(), ctx.busy_until(worker)); // after what it has already
     for (auto const& other : ctx.workers()) {
-      auto const task = plan().fast(other.arch) ? no_task : ctx.running(other.id);
+      auto const task = plan_.fast(other.arch) ? no_task : ctx.running(other.id);
       if (!task || !ctx.can_run(task, worker)) {
         continue;
       }
@@ -133,12 +138,12 @@ public:
 
   template <context Ctx>
   TaskId preempt(Ctx const& ctx, TaskId task) {
-    if (!config_.preemption) {
+    if (!config_.preemption || !update_plan()) {
       return no_task;
     }
     auto const view = ctx.task(task);
     auto const type = types_.type_of(ctx, task, view);
-    if (!plan().suits_cores(type)) {
+    if (!plan_.suits_cores(type)) {
       return no_task;
     }
     auto victim = no_task;
@@ -152,7 +157,7 @@ public:
       }
       auto const running = ctx.task(candidate);
       auto const until = ctx.busy_until(other.id);
-      if (!running.abortable || plan().suits_cores(types_.type_of(ctx, candidate, running)) ||
+      if (!running.abortable || plan_.suits_cores(types_.type_of(ctx, candidate, running)) ||
           (victim &&
            (running.priority > priority || (running.priority == priority && until <= end)))) {
         continue;
@@ -162,15 +167,11 @@ public:
       priority = running.priority;
       end = until;
     }
-    if (!victim) {
-      return no_task;
+    if (auto const entry = victim ? queues_.entry_of(type, task) : std::nullopt) {
+      promised_.push_back({core, type, *entry});
+      return victim;
     }
-    auto const entry = queues_.entry_of(type, task);
-    if (!entry) {
-      return no_task;
-    }
-    promised_.push_back({core, type, *entry});
-    return victim;
+    return no_task;
   }
 
 private:
@@ -180,18 +181,23 @@ private:
     detail::AffinityQueues::Entry entry;
   };
 
-  [[nodiscard]] detail::AffinityPlan const& plan() {
+  /// Returns false if there is no memory for that now.
+  [[nodiscard]] bool update_plan() try {
     if (types_.take_change()) {
       plan_ = detail::AffinityPlan(types_.all(), types_.workers(), config_.score, config_.view);
     }
-    return plan_;
+    return true;
+  } catch (std::bad_alloc const&) {
+
+    types_.note_change();
+    return false;
   }
 
   /// From the constraint.
   [[nodiscard]] bool is_excepted(std::size_t type) {
     using enum PriorityConstraint;
-    return (config_.constraint != all && plan().suits_cores(type)) ||
-           (config_.constraint == except_suited_to_cores_or_less && plan().suits_less(type));
+    return (config_.constraint != all && plan_.suits_cores(type)) ||
+           (config_.constraint == except_suited_to_cores_or_less && plan_.suits_less(type));
   }
 
   /// What a core was stopped for, unless another has taken it.
