@@ -166,8 +166,14 @@ public:
 
   void give_to_device(TaskRecord&) { model_.must(false, "a hint that nobody gave"); }
 
+  void prepare_merge(AccessQueue& queue) {
+    auto* const record = allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+    record->next = std::exchange(queue.spare_merge, record);
+  }
+
   [[nodiscard]] TaskRecord& new_merge(AccessQueue& queue, ReductionOps const& ops) {
-    auto& record = *allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
+    model_.must(queue.spare_merge != nullptr, "a merge has no record");
+    auto& record = *std::exchange(queue.spare_merge, queue.spare_merge->next);
     auto* const owner = queue.domain->owner;
     start_record(record, merge_type, owner == spawner_ ? owner : nullptr);
     record.access_count = 1;

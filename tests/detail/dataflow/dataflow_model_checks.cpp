@@ -472,8 +472,15 @@ void Model::add_place(H& hash,
   for (auto const* access = queue->head; access != nullptr; access = access->next) {
     hash.add(key_of(*access, of_task));
   }
-  for (auto const* access = queue->token_waiters; access != nullptr; access = access->next) {
-    hash.add(3 * key_of(*access, of_task));
+  if (auto const* const last = queue->last_token_waiter) {
+    auto const* access = last;
+    do {
+      access = access->next;
+      hash.add(3 * key_of(*access, of_task));
+    } while (access != last);
+  }
+  for (auto const* spare = queue->spare_merge; spare != nullptr; spare = spare->next) {
+    hash.add(7);
   }
   for (auto* copy = queue->copies; copy != nullptr; copy = copy->next) {
     hash.add(5 + static_cast<std::uint64_t>(*static_cast<std::int64_t*>(copy->elements())));
