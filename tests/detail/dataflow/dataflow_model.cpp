@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace dataflow_model {
 
