@@ -5,6 +5,7 @@
 
 #include <hetsched/core/build_config.hpp>
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -27,24 +28,30 @@ namespace hetsched::detail {
   return std::string(kind) + " '" + std::string(name) + "'";
 }
 
+class PolicyCall;
+
+/// The innermost call of a policy in which the thread is; null: in none.
+inline constinit thread_local PolicyCall* this_policy_call = nullptr;
+HETSCHED_PER_THREAD(this_policy_call);
+
 /// A call of a policy's hook, while it lasts.
 class PolicyCall {
 public:
   /// `of`: whose policy it is. Null: nobody's in particular; then it counts for all.
   PolicyCall(void const* of, char const* kind, std::string_view name, char const* hook) noexcept
-      : of_(of), kind_(kind), name_(name), hook_(hook), outer_(innermost()) {
-    innermost() = this;
+      : of_(of), kind_(kind), name_(name), hook_(hook), outer_(this_policy_call) {
+    this_policy_call = this;
   }
 
   PolicyCall(PolicyCall const&) = delete;
   PolicyCall& operator=(PolicyCall const&) = delete;
 
-  ~PolicyCall() { innermost() = outer_; }
+  ~PolicyCall() { this_policy_call = outer_; }
 
   /// The call in which the calling thread is. Null: in none of such a policy. A policy may
   /// simulate, in a runtime of its own.
   [[nodiscard]] static PolicyCall const* of(void const* whose) noexcept {
-    auto const* call = innermost();
+    auto const* call = this_policy_call;
     while (call != nullptr && call->of_ != whose && call->of_ != nullptr) {
       call = call->outer_;
     }
@@ -57,7 +64,7 @@ public:
 
   /// An error that tells of a broken contract is about to leave all calls of this thread.
   static void note_told() noexcept {
-    for (auto* call = innermost(); call != nullptr; call = call->outer_) {
+    for (auto* call = this_policy_call; call != nullptr; call = call->outer_) {
       call->told_ = true;
     }
   }
@@ -65,11 +72,6 @@ public:
   [[nodiscard]] bool told() const noexcept { return told_; }
 
 private:
-  static PolicyCall*& innermost() noexcept {
-    static thread_local PolicyCall* call = nullptr;
-    return call;
-  }
-
   void const* const of_;
   char const* const kind_;
   std::string_view const name_;
