@@ -116,7 +116,7 @@ private:
     std::size_t first;
   };
 
-  detail::Mutex mutex_;
+  hetsched::detail::Mutex mutex_;
   std::vector<bool> seen_;
   std::size_t count_ = 0;
   std::optional<Found> first_;

@@ -5,6 +5,7 @@
 #include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/core/fork.hpp>
 #include <hetsched/detail/dataflow/nesting.hpp>
+#include <hetsched/detail/engine/policy_checks.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
 #include <hetsched/detail/spawn/register_data.hpp>
 #include <hetsched/detail/spawn/spawn.hpp>
