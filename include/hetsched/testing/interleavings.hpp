@@ -5,10 +5,10 @@
 // The whole program must be compiled with HETSCHED_CONTROLLED defined. Then each atomic operation,
 // lock and sleep of the engine and of the policies is a point where a controller chooses which
 // thread goes on. The threads are fibers, and one runs at a time. A lost wake-up shows as a
-// deadlock. A run is repeated by its seed, exactly if memory has the same addresses, since locks are
-// taken in their order. Memory orders are taken as sequentially consistent, so ThreadSanitizer has to
-// look at those. Config::devices must be "none", unless the sources of hetsched_devices are compiled
-// with HETSCHED_CONTROLLED, too: its emulated devices then have fibers.
+// deadlock. A run is repeated by its seed, exactly if memory has the same addresses, since locks
+// are taken in their order. Memory orders are taken as sequentially consistent, so ThreadSanitizer
+// has to look at those. Config::devices must be "none", unless the sources of hetsched_devices are
+// compiled with HETSCHED_CONTROLLED, too: its emulated devices then have fibers.
 
 #ifndef HETSCHED_CONTROLLED
 #error                                                                                             \
