@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -59,6 +60,7 @@ public:
   /// Spawns all tasks, in order, with the priorities of `ranked`, the same graph.
   template <class Core>
   void spawn_all(Core& core, TaskGraph const& ranked) {
+    core.keep(types_);
     for (std::size_t v = 0; v < graph_.size(); ++v) {
       auto const task = prospect(v);
       Attributes attributes;
@@ -86,7 +88,7 @@ private:
     for (auto const& access : node.accesses) {
       key.second.emplace_back(access.mode, access.reduction);
     }
-    auto const [known, fresh] = types_.try_emplace(std::move(key));
+    auto const [known, fresh] = types_->try_emplace(std::move(key));
     auto& type = known->second;
     if (fresh) {
       for (auto const& access : node.accesses) {
@@ -103,7 +105,7 @@ private:
   std::span<ArchMask const> const allowed_;
   std::vector<DataRecord*> data_;
   std::vector<DataRecord*> of_one_; // of the task that was asked for last
-  std::map<Key, Type> types_;
+  std::shared_ptr<std::map<Key, Type>> const types_ = std::make_shared<std::map<Key, Type>>();
   std::map<void const*, ReductionOps> operators_; // they differ, and are never called
 };
 

@@ -46,6 +46,15 @@ public:
 
   virtual ~VirtualCore() = default;
 
+  /// The types of a replay's tasks. A simulation that is given up leaves tasks behind, which need
+  /// them until the end.
+  void keep(std::shared_ptr<void const> types) {
+    if (tasks_.live() == 0) {
+      types_of_replays_.clear();
+    }
+    types_of_replays_.push_back(std::move(types));
+  }
+
   // ---- for policies ----
 
   static constexpr bool guards_concurrent = true;
@@ -298,8 +307,9 @@ private:
   WorkerOrder idle_;
   PolicyPort* policies_ = nullptr;
   mutable Explainer explainer_;
-  std::unique_ptr<Recorder> const recorder_; // null: none
-  std::unique_ptr<VirtualMemory> memory_;    // null: transfers are free
+  std::unique_ptr<Recorder> const recorder_;                  // null: none
+  std::unique_ptr<VirtualMemory> memory_;                     // null: transfers are free
+  std::vector<std::shared_ptr<void const>> types_of_replays_; // of tasks that may be left
   VirtualTasks tasks_;
   OwnTasks own_;
   UnpushedTasks unpushed_;
