@@ -112,10 +112,7 @@ class Atomic {
   static_assert(std::is_trivially_copyable_v<T>);
 
 public:
-  using value_type = T;
   using Difference = std::conditional_t<std::is_pointer_v<T>, std::ptrdiff_t, T>;
-
-  static constexpr bool is_always_lock_free = true;
 
   constexpr Atomic() noexcept = default;
 

@@ -43,7 +43,7 @@ public:
     strategy_ = &strategy;
     before = points_before;
     now_ns = 1000000000;
-    points_ = switches_ = 0;
+    points_ = 0;
     count_ = 0;
     message_[0] = '\0';
     end_ = End::right;
@@ -67,11 +67,7 @@ public:
 
   [[nodiscard]] std::uint64_t points() const noexcept { return points_; }
 
-  [[nodiscard]] std::uint64_t switches() const noexcept { return switches_; }
-
   [[nodiscard]] int fibers() const noexcept { return count_; }
-
-  [[nodiscard]] int current() const noexcept { return current_; }
 
   /// Notes that the run is wrong. The first note counts.
   void note(char const* what) noexcept {
@@ -253,7 +249,6 @@ private:
       }
     }
     if (next != current_) {
-      ++switches_;
       auto& from = fibers_[std::exchange(current_, next)];
       from.stack->give_way_to(*fibers_[next].stack);
     } else {
@@ -270,7 +265,6 @@ private:
   void (*call_)(void*) = nullptr;
   void* program_ = nullptr;
   std::uint64_t points_ = 0;
-  std::uint64_t switches_ = 0;
   End end_ = End::right;
   char message_[512] = "";
   std::uint64_t steps_ = 0;
