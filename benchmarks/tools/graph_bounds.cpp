@@ -31,7 +31,7 @@ void BoundChoice::add_to(CLI::App& app) {
   app.add_option("--bounds",
                  names_,
                  "some of area,mixed,critical,iterative; by default the first three, and all for "
-                 "cholesky of up to 32 tiles, where the last takes a moment only")
+                 "cholesky, qr and lu of up to 32 tiles, where the last takes a moment only")
       ->delimiter(',')
       ->check(CLI::IsMember({"area", "mixed", "critical", "iterative"}));
 }
@@ -54,7 +54,8 @@ GraphBounds BoundChoice::of(hs::TaskGraph const& graph,
     bounds.path = hs::critical_path(graph, hs::shortest_times(times));
   }
 #ifdef HETSCHED_HAVE_CLP
-  bool const quick = machine.dag == "cholesky" && tiles <= std::size_t{32};
+  bool const quick = tiles && *tiles <= 32 &&
+                     (machine.dag == "cholesky" || machine.dag == "qr" || machine.dag == "lu");
   if (names_.empty() ? quick : wants("iterative")) {
     bounds.iterative = hs::iterative_bound(graph, times);
   }

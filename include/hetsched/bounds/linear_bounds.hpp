@@ -6,6 +6,7 @@
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/time.hpp>
+#include <hetsched/detail/bounds/bound_model.hpp>
 #include <hetsched/detail/bounds/bound_program.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 
@@ -18,67 +19,6 @@
 
 namespace hetsched {
 namespace detail {
-
-/// Paths that are longer than `makespan`, the longest first, none through a task of another; `most`
-/// at most.
-[[nodiscard]] inline std::vector<std::vector<std::uint32_t>>
-longer_paths(TaskGraph const& graph,
-             std::vector<double> const& durations,
-             double makespan,
-             std::size_t most) {
-  auto const tasks = static_cast<std::uint32_t>(graph.size());
-  std::vector<double> before(tasks); // longest path to a task's start
-  std::vector<double> from(tasks);   // and from there on
-  std::vector<std::uint32_t> previous(tasks, tasks);
-  std::vector<std::uint32_t> next(tasks, tasks);
-  for (std::uint32_t v = 0; v < tasks; ++v) { // edges go from lower to higher numbers
-    for (auto const w : graph.successors(v)) {
-      if (before[v] + durations[v] > before[w]) {
-        before[w] = before[v] + durations[v];
-        previous[w] = v;
-      }
-    }
-  }
-  for (auto v = tasks; v-- > 0;) {
-    for (auto const w : graph.successors(v)) {
-      if (from[w] > from[v]) {
-        from[v] = from[w];
-        next[v] = w;
-      }
-    }
-    from[v] += durations[v];
-  }
-  std::vector<std::uint32_t> through;
-  for (std::uint32_t v = 0; v < tasks; ++v) {
-    if (before[v] + from[v] > makespan) {
-      through.push_back(v);
-    }
-  }
-  std::sort(through.begin(), through.end(), [&](std::uint32_t v, std::uint32_t w) {
-    auto const a = before[v] + from[v];
-    auto const b = before[w] + from[w];
-    return a != b ? a > b : v < w;
-  });
-  std::vector<bool> taken(tasks);
-  std::vector<std::vector<std::uint32_t>> paths;
-  for (auto const v : through) {
-    if (taken[v] || paths.size() == most) {
-      continue;
-    }
-    auto& path = paths.emplace_back();
-    for (auto w = v; w != tasks; w = previous[w]) {
-      path.push_back(w);
-    }
-    std::reverse(path.begin(), path.end());
-    for (auto w = next[v]; w != tasks; w = next[w]) {
-      path.push_back(w);
-    }
-    for (auto const w : path) {
-      taken[w] = true;
-    }
-  }
-  return paths;
-}
 
 /// Tasks that take the same time on each class, as one that takes the sum.
 struct TaskGroups {
@@ -109,16 +49,51 @@ struct TaskGroups {
     }
   }
 
-  /// How long each task takes if all of a group are cut alike.
+  /// The part of each task on each class if all of a group are divided alike.
   [[nodiscard]] std::vector<double> spread(std::vector<double> const& of_groups) const {
+    auto const classes = static_cast<std::ptrdiff_t>(times.workers.size());
     std::vector<double> result;
-    result.reserve(group.size());
+    result.reserve(group.size() * times.workers.size());
     for (auto const number : group) {
-      result.push_back(of_groups[number] / static_cast<double>(count[number]));
+      auto const first = of_groups.begin() + static_cast<std::ptrdiff_t>(number) * classes;
+      result.insert(result.end(), first, first + classes);
     }
     return result;
   }
 };
+
+/// The bound of a model with its paths; at least `bound`, which no makespan is below. The search
+/// for long paths starts where tasks are divided as `shares` says: see DividedTasks.
+[[nodiscard]] inline Duration
+bound_with_paths(BoundModel const& model, std::vector<double> shares, Duration bound) {
+  constexpr std::size_t most_paths = 64; // at a time
+  constexpr double tolerance = 1e-9;
+  constexpr double stay = 0.8; // how slowly the point that is cut off follows the solutions
+  BoundPaths paths(model);
+  BoundProgram program(model);
+  auto makespan = static_cast<double>(bound.ns);
+  auto const cut = [&](std::vector<double> const& point) {
+    bool added = false;
+    paths.longer(DividedTasks(model, point),
+                 makespan * (1 + tolerance),
+                 most_paths,
+                 [&](BoundRow row) { added |= program.add(row); });
+    return added;
+  };
+  // Solutions are corners and jump to and fro. What lies between the old ones and the new one is
+  // cut off instead, which converges sooner; or the new one, if the program has all of that.
+  for (auto again = cut(shares); again;) {
+    program.solve();
+    bound = std::max(bound, program.proven());
+    makespan = program.makespan();
+    auto const corner = program.shares();
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      shares[k] = stay * shares[k] + (1 - stay) * corner[k];
+    }
+    again = cut(shares) || cut(corner);
+  }
+  return bound;
+}
 
 } // namespace detail
 
@@ -128,69 +103,35 @@ struct TaskGroups {
 /// differ in their times.
 [[nodiscard]] inline Duration linear_area_bound(ClassTimes const& times) {
   detail::TaskGroups const groups(times);
-  detail::BoundProgram program(groups.times);
+  detail::BoundModel const model(groups.times);
+  detail::BoundProgram program(model);
   program.solve();
   return program.proven();
 }
 
 /// The iterative bound of Kumar 2017, sec. 3.4: the area bound's linear program and, for each path
-/// through the graph, that it is no longer than the makespan. Paths are added until there is a
-/// solution, on the way between those found so far, in which none is longer by more than a part in
-/// 1e9. At least the area bound and the critical path; rounded up to a whole nanosecond. Throws
-/// Error: bad_call naming a task that no worker can run, or unless there are times for each task;
-/// numerical if the solver gives up. Cost: some ten to a hundred linear programs with a column for
-/// each task and class but one, and up to some thousand rows.
+/// through the graph, that it is no longer than the makespan. The program has a column for each
+/// task's start, and a row for each step along paths that were too long; the thesis' has a row for
+/// each path. Steps are added until no path is longer than the makespan by more than a part in 1e9.
+/// At least the area bound and the critical path; rounded up to a whole nanosecond. Throws Error:
+/// bad_call naming a task that no worker can run, or unless there are times for each task;
+/// numerical if the solver gives up. Cost: some ten linear programs with a column for each task and
+/// class, and a row for each edge at most.
 [[nodiscard]] inline Duration iterative_bound(TaskGraph const& graph, ClassTimes const& times) {
-  constexpr std::size_t most_paths = 64; // at a time
-  constexpr int most_idle = 8;           // solutions until a path is forgotten
-  constexpr double tolerance = 1e-9;
-  constexpr double stay = 0.8; // how slowly the point that is cut off follows the solutions
   if (times.tasks() != graph.size()) {
     throw Error(ErrorCode::bad_call,
                 "times",
                 "of " + std::to_string(times.tasks()) + " tasks for a graph of " +
                     std::to_string(graph.size()));
   }
-  auto bound = critical_path(graph, shortest_times(times));
+  auto const path = critical_path(graph, shortest_times(times));
   detail::TaskGroups const groups(times);
-  detail::BoundProgram area(groups.times);
+  detail::BoundModel const all(groups.times);
+  detail::BoundProgram area(all);
   area.solve();
-  bound = std::max(bound, area.proven());
-  auto durations = groups.spread(area.durations());
-  auto const cut = [&](double makespan, std::size_t most) {
-    return detail::longer_paths(graph, durations, makespan * (1 + tolerance), most);
-  };
-  auto paths = cut(static_cast<double>(bound.ns), most_paths);
-  if (paths.empty()) {
-    return bound; // tasks can be cut so that no path is too long
-  }
-  // Solutions are corners and jump to and fro. What lies between the old ones and the new one is
-  // cut off instead: that converges far sooner, and ends when it is a solution itself.
-  detail::BoundProgram program(times);
-  double last = 0;
-  int patience = most_idle; // grows whenever the makespan does not: no path is forgotten for ever
-  for (;;) {
-    for (auto const& path : paths) {
-      program.add_path(path);
-    }
-    program.flush();
-    program.solve();
-    bound = std::max(bound, program.proven());
-    auto const corner = program.durations();
-    if (detail::longer_paths(graph, corner, program.makespan() * (1 + tolerance), 1).empty()) {
-      return bound;
-    }
-    for (std::size_t v = 0; v < durations.size(); ++v) {
-      durations[v] = stay * durations[v] + (1 - stay) * corner[v];
-    }
-    paths = cut(program.makespan(), most_paths);
-    if (paths.empty()) {
-      return bound;
-    }
-    patience += program.makespan() > last * (1 + tolerance) ? 0 : 1;
-    last = program.makespan();
-    program.forget_paths(patience);
-  }
+  return detail::bound_with_paths(detail::BoundModel(graph, times),
+                                  groups.spread(area.shares()),
+                                  std::max(path, area.proven()));
 }
 
 } // namespace hetsched
