@@ -287,7 +287,7 @@ TEST_CASE("linear bounds: any weights prove a bound") {
                : kind < 8  ? 0
                            : static_cast<double>(random() % 1000) / 1000;
     }
-    auto const bound = hs::detail::BoundProof(model, rows, dual.data()).bound().ns;
+    auto const bound = hs::detail::BoundProof(model, {}, rows, dual.data()).bound().ns;
     REQUIRE(bound <= BestSchedule(graph, times).makespan());
     positive += bound > 0 ? 1 : 0;
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What the linear programs of bounds are about: tasks, and the paths that their arcs make.
+// What the linear programs of bounds are about: tasks, their order, and transfers.
 
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/core/time.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace hetsched::detail {
@@ -22,6 +22,30 @@ struct BoundArc {
   Duration out;         // of the transfer to the host
 };
 
+/// What transfers of one or several devices share: a lane or a link. It is busy with each byte for
+/// some nanoseconds: of transfers from the host into a device, and from a device to the host.
+struct BoundLane {
+  Duration idle;          // at least
+  std::vector<double> in; // for each device
+  std::vector<double> out;
+};
+
+/// What a task, or none, has put into a datum until the next task writes there, and who reads it.
+struct BoundVersion {
+  static constexpr std::uint32_t none = std::uint32_t(-1);
+
+  std::uint32_t producer = none; // none: it is in host memory from the beginning
+  std::int64_t bytes = 0;        // of a transfer, a little less than the size
+  std::vector<std::uint32_t> readers;
+};
+
+/// Bytes that have to cross between host and devices at least once, because of where tasks run: for
+/// each task on a device, so many more, or fewer if less than 0.
+struct BoundCrossing {
+  bool in = true;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> bytes;
+};
+
 /// A program of tasks. Without transfers, there are only times and arcs.
 struct BoundModel {
   ClassTimes const& times;
@@ -32,6 +56,9 @@ struct BoundModel {
   std::vector<Duration> head;
   std::vector<Duration> tail;
   std::vector<Duration> idle; // for each class: all its workers together, at least. Empty: 0
+  std::vector<BoundVersion> versions;
+  std::vector<BoundLane> lanes;
+  std::size_t devices = 0; // those that lanes are for
 
   explicit BoundModel(ClassTimes const& of_tasks)
       : times(of_tasks), device(of_tasks.workers.size()) {}
@@ -60,16 +87,22 @@ struct BoundModel {
 /// A condition of a linear program.
 struct BoundRow {
   enum class Kind : std::uint8_t {
-    area,  // `which` class has time for what it runs
-    begin, // `which` task starts after its head
-    arc,   // an arc's tasks, one after the other
-    in,    // and with its transfer into a device
-    out,   // and to the host
-    end    // `which` task and its tail end before the makespan
+    area,    // `which` class has time for what it runs
+    begin,   // `which` task starts after its head
+    arc,     // an arc's tasks, one after the other
+    arc_in,  // and with its transfer into a device
+    arc_out, // and to the host
+    end,     // `which` task and its tail end before the makespan
+    lane,    // `which` lane has time for its transfers
+    crossing // `which` crossing is made by transfers
   };
 
   Kind kind = Kind::area;
   std::size_t which = 0;
+
+  [[nodiscard]] bool is_arc() const noexcept {
+    return kind == Kind::arc || kind == Kind::arc_in || kind == Kind::arc_out;
+  }
 };
 
 /// Tasks that are divided among the classes.
@@ -94,112 +127,6 @@ struct DividedTasks {
       }
     }
   }
-};
-
-/// Longest paths through divided tasks.
-class BoundPaths {
-public:
-  explicit BoundPaths(BoundModel const& model) : model_(model) {}
-
-  /// Calls row(BoundRow) for each condition along paths that are longer than `makespan`, `most`
-  /// paths at most, the longest first. Each path has a task that is in no path before it. Returns
-  /// the number of paths.
-  template <class Row>
-  std::size_t longer(DividedTasks const& tasks, double makespan, std::size_t most, Row const& row) {
-    measure(tasks);
-    auto const size = tasks.duration.size();
-    auto const length = [&](std::size_t v) { return before_[v] + tasks.duration[v] + behind_[v]; };
-    std::vector<std::size_t> through;
-    for (std::size_t v = 0; v < size; ++v) {
-      if (length(v) > makespan) {
-        through.push_back(v);
-      }
-    }
-    std::sort(through.begin(), through.end(), [&](std::size_t v, std::size_t w) {
-      auto const a = length(v);
-      auto const b = length(w);
-      return a != b ? a > b : v < w;
-    });
-    std::vector<bool> taken(size);
-    std::size_t paths = 0;
-    for (auto const v : through) {
-      if (!taken[v] && paths < most) {
-        follow(v, taken, row);
-        ++paths;
-      }
-    }
-    return paths;
-  }
-
-private:
-  struct Step {
-    bool is_arc = false;
-    BoundRow::Kind kind = BoundRow::Kind::begin;
-    std::size_t arc = 0;
-  };
-
-  void measure(DividedTasks const& tasks) {
-    auto const size = tasks.duration.size();
-    before_ = tasks.head;
-    behind_ = tasks.tail;
-    from_.assign(size, {false, BoundRow::Kind::begin, 0});
-    to_.assign(size, {false, BoundRow::Kind::end, 0});
-    for (std::size_t a = 0; a < model_.arcs.size(); ++a) { // by their `from`
-      auto const& arc = model_.arcs[a];
-      auto const [kind, lag] = lag_of(arc, tasks);
-      auto const start = before_[arc.from] + tasks.duration[arc.from] + lag;
-      if (start > before_[arc.to]) {
-        before_[arc.to] = start;
-        from_[arc.to] = {true, kind, a};
-      }
-    }
-    for (auto a = model_.arcs.size(); a-- > 0;) {
-      auto const& arc = model_.arcs[a];
-      auto const [kind, lag] = lag_of(arc, tasks);
-      auto const left = lag + tasks.duration[arc.to] + behind_[arc.to];
-      if (left > behind_[arc.from]) {
-        behind_[arc.from] = left;
-        to_[arc.from] = {true, kind, a};
-      }
-    }
-  }
-
-  struct Lag {
-    BoundRow::Kind kind;
-    double ns;
-  };
-
-  [[nodiscard]] static Lag lag_of(BoundArc const& arc, DividedTasks const& tasks) {
-    auto const moved = tasks.on_devices[arc.to] - tasks.on_devices[arc.from];
-    auto const in = static_cast<double>(arc.in.ns) * moved;
-    auto const out = static_cast<double>(arc.out.ns) * -moved;
-    if (in <= 0 && out <= 0) {
-      return {BoundRow::Kind::arc, 0};
-    }
-    return in > out ? Lag{BoundRow::Kind::in, in} : Lag{BoundRow::Kind::out, out};
-  }
-
-  template <class Row>
-  void follow(std::size_t task, std::vector<bool>& taken, Row const& row) const {
-    auto v = task;
-    for (taken[v] = true; from_[v].is_arc; taken[v] = true) {
-      row(BoundRow{from_[v].kind, from_[v].arc});
-      v = model_.arcs[from_[v].arc].from;
-    }
-    row(BoundRow{BoundRow::Kind::begin, v});
-    v = task;
-    for (; to_[v].is_arc; taken[v] = true) {
-      row(BoundRow{to_[v].kind, to_[v].arc});
-      v = model_.arcs[to_[v].arc].to;
-    }
-    row(BoundRow{BoundRow::Kind::end, v});
-  }
-
-  BoundModel const& model_;
-  std::vector<double> before_; // each task's start, at the earliest
-  std::vector<double> behind_; // from each task's end to the makespan, at least
-  std::vector<Step> from_;     // what they follow from
-  std::vector<Step> to_;
 };
 
 } // namespace hetsched::detail

@@ -33,7 +33,7 @@ class BoundProgram {
 public:
   /// Throws Error(bad_call) naming a task that no worker can run. The model outlives the program.
   explicit BoundProgram(BoundModel const& model)
-      : model_(model), scale_(scale_of(model.times)), clp_(Clp_newModel()),
+      : model_(model), scale_(scale_of(model.times)), byte_(byte_of(model)), clp_(Clp_newModel()),
         added_(3 * model.arcs.size() + 2 * model.times.tasks()) {
     Clp_setLogLevel(clp_.get(), 0);
     Clp_setPrimalTolerance(clp_.get(), 1e-9);
@@ -43,6 +43,9 @@ public:
       if (model.times.workers[c] > 0) {
         put_row({BoundRow::Kind::area, c});
       }
+    }
+    for (std::size_t k = 0; k < model.lanes.size(); ++k) {
+      put_row({BoundRow::Kind::lane, k});
     }
   }
 
@@ -93,10 +96,30 @@ public:
     return true;
   }
 
+  /// Adds a crossing.
+  void add(BoundCrossing crossing) {
+    crossings_.push_back(std::move(crossing));
+    put_row({BoundRow::Kind::crossing, crossings_.size() - 1});
+  }
+
+  /// The bytes that transfers into devices, or to the host, move in the solution.
+  [[nodiscard]] double moved(bool in) const {
+    auto const* const solution = Clp_primalColumnSolution(clp_.get());
+    double sum = 0;
+    for (std::size_t g = 0; g < model_.devices; ++g) {
+      sum += solution[transfers_of(g, in)];
+    }
+    return sum * scale_ / byte_;
+  }
+
   /// A lower bound on every makespan, whatever the solver's errors: see BoundProof.
   [[nodiscard]] Duration proven() const {
-    auto const* const dual = Clp_dualRowSolution(clp_.get());
-    return BoundProof(model_, rows_, dual + shares_).bound();
+    auto const* const duals = Clp_dualRowSolution(clp_.get()) + shares_;
+    std::vector<double> dual(duals, duals + rows_.size());
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      dual[r] *= unit_of(rows_[r]);
+    }
+    return BoundProof(model_, crossings_, rows_, dual.data()).bound();
   }
 
 private:
@@ -113,6 +136,25 @@ private:
     return work / std::max(1, std::accumulate(times.workers.begin(), times.workers.end(), 0));
   }
 
+  /// About the time that a lane needs for a byte.
+  [[nodiscard]] static double byte_of(BoundModel const& model) {
+    double byte = 0;
+    for (auto const& lane : model.lanes) {
+      byte =
+          std::max({byte, lane.in.empty() ? 0 : *std::max_element(lane.in.begin(), lane.in.end())});
+    }
+    return byte > 0 ? byte : 1;
+  }
+
+  /// What the program's number for a nanosecond or a byte is multiplied by.
+  [[nodiscard]] double unit_of(BoundRow row) const noexcept {
+    return row.kind == BoundRow::Kind::crossing ? byte_ : 1;
+  }
+
+  [[nodiscard]] std::size_t transfers_of(std::size_t device, bool in) const noexcept {
+    return class_of_column_.size() + base_.size() + 2 * device + (in ? 0 : 1);
+  }
+
   [[nodiscard]] std::size_t start_of(std::size_t task) const noexcept {
     return class_of_column_.size() + task;
   }
@@ -124,9 +166,9 @@ private:
       return arcs + 2 * row.which;
     case BoundRow::Kind::end:
       return arcs + 2 * row.which + 1;
-    case BoundRow::Kind::in:
+    case BoundRow::Kind::arc_in:
       return 3 * row.which + 1;
-    case BoundRow::Kind::out:
+    case BoundRow::Kind::arc_out:
       return 3 * row.which + 2;
     default:
       return 3 * row.which;
@@ -146,7 +188,7 @@ private:
       }
     }
     first_.push_back(class_of_column_.size());
-    auto const count = class_of_column_.size() + times.tasks(); // starts come last
+    auto const count = class_of_column_.size() + times.tasks() + 2 * model_.devices;
     std::vector<double> const lower(count, 0);
     std::vector<double> upper(count, HUGE_VAL);
     std::fill(
@@ -186,16 +228,17 @@ private:
   }
 
   void put_row(BoundRow row) {
-    auto const demands = BoundDemands(model_, row);
-    double fixed = static_cast<double>(demands.fixed().ns);
+    BoundDemands const demands(model_, crossings_, row);
+    auto const unit = unit_of(row) / scale_;
+    auto fixed = static_cast<double>(demands.fixed());
     begin_row();
-    demands.each_task([&](std::size_t v) {
-      auto const on_base = static_cast<double>(demands.of(v, base_[v]).ns);
+    demands.each_task([&](std::size_t v, std::int64_t extra) {
+      auto const on_base = static_cast<double>(demands.of(v, base_[v], extra));
       fixed += on_base;
       for (auto k = first_[v]; k < first_[v + 1]; ++k) {
-        auto const gain = static_cast<double>(demands.of(v, class_of_column_[k]).ns) - on_base;
+        auto const gain = static_cast<double>(demands.of(v, class_of_column_[k], extra)) - on_base;
         if (gain != 0) {
-          put(k, -gain / scale_);
+          put(k, -gain * unit);
         }
       }
     });
@@ -208,8 +251,24 @@ private:
     if (auto const task = demands.starts_after(); task) {
       put(start_of(*task), 1);
     }
-    lower_.push_back(fixed / scale_);
+    put_transfers(row);
+    lower_.push_back(fixed * unit);
     rows_.push_back(row);
+  }
+
+  void put_transfers(BoundRow row) {
+    for (std::size_t g = 0; g < model_.devices; ++g) {
+      if (row.kind == BoundRow::Kind::crossing) {
+        put(transfers_of(g, crossings_[row.which].in), 1);
+      } else if (row.kind == BoundRow::Kind::lane) {
+        auto const& lane = model_.lanes[row.which];
+        for (bool const in : {true, false}) {
+          if (auto const byte = (in ? lane.in : lane.out)[g]; byte != 0) {
+            put(transfers_of(g, in), -byte / byte_);
+          }
+        }
+      }
+    }
   }
 
   void begin_row() { starts_.push_back(static_cast<CoinBigIndex>(columns_.size())); }
@@ -238,8 +297,10 @@ private:
   }
 
   BoundModel const& model_;
-  double const scale_;
+  double const scale_; // in nanoseconds
+  double const byte_;  // the same of bytes is scale_ / byte_
   std::unique_ptr<Clp_Simplex, Delete> const clp_;
+  std::vector<BoundCrossing> crossings_;
   std::vector<bool> added_;                  // whether each condition is in the program
   std::vector<std::size_t> base_;            // class of each task
   std::vector<std::size_t> first_;           // column of each task
