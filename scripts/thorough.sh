@@ -50,7 +50,8 @@ part_random() {
   # Graph k of a run has the run's first seed + k, so no graph is drawn twice.
   for ((k = 1; k <= seeds; ++k)); do
     HETSCHED_TEST_GRAPHS=$graphs HETSCHED_TEST_SEED=$((1 + k * graphs)) \
-      run_counted scripts/run_tests.sh "$build" --suite equivalence --timeout-multiplier 2
+      run_counted scripts/run_tests.sh "$build" --suite equivalence --suite linear \
+      --timeout-multiplier 2
   done
   # The seeds of these tests are fixed. The order of the threads differs from run to run.
   run_counted scripts/run_tests.sh "$build" --repeat "$times" --timeout-multiplier 2 \

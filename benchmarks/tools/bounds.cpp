@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lower bounds on the time that a tile Cholesky factorisation, or the graph in a file, takes on a
-// machine that a file describes (docs/platforms.md), transfers left aside: no schedule is shorter
-// than any of them.
+// machine that a file describes (docs/platforms.md): no schedule is shorter than any of them. Only
+// the transfer bound includes transfers.
 
 #include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/graphs/graph_json.hpp>
@@ -23,6 +23,7 @@ namespace {
 struct Options {
   benchmarks::Machine machine;
   benchmarks::BoundChoice bounds;
+  std::string comm = "free";
   std::string save;
   bool json = false;
 };
@@ -44,7 +45,8 @@ void print(Options const& options, hs::Platform const& platform) {
     auto const library = machine.library_of(platform, graph);
     auto const times = hs::class_times(
         graph, platform, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
-    auto const bounds = options.bounds.of(graph, machine, platform, library, tiles, times);
+    auto const bounds =
+        options.bounds.of(graph, machine, platform, library, tiles, times, options.comm);
     auto const best = bounds.best();
     auto const gflops = tiles && best ? machine.flops(*tiles) / static_cast<double>(best->ns) : 0;
     if (options.json) {
@@ -57,6 +59,7 @@ void print(Options const& options, hs::Platform const& platform) {
       line["library"] = library;
       line["cpus"] = cpus;
       line["gpus"] = gpus;
+      line["comm"] = options.comm;
       line["tasks"] = graph.size();
       bounds.add_to(line);
       line["gflops_at_most"] = gflops != 0 ? nlohmann::ordered_json(gflops) : nullptr;
@@ -65,7 +68,7 @@ void print(Options const& options, hs::Platform const& platform) {
       if (std::exchange(first, false)) {
         std::printf("%s on %s: %d cores and %d GPUs, %s, tiles of %zu\n"
                     "tiles   tasks      area bound s     mixed bound s   critical path s "
-                    "iterative bound s   GFlop/s at most  kernels of\n",
+                    "iterative bound s  transfer bound s   GFlop/s at most  kernels of\n",
                     machine.dag.c_str(),
                     platform.name.c_str(),
                     cpus,
@@ -73,13 +76,14 @@ void print(Options const& options, hs::Platform const& platform) {
                     machine.precision.c_str(),
                     machine.tile);
       }
-      std::printf("%5s %7zu %17s %17s %17s %17s %17.1f  %s\n",
+      std::printf("%5s %7zu %17s %17s %17s %17s %17s %17.1f  %s\n",
                   tiles ? std::to_string(*tiles).c_str() : "-",
                   graph.size(),
                   seconds_text(bounds.area).c_str(),
                   seconds_text(bounds.mixed).c_str(),
                   seconds_text(bounds.path).c_str(),
                   seconds_text(bounds.iterative).c_str(),
+                  seconds_text(bounds.transfer).c_str(),
                   gflops,
                   library.c_str());
     }
@@ -105,6 +109,11 @@ int main(int argc, char** argv) {
   CLI::App app("Prints lower bounds on the time of a task graph on a described machine.");
   options.machine.add_to(app);
   options.bounds.add_to(app);
+  app.add_option("--comm",
+                 options.comm,
+                 "cost of transfers in the transfer bound: free (default), model or shared, as in "
+                 "simulate")
+      ->check(CLI::IsMember({"free", "model", "shared"}));
   app.add_option("--save", options.save, "file to write the graph to; nothing is printed");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
   return benchmarks::run_program("bounds", app, argc, argv, [&] {

@@ -3,6 +3,7 @@
 
 #ifdef HETSCHED_HAVE_CLP
 #include <hetsched/bounds/linear_bounds.hpp>
+#include <hetsched/bounds/transfer_bound.hpp>
 #endif
 
 #include <CLI/CLI.hpp>
@@ -12,8 +13,13 @@
 
 namespace benchmarks {
 
+hs::Simulation::Transfers transfers_of(std::string const& comm) {
+  using enum hs::Simulation::Transfers;
+  return comm == "model" ? model : comm == "shared" ? shared : free;
+}
+
 std::optional<hs::Duration> GraphBounds::best() const {
-  return std::max({area, mixed, path, iterative}); // nothing is less than all
+  return std::max({area, mixed, path, iterative, transfer}); // nothing is less than all
 }
 
 void GraphBounds::add_to(nlohmann::ordered_json& row) const {
@@ -24,16 +30,18 @@ void GraphBounds::add_to(nlohmann::ordered_json& row) const {
   seconds("mixed_bound_s", mixed);
   seconds("critical_path_s", path);
   seconds("iterative_bound_s", iterative);
+  seconds("transfer_bound_s", transfer);
   row["gemm_peak_gflops"] = gemm_peak ? nlohmann::ordered_json(*gemm_peak) : nullptr;
 }
 
 void BoundChoice::add_to(CLI::App& app) {
   app.add_option("--bounds",
                  names_,
-                 "some of area,mixed,critical,iterative; by default the first three, and all for "
-                 "cholesky of up to 32 tiles, where the last takes a moment only")
+                 "some of area,mixed,critical,iterative,transfer; by default the first three, and "
+                 "all for cholesky, qr and lu of up to 32 tiles, where the last take a moment; "
+                 "transfer by default only with --comm shared")
       ->delimiter(',')
-      ->check(CLI::IsMember({"area", "mixed", "critical", "iterative"}));
+      ->check(CLI::IsMember({"area", "mixed", "critical", "iterative", "transfer"}));
 }
 
 GraphBounds BoundChoice::of(hs::TaskGraph const& graph,
@@ -41,7 +49,8 @@ GraphBounds BoundChoice::of(hs::TaskGraph const& graph,
                             hs::Platform const& platform,
                             std::string const& library,
                             std::optional<std::size_t> tiles,
-                            hs::ClassTimes const& times) const {
+                            hs::ClassTimes const& times,
+                            std::string const& comm) const {
   GraphBounds bounds;
   if (auto const solution = hs::area_solution(times)) {
     bounds.area_use = solution->use;
@@ -54,9 +63,13 @@ GraphBounds BoundChoice::of(hs::TaskGraph const& graph,
     bounds.path = hs::critical_path(graph, hs::shortest_times(times));
   }
 #ifdef HETSCHED_HAVE_CLP
-  bool const quick = machine.dag == "cholesky" && tiles <= std::size_t{32};
+  bool const quick = tiles && *tiles <= 32 &&
+                     (machine.dag == "cholesky" || machine.dag == "qr" || machine.dag == "lu");
   if (names_.empty() ? quick : wants("iterative")) {
     bounds.iterative = hs::iterative_bound(graph, times);
+  }
+  if (names_.empty() ? quick && comm == "shared" : wants("transfer")) {
+    bounds.transfer = hs::transfer_bound(graph, times, platform, transfers_of(comm));
   }
 #endif
   if (auto const* const gemm = platform.find(

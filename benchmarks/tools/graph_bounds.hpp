@@ -3,6 +3,7 @@
 // The lower bounds that programs print, as the command line asks for them.
 
 #include <hetsched/bounds/bounds.hpp>
+#include <hetsched/platform/simulation.hpp>
 
 #include "../common/machine.hpp"
 
@@ -15,6 +16,9 @@
 
 namespace benchmarks {
 
+/// What --comm says: free, model or shared.
+[[nodiscard]] hs::Simulation::Transfers transfers_of(std::string const& comm);
+
 /// Of one graph on one machine; nothing: not asked for, not known for such a graph, or not computed
 /// without Clp.
 struct GraphBounds {
@@ -22,6 +26,7 @@ struct GraphBounds {
   std::optional<hs::Duration> mixed;
   std::optional<hs::Duration> path;
   std::optional<hs::Duration> iterative;
+  std::optional<hs::Duration> transfer;
   std::vector<hs::Duration> area_use; // see AreaSolution; none for more than two classes
   std::optional<double> gemm_peak;    // GFlop/s if all workers did nothing but gemm
 
@@ -36,12 +41,14 @@ class BoundChoice {
 public:
   void add_to(CLI::App& app);
 
+  /// The transfer bound is for runs with this cost of moving data.
   [[nodiscard]] GraphBounds of(hs::TaskGraph const& graph,
                                Machine const& machine,
                                hs::Platform const& platform,
                                std::string const& library,
                                std::optional<std::size_t> tiles,
-                               hs::ClassTimes const& times) const;
+                               hs::ClassTimes const& times,
+                               std::string const& comm) const;
 
 private:
   [[nodiscard]] bool wants(std::string_view name) const;

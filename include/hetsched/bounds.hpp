@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Lower bounds on makespans; without linear_bounds.hpp, which needs Clp.
+// Lower bounds on makespans; without linear_bounds.hpp and transfer_bound.hpp, which need Clp.
 
 #include <hetsched/bounds/area_shares.hpp>
 #include <hetsched/bounds/bounds.hpp>

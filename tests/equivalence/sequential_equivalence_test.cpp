@@ -7,6 +7,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 
+#include "../support/env_or.hpp"
 #include "../support/strategies.hpp"
 #include "../support/watchdog.hpp"
 #include "covering_array.hpp"
@@ -19,7 +20,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace hs = hetsched;
@@ -31,12 +31,8 @@ using equivalence::Memory;
 using equivalence::Program;
 using equivalence::Restless;
 using equivalence::Run;
+using support::env_or;
 using support::Watchdog;
-
-std::uint64_t env_or(char const* name, std::uint64_t otherwise) {
-  char const* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 #ifdef HETSCHED_TEST_FEW
 constexpr std::uint64_t default_graphs = 500;

@@ -470,7 +470,7 @@ def test_gpu_linalg(program):
 SIMULATE_KEYS = {
     "platform", "dag", "tiles", "precision", "tile", "library", "cpus", "gpus", "serve", "comm",
     "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
-    "mixed_bound_s", "critical_path_s", "iterative_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
+    "mixed_bound_s", "critical_path_s", "iterative_bound_s", "transfer_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "gemm_peak_gflops", "cores_each",
     "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
     "tasks_per_s", "solver_bound_s", "proved",
@@ -983,6 +983,17 @@ def test_bounds(program):
         best = best_bound(row)
         gflops = (n * 960) ** 3 / 3 / best * 1e-9
         check(abs(row["gflops_at_most"] - gflops) < 1e-6 * gflops, f"bounds: {row}")
+    idgraf = ["--platform", str(platforms / "idgraf.json"), "--precision", "single"]
+    for comm in ["free", "model", "shared"]:
+        (row,) = json_lines(program, *idgraf, "--tiles", "16", "--comm", comm,
+                            "--bounds", "area,iterative,transfer")  # fmt: skip
+        check(row["comm"] == comm, f"bounds --comm: {row}")
+        if os.environ.get("HETSCHED_TEST_CLP") != "true":
+            check(row["transfer_bound_s"] is None, f"bounds --comm: {row}")
+        elif comm == "free":
+            check(row["transfer_bound_s"] >= row["iterative_bound_s"], f"bounds --comm: {row}")
+        else:
+            check(row["transfer_bound_s"] > row["iterative_bound_s"] > row["area_bound_s"], f"bounds --comm: {row}")
     with tempfile.TemporaryDirectory() as folder:
         saved = str(Path(folder) / "graph.json")
         status, out, err = run(program, *haswell, "--tiles", "8", "--save", saved)

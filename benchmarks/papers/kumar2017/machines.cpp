@@ -216,7 +216,7 @@ hs::Duration Setting::bound(Case const& instance, std::string const& name) const
     }
     return {std::llround(instance.flops / *peak)};
   }
-  constexpr std::size_t longest_qr = 12; // 14 takes minutes
+  constexpr std::size_t longest_qr = 12; // the README's figures are made with this limit
   constexpr std::size_t longest_grouped = 16;
   bool const quick = experiment_.dag != "qr"
                          ? instance.times.workers.size() == 2 || instance.n <= longest_grouped

@@ -61,7 +61,7 @@ public:
   [[nodiscard]] int cores() const { return platform_.classes[0].workers; }
 
   /// area, critical, mixed, iterative or gemm-peak (the time that the machine would take at the
-  /// speed of gemm). An iterative bound that takes minutes: the larger of area and critical path.
+  /// speed of gemm). Instead of some iterative bounds: the larger of area and critical path.
   [[nodiscard]] hs::Duration bound(Case const& instance, std::string const& name) const;
 
 private:

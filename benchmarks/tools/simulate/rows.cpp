@@ -157,7 +157,8 @@ void write_trace(Case const& instance,
   for (auto const& [name, bound] : {std::pair("area", bounds.area),
                                     std::pair("mixed", bounds.mixed),
                                     std::pair("critical path", bounds.path),
-                                    std::pair("iterative", bounds.iterative)}) {
+                                    std::pair("iterative", bounds.iterative),
+                                    std::pair("transfer", bounds.transfer)}) {
     if (bound) {
       trace.bounds.emplace_back(name, *bound);
     }

@@ -24,9 +24,7 @@ hs::Simulation simulation(Case const& instance, Options const& options, std::uin
           .tile = options.machine.tile,
           .library = instance.library,
           .serve = options.serve == "cpu" ? hs::Simulation::Serve::cpu : hs::Simulation::Serve::gpu,
-          .transfers = options.comm == "model"    ? hs::Simulation::Transfers::model
-                       : options.comm == "shared" ? hs::Simulation::Transfers::shared
-                                                  : hs::Simulation::Transfers::free,
+          .transfers = transfers_of(options.comm),
           .window = options.window,
           .explain = options.explain,
           .memory_trace = options.memory_trace,

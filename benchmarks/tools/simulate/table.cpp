@@ -62,7 +62,7 @@ void print(Options const& options) {
     }
     Case instance{platform, std::move(graph), tiles, library, related, std::move(times), {}};
     instance.bounds = options.bounds.of(
-        instance.graph, options.machine, platform, library, tiles, instance.times);
+        instance.graph, options.machine, platform, library, tiles, instance.times, options.comm);
     instance.allowed = options.plans.allowed(instance.graph, platform, options.machine);
     if (plan) {
       auto const longer = options.plans.save.empty() ? slower : 0; // else they are already
