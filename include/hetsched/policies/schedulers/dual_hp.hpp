@@ -31,7 +31,7 @@ namespace hetsched::policies {
 ///   of its side, the oldest among equals: with equal priorities this is fifo.
 /// Source: Kumar 2017, sec. 5.6 and 5.6.2, from Bleuse et al. 2014; the readings are above.
 /// Cost: push O(W); pop O(W + log Q), the first after pushes O(Q log(makespan)), which a push does
-///   itself while somebody has nothing to do; one lock.
+///   itself while somebody has nothing to do; peek O(W + Q), or as such a pop; one lock.
 /// Needs: context: predicted times; priorities of graphs, such as Priorities::bottom_min.
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
