@@ -212,16 +212,40 @@ void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
   }
 }
 
-void DeviceSet::send_ahead(TaskRecord& task, NodeId at) {
+/// The id may be stale: a record is there in any case, and until it is sure that the task is ready
+/// only the record's atomic fields are read. Its type comes first: if the id is still right
+/// afterwards, the type was this task's. A worker that takes a task without data does not call
+/// `taken`, but nothing more is read of such a task.
+///
+/// looked_at_ and `state` are stored and loaded by seq_cst here and in `taken`. So if this sees
+/// that the task is ready, `taken` sees that it is looked at, and waits for the lock.
+void DeviceSet::send_ahead(TaskId id, NodeId at) {
   std::lock_guard const guard(mutex_);
   if (device(at).lost) {
     return;
   }
-  try {
-    kept().send_ahead(task, at);
-  } catch (std::bad_alloc const&) { // it is a hint
+  auto& task = *TaskRecord::from(id);
+  if (task.type_of().parameters.empty()) {
+    return;
   }
+  looked_at_.store(&task, std::memory_order_seq_cst);
+  if (task.state.load(std::memory_order_seq_cst) == TaskState::ready && task.id() == id) {
+    try {
+      kept().send_ahead(task, at);
+    } catch (std::bad_alloc const&) { // it is a hint
+    }
+  }
+  // Another task's `taken` need not wait. If this one's does not see the pointer any more, acquire
+  // orders it after the look.
+  looked_at_.store(nullptr, std::memory_order_seq_cst);
   start_copies();
+}
+
+void DeviceSet::taken(TaskRecord& task) noexcept {
+  task.state.store(TaskState::running, std::memory_order_seq_cst);
+  if (looked_at_.load(std::memory_order_seq_cst) == &task) {
+    std::lock_guard const looked(mutex_);
+  }
 }
 
 void DeviceSet::evict(ReplicaSlot& slot, NodeId at) {

@@ -249,7 +249,8 @@ public:
   void adopt(DataRecord& record, NodeId at, void* memory) override;
   [[nodiscard]] std::uint32_t mark_stream(NodeId at, void* native) override;
   void prefetch(TaskRecord& hint, NodeId at) override;
-  void send_ahead(TaskRecord& task, NodeId at) override;
+  void send_ahead(TaskId id, NodeId at) override;
+  void taken(TaskRecord& task) noexcept override;
   void evict(ReplicaSlot& slot, NodeId at) override;
   void unpin(ReplicaSlot& slot, NodeId at) override;
   void take_all_home(Domain const* domain, TaskRecord* task) override;
@@ -300,6 +301,7 @@ private:
   void unpin(void* memory, PinnedRegion const& region) noexcept;
 
   mutable Mutex mutex_;
+  Atomic<TaskRecord*> looked_at_{nullptr}; // by send_ahead; written under the lock
   std::vector<std::unique_ptr<OpenDevice>> devices_;
   std::vector<NodeInfo> infos_;
   std::vector<std::unique_ptr<TaskWindow>> windows_;

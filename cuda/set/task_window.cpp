@@ -13,6 +13,7 @@
 namespace hetsched::detail {
 
 void TaskWindow::commit(TaskRecord& task) {
+  set_.taken(task);
   make_room(ended_, slots_.size() + 1); // nothing may be thrown once the task is in the window
   make_room(ready_, slots_.size() + 1);
   auto& slot = slots_.emplace_back();

@@ -43,10 +43,12 @@ template void Lookahead::prepare(ContextArchetype const&,
                                  std::span<hs::ExpectedTimes const>);
 template hs::Wake Lookahead::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Lookahead::pop(ContextArchetype const&, hs::WorkerId);
+template std::size_t Lookahead::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 template void Lookahead::epilogue(ContextArchetype const&, hs::TaskId, hs::WorkerId, hs::Duration);
 
 static_assert(hs::hooks_of<Lookahead, ScriptedContext>() ==
-              (hs::hook_push | hs::hook_pop | hs::hook_epilogue | hs::hook_prepare));
+              (hs::hook_push | hs::hook_pop | hs::hook_peek | hs::hook_epilogue |
+               hs::hook_prepare));
 
 namespace portfolio_test {
 

@@ -52,6 +52,7 @@ enum class Fault {
   keeps, // never answers the second task
   peeks_too_far,
   peeks_ended,
+  peeks_twice,
   reconsiders, // an invented id
   preempts     // the same
 };
@@ -140,6 +141,10 @@ struct Misbehaving {
     if (config.fault == Fault::peeks_ended && last) {
       next[0] = last;
       return 1;
+    }
+    if (config.fault == Fault::peeks_twice && !ready.empty() && next.size() > 1) {
+      next[0] = next[1] = ready.front();
+      return 2;
     }
     return config.fault == Fault::peeks_too_far ? next.size() + 1 : 0;
   }
@@ -319,7 +324,8 @@ TEST_CASE("Misbehaving: hooks in virtual time end the run") {
         self->sync();
       }
     };
-    Simulated rt(simulated::joined(1, 1, hs::Simulation::Transfers::model, 4), config);
+    int const window = fault == Fault::peeks_twice ? 2 : 4; // full before all are taken
+    Simulated rt(simulated::joined(1, 1, hs::Simulation::Transfers::model, window), config);
     self = &rt;
     std::vector<int> memory(4);
     auto const x = simulated::cells(rt, memory);
@@ -340,7 +346,9 @@ TEST_CASE("Misbehaving: hooks in virtual time end the run") {
   CHECK(said(Fault::spawns) == scheduler + "push called spawn");
   CHECK(said(Fault::syncs) == scheduler + "pop called sync");
   CHECK(contains(said(Fault::peeks_too_far), scheduler + "peek answered "));
-  CHECK(contains(said(Fault::peeks_ended), scheduler + "peek answered "));
+  CHECK(contains(said(Fault::peeks_ended), scheduler + "peek answered for worker 1 "));
+  CHECK(contains(said(Fault::peeks_twice), scheduler + "peek answered for worker 1 task 'Even"));
+  CHECK(contains(said(Fault::peeks_twice), "' twice"));
   CHECK(said(Fault::reconsiders) == scheduler + "reconsider answered an id that is no task's");
   Simulated busy(simulated::on(1, 0), Knobs{.fault = Fault::preempts});
   busy.spawn<simulated::Alone>()();

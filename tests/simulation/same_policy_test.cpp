@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One policy, two engines, and a third by hand: every hook call of a run, on threads or in virtual
-// time, with its arguments and what the context answered, is logged and played back to a fresh
-// scheduler in a scripted context. A serialized scheduler decides the same.
+// One policy, two engines, and a third by hand: every hook call of a run, peeks among them, on
+// threads or in virtual time, with its arguments and what the context answered, is logged and
+// played back to a fresh scheduler in a scripted context. A serialized scheduler decides the same.
 
 #include <hetsched/hetsched.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -34,12 +35,14 @@ struct Asked {
 };
 
 struct Call {
-  enum class Hook : std::uint8_t { push, pop } hook;
+  enum class Hook : std::uint8_t { push, pop, peek } hook;
   TaskId task; // pushed, or popped
   WorkerId worker;
   hs::ArchMask archs; // of what is pushed
   std::int32_t priority = 0;
   std::vector<Asked> asked = {};
+  std::size_t room = 0;            // of a peek
+  std::vector<TaskId> peeked = {}; // its answer
 };
 
 std::vector<Call> calls; // under the engine's lock around serialized hooks
@@ -91,8 +94,42 @@ public:
     return task;
   }
 
+  std::size_t peek(hs::placement_context auto const& ctx, WorkerId worker, std::span<TaskId> next) {
+    Call call{Call::Hook::peek, {}, worker, {}};
+    call.room = next.size();
+    auto const count = scheduler_.peek(Watched(ctx, call.asked), worker, next);
+    call.peeked.assign(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count));
+    calls.push_back(std::move(call));
+    return count;
+  }
+
 private:
   S scheduler_;
+};
+
+/// The first of a range of tasks that the worker can run.
+template <class Ctx, class Iterator, class IdOf>
+std::size_t peek_at(Ctx const& ctx,
+                    WorkerId worker,
+                    std::span<TaskId> next,
+                    Iterator begin,
+                    Iterator end,
+                    IdOf const& id_of) {
+  std::size_t count = 0;
+  for (auto it = begin; it != end && count < next.size(); ++it) {
+    if (ctx.can_run(id_of(*it), worker)) {
+      next[count++] = id_of(*it);
+    }
+  }
+  return count;
+}
+
+/// Oldest first, and says what comes.
+struct OldestSeen : OldestFirst {
+  std::size_t
+  peek(hs::placement_context auto const& ctx, WorkerId worker, std::span<TaskId> next) const {
+    return peek_at(ctx, worker, next, ready.begin(), ready.end(), [](TaskId task) { return task; });
+  }
 };
 
 /// Highest priority first, newest among equals.
@@ -116,15 +153,27 @@ struct HighestFirst {
     }
     return hs::no_task;
   }
+
+  std::size_t
+  peek(hs::placement_context auto const& ctx, WorkerId worker, std::span<TaskId> next) const {
+    return peek_at(ctx, worker, next, ready.rbegin(), ready.rend(), [](auto const& entry) {
+      return entry.second;
+    });
+  }
 };
 
-/// Plays the log back; how many pops gave a task.
+struct Played {
+  int popped = 0; // pops that gave a task
+  int peeked = 0; // peeks that did
+};
+
+/// Plays the log back.
 template <class S>
-int replay(std::vector<hs::Arch> const& archs) {
+Played replay(std::vector<hs::Arch> const& archs) {
   hs::testing::ScriptedContext ctx(archs);
   S scheduler;
   std::map<TaskId, TaskId> scripted; // ids of the run -> of the script; ids may come again
-  int popped = 0;
+  Played played;
   for (auto const& call : calls) {
     if (call.hook == Call::Hook::push) {
       scripted[call.task] = ctx.add({.priority = call.priority, .archs = call.archs});
@@ -137,11 +186,22 @@ int replay(std::vector<hs::Arch> const& archs) {
       (void)scheduler.push(ctx, scripted.at(call.task), call.worker);
       continue;
     }
+    if (call.hook == Call::Hook::peek) {
+      std::vector<TaskId> next(call.room);
+      next.resize(scheduler.peek(ctx, call.worker, next));
+      std::vector<TaskId> foreseen;
+      for (auto const task : call.peeked) {
+        foreseen.push_back(scripted.at(task));
+      }
+      REQUIRE(next == foreseen);
+      played.peeked += next.empty() ? 0 : 1;
+      continue;
+    }
     auto const expected = call.task ? scripted.at(call.task) : hs::no_task;
     REQUIRE(scheduler.pop(ctx, call.worker) == expected);
-    popped += call.task ? 1 : 0;
+    played.popped += call.task ? 1 : 0;
   }
-  return popped;
+  return played;
 }
 
 struct Step : hs::Task<1>::Signature<hs::RW<int>> {
@@ -182,7 +242,7 @@ void spawn_steps(Rt& rt, std::vector<hs::Handle<int>> const& x, std::uint64_t se
 
 TEST_SUITE_BEGIN("one policy, two engines");
 
-TEST_CASE_TEMPLATE("one policy, two engines: decides as on threads", S, OldestFirst, HighestFirst) {
+TEST_CASE_TEMPLATE("one policy, two engines: decides as on threads", S, OldestSeen, HighestFirst) {
   std::vector<int> memory(6, 0);
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     calls.clear();
@@ -197,17 +257,18 @@ TEST_CASE_TEMPLATE("one policy, two engines: decides as on threads", S, OldestFi
       rt.template spawn<Parent>()(4);
       rt.sync();
     }
-    CHECK(replay<S>(std::vector<hs::Arch>(static_cast<std::size_t>(cpus), hs::ArchHost)) ==
+    CHECK(replay<S>(std::vector<hs::Arch>(static_cast<std::size_t>(cpus), hs::ArchHost)).popped ==
           150 + 31);
   }
 }
 
-TEST_CASE_TEMPLATE("one policy, two engines: and as in virtual time",
-                   S,
-                   OldestFirst,
-                   HighestFirst) {
+TEST_CASE_TEMPLATE("one policy, two engines: and as in virtual time", S, OldestSeen, HighestFirst) {
   hs::Simulation config{.algorithm = "test"};
+  config.transfers = hs::Simulation::Transfers::model;
+  config.window = 1; // so that the engine often has room for data of a task that it has no room for
   config.platform.classes = {{"cpu", hs::ArchHost, 2, ""}, {"cuda", hs::ArchCUDA, 1, ""}};
+  config.platform.nodes = {{"host", 0}, {"gpu", 0}};
+  config.platform.routes.assign(4, {1e9, hs::Duration{5}, {}});
   auto& kernel = config.platform.kernels.emplace_back();
   kernel.name = "step";
   kernel.algorithms = {"test"};
@@ -224,7 +285,9 @@ TEST_CASE_TEMPLATE("one policy, two engines: and as in virtual time",
       spawn_steps(rt, x, seed);
       rt.sync();
     }
-    CHECK(replay<S>({hs::ArchHost, hs::ArchHost, hs::ArchCUDA}) == 150);
+    auto const played = replay<S>({hs::ArchHost, hs::ArchHost, hs::ArchCUDA});
+    CHECK(played.popped == 150);
+    CHECK(played.peeked > 0);
   }
 }
 

@@ -129,7 +129,7 @@ TEST_SUITE_BEGIN("simulation");
 TEST_CASE("Simulated aborts: the engine sees the hooks") {
   using Ctx = hs::testing::ContextArchetype;
   constexpr unsigned least = hs::hook_push | hs::hook_pop;
-  static_assert(hs::hooks_of<HeteroPrio, Ctx>() == (least | hs::hook_reconsider));
+  static_assert(hs::hooks_of<HeteroPrio, Ctx>() == (least | hs::hook_peek | hs::hook_reconsider));
   static_assert(hs::hooks_of<Preempting, Ctx>() == (least | hs::hook_preempt));
   static_assert(hs::hooks_of<RandomAborts, Ctx>() ==
                 (least | hs::hook_reconsider | hs::hook_preempt));
@@ -286,6 +286,11 @@ TEST_CASE("Simulated aborts: a scheduler's mistakes end in one error") {
                  "which it cannot run"));
 }
 
+/// No data are sent ahead of a window.
+struct NothingAhead : HeteroPrio {
+  void peek() = delete;
+};
+
 TEST_CASE("Simulated aborts: data are as they were before the task began") {
   // 105 for each transfer. Even and Fast: slow on one side.
   std::vector<int> memory(3 * array);
@@ -301,7 +306,7 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
     // The core has `a` from 0 on, the GPU `b`: its data come until 105, and it ends at 115. Then it
     // takes `a` over, whose data the core has not touched: they come until 220.
     Log log;
-    hs::SimulatedRuntime<HeteroPrio> rt(logging_to(log, machine(1)));
+    hs::SimulatedRuntime<NothingAhead> rt(logging_to(log, machine(1)));
     auto const x = arrays(rt, memory);
     rt.spawn<Fast>(hs::label("a"), hs::SetArch(hs::ArchHost))(x[2]);
     rt.spawn<Fast>(hs::label("b"))(x[1]);

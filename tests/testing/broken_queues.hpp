@@ -160,18 +160,51 @@ struct NewestOfEquals : List {
 
 /// Right in what it pops.
 struct PeeksAtTheNewest : List {
-  std::size_t peek(std::span<hs::TaskId> next) {
+  template <class Accept>
+  std::size_t peek(std::span<hs::TaskId> next, Accept&& accept) {
     std::lock_guard const guard(mutex);
-    if (next.empty() || tasks.empty()) {
-      return 0;
+    std::size_t count = 0;
+    for (auto it = tasks.rbegin(); it != tasks.rend() && count < next.size(); ++it) {
+      if (accept(it->task)) {
+        next[count++] = it->task;
+      }
     }
-    next[0] = tasks.back().task;
-    return 1;
+    return count;
   }
 };
 
 struct PeeksPastTheEnd : List {
-  std::size_t peek(std::span<hs::TaskId> next) { return next.size() + 1; }
+  template <class Accept>
+  std::size_t peek(std::span<hs::TaskId> next, Accept&&) {
+    return next.size() + 1;
+  }
+};
+
+struct PeeksAtWhatIsRefused : List {
+  template <class Accept>
+  std::size_t peek(std::span<hs::TaskId> next, Accept&&) {
+    std::lock_guard const guard(mutex);
+    auto const count = std::min(next.size(), tasks.size());
+    std::transform(tasks.begin(),
+                   tasks.begin() + static_cast<std::ptrdiff_t>(count),
+                   next.begin(),
+                   [](auto const& one) { return one.task; });
+    return count;
+  }
+};
+
+struct PeeksAtOneOnly : List {
+  template <class Accept>
+  std::size_t peek(std::span<hs::TaskId> next, Accept&& accept) {
+    std::lock_guard const guard(mutex);
+    for (auto const& one : tasks) {
+      if (!next.empty() && accept(one.task)) {
+        next[0] = one.task;
+        return 1;
+      }
+    }
+    return 0;
+  }
 };
 
 struct AsksAboutTheLast : List {

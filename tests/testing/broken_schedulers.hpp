@@ -94,6 +94,96 @@ struct PeeksTwiceAtOne : OldestFirst {
   }
 };
 
+/// Oldest first, and so does its peek.
+struct Honest : OldestFirst {
+  std::size_t peek(hs::placement_context auto const& ctx,
+                   hs::WorkerId worker,
+                   std::span<hs::TaskId> next) const {
+    std::size_t count = 0;
+    for (auto it = ready.begin(); it != ready.end() && count < next.size(); ++it) {
+      if (ctx.can_run(*it, worker)) {
+        next[count++] = *it;
+      }
+    }
+    return count;
+  }
+};
+
+struct PeeksInAnotherOrder : Honest {
+  std::size_t peek(hs::placement_context auto const& ctx,
+                   hs::WorkerId worker,
+                   std::span<hs::TaskId> next) const {
+    auto const count = Honest::peek(ctx, worker, next);
+    std::reverse(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count));
+    return count;
+  }
+};
+
+struct PeeksAtOthersTasks : Honest {
+  std::size_t
+  peek(hs::placement_context auto const&, hs::WorkerId, std::span<hs::TaskId> next) const {
+    auto const count = std::min(ready.size(), next.size());
+    std::copy_n(ready.begin(), count, next.begin());
+    return count;
+  }
+};
+
+struct PeeksAtNothing : Honest {
+  std::size_t peek(hs::placement_context auto const&, hs::WorkerId, std::span<hs::TaskId>) const {
+    return 0;
+  }
+};
+
+/// Right as long as nobody else pops: what it has shown goes to the front.
+struct PeekMovesTasks : Honest {
+  std::size_t
+  peek(hs::placement_context auto const& ctx, hs::WorkerId worker, std::span<hs::TaskId> next) {
+    auto const count = Honest::peek(ctx, worker, next);
+    for (auto k = count; k > 0; --k) {
+      auto const shown = std::find(ready.begin(), ready.end(), next[k - 1]);
+      std::rotate(ready.begin(), shown, shown + 1);
+    }
+    return count;
+  }
+};
+
+/// Right, but pop takes either end by lot, and the peek draws from the same lots.
+struct PeekDrawsLots : OldestFirst {
+  bool oldest = true;
+
+  hs::Wake push(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId worker) {
+    oldest = ctx.random(hs::WorkerId{0}) % 2 == 0;
+    return OldestFirst::push(ctx, task, worker);
+  }
+
+  hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
+    auto const task = first(ctx, worker);
+    std::erase(ready, task);
+    return task;
+  }
+
+  std::size_t
+  peek(hs::placement_context auto const& ctx, hs::WorkerId worker, std::span<hs::TaskId> next) {
+    static_cast<void>(ctx.random(hs::WorkerId{0}));
+    auto const task = next.empty() ? hs::no_task : first(ctx, worker);
+    if (!task) {
+      return 0;
+    }
+    next[0] = task;
+    return 1;
+  }
+
+  hs::TaskId first(hs::placement_context auto const& ctx, hs::WorkerId worker) const {
+    auto found = hs::no_task;
+    for (auto const task : ready) {
+      if ((!oldest || !found) && ctx.can_run(task, worker)) {
+        found = task;
+      }
+    }
+    return found;
+  }
+};
+
 struct PeeksTooFar : OldestFirst {
   std::size_t
   peek(hs::placement_context auto const&, hs::WorkerId, std::span<hs::TaskId> next) const {

@@ -56,10 +56,19 @@ TEST_CASE("check_scheduler: catches a pop that a refused task blocks") {
   CHECK(check_briefly<broken::GivesUpAtTheFirst>().broke(Rule::hidden));
 }
 
-TEST_CASE("check_scheduler: catches a peek at other than waiting tasks") {
+TEST_CASE("check_scheduler: catches a peek that changes what the scheduler decides") {
+  CHECK(check_briefly<broken::PeekMovesTasks>().broke(Rule::peeked));
+  CHECK(check_briefly<broken::PeekDrawsLots>().broke(Rule::peeked));
+}
+
+TEST_CASE("check_scheduler: catches a peek at other than what pops give") {
   CHECK(check_briefly<broken::PeeksAtWhatHasGone>().broke(Rule::peeked));
   CHECK(check_briefly<broken::PeeksTwiceAtOne>().broke(Rule::peeked));
   CHECK(check_briefly<broken::PeeksTooFar>().broke(Rule::peeked));
+  CHECK(check_briefly<broken::PeeksInAnotherOrder>().broke(Rule::peeked));
+  CHECK(check_briefly<broken::PeeksAtOthersTasks>().broke(Rule::peeked));
+  CHECK(check_briefly<broken::PeeksAtNothing>().broke(Rule::peeked));
+  CHECK(check_briefly<broken::Honest>().ok());
 }
 
 TEST_CASE("check_scheduler: catches aborts of other than abortable tasks that run") {

@@ -119,10 +119,15 @@ public:
   }
 
   std::size_t
-  peek(hs::placement_context auto const&, hs::WorkerId worker, std::span<hs::TaskId> next) {
-    auto const& ready = slots_[worker.index()].list.ready;
-    auto const count = std::min(ready.size(), next.size());
-    std::copy_n(ready.begin(), count, next.begin());
+  peek(hs::placement_context auto const& ctx, hs::WorkerId worker, std::span<hs::TaskId> next) {
+    std::size_t count = 0;
+    for (auto const* list : {&slots_[worker.index()].list, &shared_}) {
+      for (auto const task : list->ready) {
+        if (count < next.size() && ctx.can_run(task, worker)) {
+          next[count++] = task;
+        }
+      }
+    }
     return count;
   }
 

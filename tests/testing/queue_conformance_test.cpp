@@ -99,6 +99,8 @@ TEST_CASE("check_queue: catches priorities not honoured") {
 TEST_CASE("check_queue: catches a peek at other than what pop answers") {
   CHECK(only(check_briefly<broken::PeeksAtTheNewest>(), QueueRule::peeked));
   CHECK(only(check_briefly<broken::PeeksPastTheEnd>(), QueueRule::peeked));
+  CHECK(only(check_briefly<broken::PeeksAtWhatIsRefused>(), QueueRule::peeked));
+  CHECK(only(check_briefly<broken::PeeksAtOneOnly>(), QueueRule::peeked));
 }
 
 TEST_CASE("check_queue: catches questions about tasks that have left") {

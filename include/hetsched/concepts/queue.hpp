@@ -55,12 +55,14 @@ concept sized_queue = task_queue<Q> && requires(Q const& queue) {
   { queue.size() } noexcept -> std::same_as<std::size_t>;
 };
 
-/// A queue that can say what pop will return if it accepts everything. `peek(next)` writes the
-/// first tasks in the queue's order, at most next.size(), and returns their number.
-/// O(next.size()^2).
+/// A queue that can say what pop will return. `peek(next, accept)` writes what next.size() calls of
+/// pop(accept), one after the other, would return, up to the first no_task, and returns their
+/// number. It answers fewer only if it has no memory to look further. It removes nothing and leaves
+/// the order as it is. Whoever may call pop may call it. While other threads use the queue, its
+/// answer is that of some recent moment: a task may have been taken already.
 template <class Q>
 concept peekable_queue = task_queue<Q> && requires(Q& queue, std::span<TaskId> next) {
-  { queue.peek(next) } -> std::same_as<std::size_t>;
+  { queue.peek(next, AnyTask{}) } -> std::same_as<std::size_t>;
 };
 
 /// Whether a refused task may hide the tasks behind it.

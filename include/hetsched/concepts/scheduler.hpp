@@ -90,8 +90,14 @@ concept chosen_at_run_time = requires(S const& s) {
 ///     Around a body. The duration is 0 unless the model or Config::timing needs clocks.
 ///   std::size_t peek(ctx, worker, std::span<TaskId> next)                  optional
 ///     The worker of a device has taken as many tasks as it may. Writes the tasks that pop would
-///     return to it next, in that order, and returns their number. Their data are sent ahead if
-///     there is room. A concurrent scheduler writes only tasks that no other worker can take.
+///     return to it next, and returns their number k: k pops by that worker without a push (or any
+///     other event) between give the peeked tasks in that order. It may write fewer tasks than
+///     there are, but a serialized scheduler writes at least one if the next pop would return one.
+///     What only `steal` would return is not written. The scheduler decides afterwards as if it had
+///     not been called: it takes nothing out and draws no random numbers. The tasks stay where
+///     other workers may take them. Beside other threads a concurrent scheduler answers with a
+///     guess: its tasks were in its queues at some time during the call, but may have been taken,
+///     and may even have ended. Their data are sent ahead if there is room.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
 ///     Called before a captured graph runs; no task is live. The graph lives until all its tasks
 ///     have ended. To learn also how long the tasks are expected to take, declare instead

@@ -173,13 +173,30 @@ public:
       return no_task;
     }
     asked_[side] = ended_;
-    for (std::size_t other = 0; other < max_archs; ++other) {
-      auto const found = other == side ? ready_[other].end() : first(ctx, ready_[other], worker);
-      if (found != ready_[other].end() && pays(ctx, found->node, side)) {
-        return take(ctx, other, found, worker);
+    auto const [other, found] = from_another(ctx, side, worker);
+    return other == side ? no_task : take(ctx, other, found, worker);
+  }
+
+  /// A task of another class only if it is the first: it costs the simulations.
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    auto const side = std::size_t{ctx.workers()[worker.index()].arch.index};
+    std::size_t count = 0;
+    auto const see = [&](TaskId task) {
+      if (count < next.size() && ctx.can_run(task, worker)) {
+        next[count++] = task;
+      }
+    };
+    for (auto it = ready_[side].begin(); it != ready_[side].end() && count < next.size(); ++it) {
+      see(it->task);
+    }
+    std::for_each(others_.begin(), others_.end(), see);
+    if (count == 0 && !next.empty() && late_ && asked_[side] != ended_) {
+      if (auto const [other, found] = from_another(ctx, side, worker); other != side) {
+        see(found->task);
       }
     }
-    return no_task;
+    return count;
   }
 
   template <context Ctx>
@@ -236,6 +253,20 @@ private:
     return std::find_if(queue.begin(), queue.end(), [&](Ready const& waiting) {
       return ctx.can_run(waiting.task, worker);
     });
+  }
+
+  /// The first task of another class with which the graph would end earlier on this side, and that
+  /// class; `side` if there is none.
+  template <class Ctx>
+  [[nodiscard]] std::pair<std::size_t, typename Queue::const_iterator>
+  from_another(Ctx const& ctx, std::size_t side, WorkerId worker) {
+    for (std::size_t other = 0; other < max_archs; ++other) {
+      auto const found = other == side ? ready_[other].end() : first(ctx, ready_[other], worker);
+      if (found != ready_[other].end() && pays(ctx, found->node, side)) {
+        return {other, found};
+      }
+    }
+    return {side, ready_[side].end()};
   }
 
   template <class Ctx>

@@ -34,7 +34,7 @@ enum class Rule : std::uint8_t {
   missed_wake,  // a task waits while the workers that its Wake names sleep or find nothing
   wrong_wake,   // a Wake that names no worker, or one that cannot run the task
   priority,     // less than priority_scope promises
-  peeked,       // peek answers a task that does not wait, a task twice, or too many tasks
+  peeked,       // peek answers something else than what the next pops give
   aborted,      // reconsider or preempt answers a task that runs nowhere (else) or is not abortable
   stale_view,   // ctx.task() of a task whose epilogue has returned, or that never was
   determinism,  // one thread, the same seed, another sequence of answers
@@ -60,7 +60,7 @@ enum class Rule : std::uint8_t {
   case Rule::priority:
     return "priorities are honoured as priority_scope says";
   case Rule::peeked:
-    return "peek answers tasks that wait, each once";
+    return "peek answers what the next pops give";
   case Rule::aborted:
     return "only tasks that run, elsewhere, and are abortable are aborted";
   case Rule::stale_view:

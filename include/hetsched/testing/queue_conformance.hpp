@@ -43,9 +43,10 @@ public:
 
   void push(TaskId task, std::int32_t priority) override { queue_.push(task, priority); }
 
-  std::size_t peek(std::span<TaskId> next) override {
+  std::size_t peek([[maybe_unused]] std::span<TaskId> next,
+                   [[maybe_unused]] Asker accept) override {
     if constexpr (peekable_queue<Q>) {
-      return queue_.peek(next);
+      return queue_.peek(next, std::move(accept));
     } else {
       return 0;
     }

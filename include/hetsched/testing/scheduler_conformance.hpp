@@ -91,6 +91,21 @@ private:
                       no_worker,
                       "two instances, driven alike, answered differently");
       }
+      auto const unseen = [&](Driver& driver) {
+        bool const peeks = driver.peeks();
+        driver.leave_out_peeks();
+        if (peeks) {
+          mix(driver);
+        }
+      };
+      auto const without = in_case(machine, "random mix", seed, Threads::one, unseen);
+      if (!without.empty() && first != without) {
+        findings_.add(Rule::peeked,
+                      "random mix",
+                      seed,
+                      no_worker,
+                      "an instance that is never asked to peek answered differently");
+      }
       in_case(machine, "sleepers", seed, Threads::one, [&](Driver& driver) {
         Sleepers(driver, seed, options_.tasks).run();
       });

@@ -29,6 +29,8 @@ using hs::policies::Batches;
 
 template hs::Wake Batches<Accel32>::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Batches<Accel32>::pop(ContextArchetype const&, hs::WorkerId);
+template std::size_t
+Batches<Accel32>::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 template void Batches<Accel32>::push_activated(ContextArchetype const&,
                                                std::span<hs::TaskId const>,
                                                hs::WorkerId,

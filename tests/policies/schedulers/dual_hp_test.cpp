@@ -22,6 +22,7 @@ using hs::policies::DualHP;
 
 template hs::Wake DualHP::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId DualHP::pop(ContextArchetype const&, hs::WorkerId);
+template std::size_t DualHP::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 
 namespace dual_hp_test {
 
@@ -135,7 +136,8 @@ TEST_CASE("DualApproximation: the least guess") {
 }
 
 TEST_CASE("DualHP: hooks and declarations") {
-  static_assert(hs::hooks_of<DualHP, ContextArchetype>() == (hs::hook_push | hs::hook_pop));
+  static_assert(hs::hooks_of<DualHP, ContextArchetype>() ==
+                (hs::hook_push | hs::hook_pop | hs::hook_peek));
   static_assert(DualHP::threading == hs::Threading::serialized);
   static_assert(DualHP::priority_scope == hs::PriorityScope::none);
 }

@@ -18,15 +18,17 @@ using hs::policies::PriorityHeap;
 
 template hs::Wake Eager<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Eager<>::pop(PlacementArchetype const&, hs::WorkerId);
+template std::size_t Eager<>::peek(PlacementArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 
 namespace eager_test {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
 TEST_CASE("Eager: has push and pop, runs concurrently") {
-  static_assert(hs::hooks_of<Eager<>, PlacementArchetype>() == (hs::hook_push | hs::hook_pop));
+  static_assert(hs::hooks_of<Eager<>, PlacementArchetype>() ==
+                (hs::hook_push | hs::hook_pop | hs::hook_peek));
   static_assert(hs::hooks_of<Eager<hs::policies::Mailbox>, PlacementArchetype>() ==
-                (hs::hook_push | hs::hook_pop));
+                (hs::hook_push | hs::hook_pop | hs::hook_peek));
   static_assert(Eager<>::threading == hs::Threading::concurrent);
 }
 

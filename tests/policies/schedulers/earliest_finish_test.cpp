@@ -32,6 +32,8 @@ using ByPriority =
 template hs::Wake InOrder::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId ByPriority::pop(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Dmdar::pop(ContextArchetype const&, hs::WorkerId);
+template std::size_t ByPriority::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
+template std::size_t Dmdar::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 
 namespace earliest_finish_test {
 
@@ -81,7 +83,7 @@ TEST_CASE("XkaapiHeft, Dmda: hooks and declarations") {
                 (least | hs::hook_push_activated | hs::hook_peek));
   static_assert(hs::hooks_of<Dmda<>, ContextArchetype>() == (least | hs::hook_peek));
   static_assert(hs::hooks_of<Dmdas, ContextArchetype>() == (least | hs::hook_peek));
-  static_assert(hs::hooks_of<Dmdar, ContextArchetype>() == least);
+  static_assert(hs::hooks_of<Dmdar, ContextArchetype>() == (least | hs::hook_peek));
   static_assert(Dmda<>::priority_scope == hs::PriorityScope::none);
   static_assert(Dmdas::priority_scope == hs::PriorityScope::per_queue);
 }

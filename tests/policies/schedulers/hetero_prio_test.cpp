@@ -17,6 +17,7 @@ using hs::policies::HeteroPrio;
 
 template hs::Wake HeteroPrio::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId HeteroPrio::pop(ContextArchetype const&, hs::WorkerId);
+template std::size_t HeteroPrio::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 template hs::TaskId HeteroPrio::reconsider(ContextArchetype const&, hs::WorkerId);
 
 namespace hetero_prio_test {
@@ -69,7 +70,7 @@ TEST_SUITE_BEGIN("policies/schedulers");
 
 TEST_CASE("HeteroPrio: hooks and declarations") {
   static_assert(hs::hooks_of<HeteroPrio, ContextArchetype>() ==
-                (hs::hook_push | hs::hook_pop | hs::hook_reconsider));
+                (hs::hook_push | hs::hook_pop | hs::hook_peek | hs::hook_reconsider));
   static_assert(HeteroPrio::threading == hs::Threading::serialized);
 }
 

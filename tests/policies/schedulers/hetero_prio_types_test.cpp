@@ -29,6 +29,7 @@ using hs::policies::QueueView;
 using Everything = hs::policies::HeteroPrioForms;
 template hs::Wake Everything::push(ContextArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Everything::pop(ContextArchetype const&, hs::WorkerId);
+template std::size_t Everything::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 template hs::TaskId Everything::reconsider(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId Everything::preempt(ContextArchetype const&, hs::TaskId);
 
@@ -115,7 +116,7 @@ struct Machine {
 TEST_SUITE_BEGIN("policies/schedulers");
 
 TEST_CASE("HeteroPrioTypes: hooks of each form") {
-  constexpr auto always = hs::hook_push | hs::hook_pop | hs::hook_prepare;
+  constexpr auto always = hs::hook_push | hs::hook_pop | hs::hook_peek | hs::hook_prepare;
   static_assert(hs::hooks_of<HeteroPrioTypes<hetero_prio::hp>, ContextArchetype>() == always);
   static_assert(hs::hooks_of<HeteroPrioTypes<hetero_prio::cgv>, ContextArchetype>() ==
                 (always | hs::hook_reconsider));

@@ -14,13 +14,16 @@ using hs::policies::Priority;
 
 template hs::Wake Priority<>::push(PlacementArchetype const&, hs::TaskId, hs::WorkerId);
 template hs::TaskId Priority<>::pop(PlacementArchetype const&, hs::WorkerId);
+template std::size_t
+Priority<>::peek(PlacementArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 
 namespace priority_test {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
 TEST_CASE("Priority: has push and pop, runs concurrently, and orders globally") {
-  static_assert(hs::hooks_of<Priority<>, PlacementArchetype>() == (hs::hook_push | hs::hook_pop));
+  static_assert(hs::hooks_of<Priority<>, PlacementArchetype>() ==
+                (hs::hook_push | hs::hook_pop | hs::hook_peek));
   static_assert(Priority<>::threading == hs::Threading::concurrent);
   static_assert(Priority<>::priority_scope == hs::PriorityScope::global);
 }

@@ -38,11 +38,11 @@ std::vector<hs::WorkerId> targets(std::uint64_t seed) {
 
 TEST_SUITE_BEGIN("policies/schedulers");
 
-TEST_CASE("Random: has push, pop and, if its queues have, peek; runs concurrently") {
+TEST_CASE("Random: has push, pop and peek; runs concurrently") {
   static_assert(hs::hooks_of<Random<>, PlacementArchetype>() ==
                 (hs::hook_push | hs::hook_pop | hs::hook_peek));
   static_assert(hs::hooks_of<Random<hs::policies::Mailbox>, PlacementArchetype>() ==
-                (hs::hook_push | hs::hook_pop));
+                (hs::hook_push | hs::hook_pop | hs::hook_peek));
   static_assert(Random<>::threading == hs::Threading::concurrent);
 }
 

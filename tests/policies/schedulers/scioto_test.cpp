@@ -48,7 +48,7 @@ struct Machine {
 TEST_SUITE_BEGIN("policies/schedulers");
 
 TEST_CASE("Scioto: hooks and declarations") {
-  constexpr unsigned least = hs::hook_push | hs::hook_pop;
+  constexpr unsigned least = hs::hook_push | hs::hook_pop | hs::hook_peek;
   static_assert(hs::hooks_of<SciotoSingle, ContextArchetype>() == least);
   static_assert(hs::hooks_of<SciotoDouble<>, ContextArchetype>() == (least | hs::hook_steal));
   static_assert(SciotoSingle::threading == hs::Threading::serialized);

@@ -75,7 +75,7 @@ TEST_CASE_TEMPLATE("DataAware, LocalityAware: steal, run concurrently, ignore pr
                    LocalityAware<>,
                    DataAware<hs::policies::Lifo, hs::policies::Fifo>) {
   static_assert(hs::hooks_of<S, ContextArchetype>() ==
-                (hs::hook_push | hs::hook_pop | hs::hook_steal));
+                (hs::hook_push | hs::hook_pop | hs::hook_peek | hs::hook_steal));
   static_assert(S::threading == hs::Threading::concurrent);
   static_assert(S::priority_scope == hs::PriorityScope::none);
 }

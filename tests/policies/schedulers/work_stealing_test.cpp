@@ -28,6 +28,8 @@ using FromAnyVictim = hs::detail::
     StealingQueues<hs::policies::WorkStealingDeque, hs::policies::Fifo, hs::policies::RandomVictim>;
 
 template hs::TaskId FromAnyVictim::pop(PlacementArchetype const&, hs::WorkerId);
+template std::size_t
+FromAnyVictim::peek(PlacementArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 template hs::Stolen FromAnyVictim::steal(PlacementArchetype const&, hs::WorkerId);
 
 /// As WorkStealing<>, but for the victim.
@@ -62,7 +64,7 @@ constexpr auto both = hs::ArchMask::only(ArchHost) | only_gpu;
 TEST_SUITE_BEGIN("policies/schedulers");
 
 TEST_CASE("WorkStealing: has push, pop and steal, runs concurrently and ignores priorities") {
-  constexpr unsigned hooks = hs::hook_push | hs::hook_pop | hs::hook_steal;
+  constexpr unsigned hooks = hs::hook_push | hs::hook_pop | hs::hook_peek | hs::hook_steal;
   static_assert(hs::hooks_of<WorkStealing<>, PlacementArchetype>() == hooks);
   static_assert(hs::hooks_of<WorkStealing<hs::policies::Fifo>, PlacementArchetype>() == hooks);
   static_assert(WorkStealing<>::threading == hs::Threading::concurrent);
@@ -177,7 +179,7 @@ TEST_CASE("WorkStealing: a worker that waits in a task takes its children only")
 }
 
 TEST_CASE("WorkStealing: from the most loaded worker") {
-  constexpr unsigned hooks = hs::hook_push | hs::hook_pop | hs::hook_steal;
+  constexpr unsigned hooks = hs::hook_push | hs::hook_pop | hs::hook_peek | hs::hook_steal;
   static_assert(hs::hooks_of<MostLoaded, PlacementArchetype>() == hooks);
 
   ScriptedContext ctx{{ArchHost, ArchHost, ArchHost, ArchCUDA}};

@@ -126,8 +126,13 @@ public:
   /// Brings the datum of a hint to a device if there is room; it may leave at any time.
   virtual void prefetch(TaskRecord& hint, NodeId at) = 0;
 
-  /// The same for all data that a ready task reads. The task is not committed to the device.
-  virtual void send_ahead(TaskRecord& task, NodeId at) = 0;
+  /// The same for all data that a ready task reads. The task is not committed to the device. Does
+  /// nothing if another worker has taken the task since the scheduler named it, or it has ended.
+  virtual void send_ahead(TaskId id, NodeId at) = 0;
+
+  /// A worker has taken the task. Returns when `send_ahead` does not look at it, and will not.
+  /// Called before a body or an attempt begins, or the task ends without.
+  virtual void taken(TaskRecord& task) noexcept = 0;
 
   /// Removes the datum from a device, unless a task there uses it. If no other copy is valid, it is
   /// copied to host memory before.

@@ -217,7 +217,7 @@ public:
           [&](Context const& ctx) {
             auto const count = scheduler_.peek(ctx, worker, next);
             if constexpr (HETSCHED_CHECK_POLICIES != 0) {
-              check_peeked(core_, *PolicyCall::of(&core_), next, count);
+              check_peeked(core_, *PolicyCall::of(&core_), worker, next, count, rules().threading);
             }
             after(count);
             return count;

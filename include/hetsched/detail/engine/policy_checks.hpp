@@ -60,13 +60,23 @@ template <class Core>
               : "was not pushed");
 }
 
+[[nodiscard, gnu::cold]] inline std::string called(TaskId id) {
+  return "task '" + std::string(TaskRecord::from(id)->type_of().name) + "'";
+}
+
+/// The same, where it should wait for this worker.
+template <class Core>
+[[nodiscard]] std::string wrong_with_waiting(Core const& core, TaskId id, WorkerId worker) {
+  auto const wrong = wrong_with(core, id);
+  return !wrong.empty() || can_run_surely(core, *TaskRecord::from(id), worker)
+             ? wrong
+             : called(id) + ", which it cannot run";
+}
+
 /// Checks a task that `pop` or `steal` has given a worker.
 template <class Core>
 void check_given(Core& core, PolicyCall const& call, TaskId id, WorkerId worker) {
-  auto wrong = wrong_with(core, id);
-  if (wrong.empty() && !can_run_surely(core, *TaskRecord::from(id), worker)) {
-    wrong = "task '" + std::string(TaskRecord::from(id)->type_of().name) + "', which it cannot run";
-  }
+  auto const wrong = wrong_with_waiting(core, id, worker);
   if (!wrong.empty()) [[unlikely]] {
     policy_broke(core,
                  call.policy(),
@@ -74,21 +84,34 @@ void check_given(Core& core, PolicyCall const& call, TaskId id, WorkerId worker)
   }
 }
 
-/// Checks what `peek` has written: `count` tasks.
+/// Checks what `peek` has written for a worker: `count` tasks. On threads a concurrent scheduler
+/// guesses: others may have taken the tasks, or ended them.
 template <class Core>
 void check_peeked(Core& core,
                   PolicyCall const& call,
+                  WorkerId worker,
                   std::span<TaskId const> next,
-                  std::size_t count) {
+                  std::size_t count,
+                  Threading threading) {
   if (count > next.size()) {
     policy_broke(core,
                  call.policy(),
                  "peek answered " + std::to_string(count) + " tasks where there is room for " +
                      std::to_string(next.size()));
   }
-  for (auto const id : next.first(count)) {
-    if (auto const wrong = wrong_with(core, id); !wrong.empty()) {
-      policy_broke(core, call.policy(), "peek answered " + wrong);
+  bool const guess = !Core::in_virtual_time && threading == Threading::concurrent;
+  for (std::size_t k = 0; k < count; ++k) {
+    std::string wrong;
+    if (guess) {
+      wrong = core.has_record(next[k]) ? "" : "an id that is no task's";
+    } else {
+      wrong = wrong_with_waiting(core, next[k], worker);
+      for (std::size_t j = 0; j < k && wrong.empty(); ++j) {
+        wrong = next[j] == next[k] ? called(next[k]) + " twice" : "";
+      }
+    }
+    if (!wrong.empty()) [[unlikely]] {
+      policy_broke(core, call.policy(), "peek answered for " + worker_called(worker) + " " + wrong);
     }
   }
 }

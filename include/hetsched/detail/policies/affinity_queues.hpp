@@ -36,23 +36,23 @@ public:
     queues_[type].insert({priority, ++pushed_, task});
   }
 
-  /// The first accepted task of a group's queues, treated as one queue.
+  /// Takes the first accepted task of a group's queues, treated as one queue.
   template <class Accept>
   TaskId take(AffinityPlan::Group const& group, Accept const& accept) {
-    std::optional<Place> best;
-    for (auto const type : group.types) {
-      auto const found = find_in(type, group.highest, accept);
-      if (found && (!best || (group.highest ? found->entry->priority > best->entry->priority
-                                            : found->entry->priority < best->entry->priority))) {
-        best = found;
-      }
-    }
+    auto const best = find(group, accept);
     if (!best) {
       return no_task;
     }
     auto const task = best->entry->task;
     queues_[best->type].erase(best->entry);
     return task;
+  }
+
+  /// The same task, left where it is.
+  template <class Accept>
+  [[nodiscard]] TaskId first(AffinityPlan::Group const& group, Accept const& accept) const {
+    auto const best = find(group, accept);
+    return best ? best->entry->task : no_task;
   }
 
   /// The first accepted task of any type.
@@ -91,6 +91,10 @@ public:
     return found == queue.end() ? std::nullopt : std::optional(*found);
   }
 
+  [[nodiscard]] bool has(std::size_t type, Entry const& entry) const {
+    return queues_[type].contains(entry);
+  }
+
   /// Erases the entry. Returns whether it was there.
   bool erase(std::size_t type, Entry const& entry) { return queues_[type].erase(entry) != 0; }
 
@@ -101,6 +105,20 @@ private:
     std::size_t type;
     Queue::const_iterator entry;
   };
+
+  template <class Accept>
+  [[nodiscard]] std::optional<Place> find(AffinityPlan::Group const& group,
+                                          Accept const& accept) const {
+    std::optional<Place> best;
+    for (auto const type : group.types) {
+      auto const found = find_in(type, group.highest, accept);
+      if (found && (!best || (group.highest ? found->entry->priority > best->entry->priority
+                                            : found->entry->priority < best->entry->priority))) {
+        best = found;
+      }
+    }
+    return best;
+  }
 
   /// The first accepted entry of a queue, from one end or the other.
   template <class Accept>

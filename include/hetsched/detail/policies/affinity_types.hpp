@@ -86,10 +86,13 @@ public:
     return find(view.type, magnitude_of(ctx, task, view));
   }
 
-  /// Whether earlier plans are out of date. A change of means by less than one part in a hundred
-  /// does not count. The next call then answers false until the next change.
   void note_change() noexcept { changed_ = true; }
 
+  /// Whether earlier plans are out of date. A change of means by less than one part in a hundred
+  /// does not count.
+  [[nodiscard]] bool changed() const noexcept { return changed_; }
+
+  /// The same, and a plan is made now: it answers false until the next change.
   [[nodiscard]] bool take_change() {
     if (!changed_) {
       return false;

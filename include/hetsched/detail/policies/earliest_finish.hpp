@@ -173,11 +173,25 @@ public:
   }
 
   template <context Ctx>
-    requires peekable_queue<Queue>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
+    requires peekable_queue<Queue> && peekable_queue<Undecided>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    return peek_by(ctx, worker, next, [](Queue& queue, std::span<TaskId> room, auto const& accept) {
+      return queue.peek(room, accept);
+    });
+  }
+
+  /// `look(queue, next, accept)` peeks at the worker's queue. Of the tasks behind those any worker
+  /// may take some meanwhile.
+  template <context Ctx, class Look>
+  std::size_t peek_by(Ctx const& ctx, WorkerId worker, std::span<TaskId> next, Look const& look) {
+    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
     auto& slot = slots_[worker.index()];
-    std::lock_guard const guard(slot.lock);
-    return slot.queue.peek(next);
+    std::size_t count = 0;
+    {
+      std::lock_guard const guard(slot.lock);
+      count = look(slot.queue, next, accept);
+    }
+    return count + undecided_.peek(next.subspan(count), accept);
   }
 
   template <clock_context Ctx>

@@ -109,14 +109,15 @@ public:
            ctx.can_run(nodes_[node].task, owner);
   }
 
-  /// The worker's next ready tasks. `known`: only those that it is sure to get.
-  std::size_t peek(WorkerId worker, std::span<TaskId> next, bool known) const {
+  /// The worker's next tasks in the plan, as far as they run now.
+  template <placement_context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) const {
     auto const& list = lists_[worker.index()];
     std::size_t count = 0;
     for (auto k = list.next; k < list.order.size() && count < next.size(); ++k) {
       auto const& node = nodes_[list.order[k]];
       if (!node.taken) {
-        if (!node.task || !known) {
+        if (!runs(ctx, list.order[k], worker)) {
           break;
         }
         next[count++] = node.task;

@@ -55,7 +55,7 @@ draw_worker(Ctx const& ctx, ArchMask archs, std::uint64_t nodes, WorkerId maker)
 /// its inbox. `Queue` is an owned_queue, `Inbox` a task_queue; both sized if the victim's load
 /// counts.
 ///
-/// pop and steal are a scheduler's hooks.
+/// pop, steal and peek are a scheduler's hooks. What only a theft would give is not peeked at.
 template <class Queue, class Inbox, class Victim>
 class StealingQueues {
   static_assert(!Victim::needs_load || (sized_queue<Queue> && sized_queue<Inbox>),
@@ -111,6 +111,16 @@ public:
     auto& own = slots_[worker.index()].own;
     auto const task = own.pop([&](TaskId offered) { return ctx.can_run(offered, worker); });
     return task ? task : pop_inbox(ctx, worker);
+  }
+
+  /// A guess while other threads run: thieves may take the tasks meanwhile.
+  template <placement_context Ctx>
+    requires peekable_queue<Queue> && peekable_queue<Inbox>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    auto& slot = slots_[worker.index()];
+    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
+    auto const own = slot.own.peek(next, accept);
+    return own + slot.inbox.peek(next.subspan(own), accept);
   }
 
   template <placement_context Ctx>

@@ -3,6 +3,7 @@
 // Calls a scheduler's hooks as an engine does, and judges every answer.
 
 #include <hetsched/detail/core/text.hpp>
+#include <hetsched/detail/testing/foresight.hpp>
 #include <hetsched/detail/testing/ledger.hpp>
 #include <hetsched/detail/testing/subject.hpp>
 #include <hetsched/testing/conformance_report.hpp>
@@ -39,7 +40,18 @@ public:
       : context_(machine.archs, seed), where_(std::string(scenario) + ", " + machine.name),
         seed_(seed), threads_(threads), findings_(findings), subject_(make(context_.workers())) {}
 
-  [[nodiscard]] ScriptedContext& context() noexcept { return context_; }
+  /// What is done with it counts as an event: see concepts/scheduler.hpp, peek.
+  [[nodiscard]] ScriptedContext& context() noexcept {
+    end_foresight();
+    return context_;
+  }
+
+  /// From now on peek is not called.
+  void leave_out_peeks() noexcept { peeks_ = false; }
+
+  [[nodiscard]] bool peeks() const noexcept {
+    return peeks_ && (subject_->rules().hooks & hook_peek) != 0;
+  }
 
   [[nodiscard]] PriorityScope priority_scope() const noexcept {
     return subject_->rules().priority_scope;
@@ -60,11 +72,13 @@ public:
   // ---- hooks ----
 
   void prepare(TaskGraph const& graph) {
+    end_foresight();
     auto const unknown = unknown_times(graph);
     call("prepare", [&] { return subject_->prepare(context_, graph, unknown), 0; }, 0);
   }
 
   Wake push(TaskId task, WorkerId from) {
+    end_foresight();
     before_push(task, from);
     auto const wake =
         call("push", [&] { return subject_->push(context_, task, from); }, Wake::none());
@@ -74,6 +88,7 @@ public:
 
   /// One wake for each task; by `push` each if the scheduler has no push_activated.
   std::vector<Wake> activate(std::span<TaskId const> tasks, WorkerId from) {
+    end_foresight();
     std::vector<Wake> wakes;
     if ((subject_->rules().hooks & hook_push_activated) != 0) {
       wakes.assign(tasks.size(), Wake::none());
@@ -95,15 +110,18 @@ public:
     return wakes;
   }
 
-  /// pop, and steal if that gave none. Only judged answers count as a task.
+  /// pop, and steal if that gave none. Only judged answers count as a task. Before, a peek foresees
+  /// the answer, unless another has done so, and only pops of this worker came since.
   TaskId poll(WorkerId worker) {
-    if (threads_ == Threads::one && (subject_->rules().hooks & hook_peek) != 0) {
+    if (peeks() && (threads_ == Threads::many || !foresight_.is_for(worker))) {
       look(worker);
     }
     auto begin = stamp();
     auto task = call("pop", [&] { return subject_->pop(context_, worker); }, no_task);
+    judge_foresight(task, worker);
     bool stolen = false;
     if (!task && (subject_->rules().hooks & hook_steal) != 0) {
+      end_foresight();
       begin = stamp();
       task = call("steal", [&] { return subject_->steal(context_, worker).task; }, no_task);
       stolen = true;
@@ -117,12 +135,14 @@ public:
 
   /// Bodies of one worker may nest.
   void begin_body(TaskId task, WorkerId worker) {
+    end_foresight();
     entry(task).outer = context_.running(worker);
     context_.set_running(worker, task);
     call("prologue", [&] { return subject_->prologue(context_, task, worker), 0; }, 0);
   }
 
   void end_body(TaskId task, WorkerId worker) {
+    end_foresight();
     call("epilogue", [&] { return subject_->epilogue(context_, task, worker, Duration{1}), 0; }, 0);
     context_.set_running(worker, entry(task).outer);
     context_.finish(task);
@@ -135,6 +155,7 @@ public:
 
   /// A task that is to leave another worker for this one: it has left, and not begun.
   TaskId reconsider(WorkerId worker) {
+    end_foresight();
     auto const task =
         call("reconsider", [&] { return subject_->reconsider(context_, worker); }, no_task);
     if (!task || spoiled() || !stop(task, worker, "reconsider for " + describe(worker))) {
@@ -146,6 +167,7 @@ public:
 
   /// Whether a task had to make room for this one, and was pushed again.
   bool preempt(TaskId task) {
+    end_foresight();
     auto const victim = call("preempt", [&] { return subject_->preempt(context_, task); }, no_task);
     auto const hook = "preempt for " + describe(task);
     if (!victim || spoiled() || !stop(victim, no_worker, hook)) {
@@ -168,7 +190,7 @@ public:
   template <class Body>
   void drain(Body&& body) {
     for (auto const& info : workers()) {
-      context_.restrict_to(info.id, 0);
+      context().restrict_to(info.id, 0);
     }
     for (bool found = true; found && !spoiled();) {
       found = false;
@@ -263,27 +285,64 @@ private:
                     : clock_.fetch_add(1, std::memory_order_seq_cst));
   }
 
-  /// What the worker would get next.
+  void end_foresight() noexcept {
+    if (threads_ == Threads::one) {
+      foresight_.end();
+    }
+  }
+
+  /// What the worker would get next. With threads that is a guess: others may have taken it.
   void look(WorkerId worker) {
-    std::array<TaskId, 3> next;
-    auto const count =
-        call("peek", [&] { return subject_->peek(context_, worker, next); }, std::size_t{0});
+    std::array<TaskId, 4> room;
+    auto const next = std::span(room).first(looks_.fetch_add(1, std::memory_order_relaxed) % 5);
+    auto const count = call_peek(worker, next);
     auto const hook = "peek for " + describe(worker) + " answered ";
     if (count > next.size()) {
       report(Rule::peeked, worker, hook + "more tasks than it was asked for");
       spoiled_.store(true);
       return;
     }
-    for (std::size_t k = 0; k < count; ++k) {
-      auto const* const known = tasks_.pushed(next[k]);
-      if (known == nullptr) {
-        report(Rule::peeked, worker, hook + "an id that was not pushed");
-      } else if (known->taken.load()) {
-        report(Rule::peeked, worker, hook + describe(next[k]) + ", which had been taken");
-      } else if (std::find(next.begin(), next.begin() + k, next[k]) != next.begin() + k) {
-        report(Rule::peeked, worker, hook + describe(next[k]) + " twice");
+    auto const wrong =
+        wrong_with_peeked(tasks_, context_, worker, next.first(count), threads_ == Threads::many);
+    if (!wrong.empty()) {
+      report(Rule::peeked, worker, hook + wrong);
+    }
+    if (threads_ == Threads::one) {
+      foresight_.begin(worker, next.first(count), next.size());
+      std::array<TaskId, 4> again;
+      if (call_peek(worker, std::span(again).first(next.size())) != count ||
+          !std::equal(
+              next.begin(), next.begin() + static_cast<std::ptrdiff_t>(count), again.begin())) {
+        report(Rule::peeked, worker, hook + "something else when it was called again at once");
       }
     }
+  }
+
+  std::size_t call_peek(WorkerId worker, std::span<TaskId> next) {
+    return call("peek", [&] { return subject_->peek(context_, worker, next); }, std::size_t{0});
+  }
+
+  /// One thread: what a pop answered must have been foreseen, if there was a peek for it.
+  void judge_foresight(TaskId answer, WorkerId worker) {
+    if (threads_ == Threads::many || spoiled()) {
+      return;
+    }
+    auto const foreseen = foresight_.next();
+    auto const verdict = foresight_.judge(worker, answer);
+    bool const must = subject_->rules().threading == Threading::serialized;
+    if (verdict == Foresight::Verdict::right || (verdict == Foresight::Verdict::unseen && !must)) {
+      return;
+    }
+    auto const name = [this](TaskId task) {
+      return !task                            ? "none"
+             : tasks_.pushed(task) == nullptr ? "an id that was not pushed"
+                                              : describe(task);
+    };
+    report(Rule::peeked,
+           worker,
+           "peek for " + describe(worker) + " foresaw " + name(foreseen) + ", but pop answered " +
+               name(answer));
+    foresight_.end();
   }
 
   /// Judges what is to be aborted, for `heir` if that is a worker; what runs and may be, stops.
@@ -403,6 +462,9 @@ private:
   std::atomic<bool> spoiled_{false};
   std::atomic<std::uint64_t> clock_{0};
   std::vector<std::uint64_t> trace_;
+  Foresight foresight_; // one thread
+  std::atomic<std::size_t> looks_{1};
+  bool peeks_ = true;
 };
 
 } // namespace hetsched::testing::detail

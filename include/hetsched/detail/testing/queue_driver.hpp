@@ -7,6 +7,7 @@
 #include <hetsched/detail/testing/findings.hpp>
 #include <hetsched/detail/testing/subject_base.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ enum class QueueRule : std::uint8_t {
   hidden,   // no_task, though an accepted task is there
   priority, // not the first in the order that ordered_by_priority promises
   asked,    // `accept` asked about a task that is not in the queue
-  peeked,   // peek answers something else than the next pops that accept everything
+  peeked,   // peek answers something else than the next pops
   missed,   // a poll that begins after a push returned does not see the task
   threw,    // an operation threw an exception
 };
@@ -91,7 +92,7 @@ public:
   [[nodiscard]] virtual bool can_peek() const noexcept = 0;
 
   virtual void push(TaskId task, std::int32_t priority) = 0;
-  virtual std::size_t peek(std::span<TaskId> next) = 0;
+  virtual std::size_t peek(std::span<TaskId> next, Asker accept) = 0;
   virtual TaskId pop(Asker accept) = 0;
   virtual TaskId steal(Asker accept) = 0;
 };
@@ -157,8 +158,8 @@ public:
 
   /// `accepted`: a bit for each class. Returns the number of the task, if the answer was right.
   std::optional<std::size_t> poll(End end, unsigned accepted) {
-    if (end == End::pop && accepted == all && !threads_) {
-      look();
+    if (end == End::pop && !threads_) {
+      look(accepted);
     }
     Asker const accept(*this, accepted);
     auto const answer = call(
@@ -170,9 +171,30 @@ public:
     }
     if (!answer) {
       judge_none(accepted);
+      if (end == End::pop && !threads_) {
+        judge_peek(answer);
+      }
       return {};
     }
     return judge(answer, end, accepted);
+  }
+
+  /// Looks, as whoever may pop, while other threads use the queue: any pushed task may be the
+  /// answer.
+  void peek_beside(unsigned accepted) {
+    if (!subject_ || !subject_->can_peek()) {
+      return;
+    }
+    std::array<TaskId, 3> next;
+    Asker const accept(*this, accepted);
+    auto const count = call("peek", [&] { return subject_->peek(next, accept); }, std::size_t{0});
+    for (std::size_t k = 0; k < count && !spoiled(); ++k) {
+      auto const number = k < next.size() ? number_of(next[k]) : std::nullopt;
+      if (!number || !tasks_[*number].pushed.load(std::memory_order_relaxed) ||
+          !accepts(*number, accepted)) {
+        report(QueueRule::peeked, "peek beside other threads answered no task that is accepted");
+      }
+    }
   }
 
   /// Answers a queue's question.
@@ -278,32 +300,41 @@ private:
     }
   }
 
-  /// Asks for the next tasks, one more than before. Pops that accept all tasks must answer them.
-  void look() {
-    if (!subject_ || !subject_->can_peek() || !foreseen_.empty()) {
+  /// Asks for the next tasks, one more than before. Pops that accept the same must answer them, and
+  /// if it wrote fewer than there was room for then no_task.
+  void look(unsigned accepted) {
+    if (!subject_ || !subject_->can_peek() ||
+        (!foreseen_.empty() && foreseen_accepted_ == accepted)) {
       return;
     }
     std::vector<TaskId> next(++looked_ % 5);
-    auto const count = call("peek", [&] { return subject_->peek(next); }, std::size_t{0});
+    Asker const accept(*this, accepted);
+    auto const count = call("peek", [&] { return subject_->peek(next, accept); }, std::size_t{0});
     if (count > next.size()) {
       report(QueueRule::peeked, "peek answered more tasks than it was asked for");
       return;
     }
+    bool const all_of_them = count < next.size();
     next.resize(count);
     foreseen_.assign(next.begin(), next.end());
+    if (all_of_them) {
+      foreseen_.push_back(no_task);
+    }
+    foreseen_accepted_ = accepted;
   }
 
-  /// One thread: the task that came must have been foreseen, unless there were other operations
-  /// since.
+  /// One thread: what came must have been foreseen, unless there were other operations since.
   void judge_peek(TaskId answer) {
     if (foreseen_.empty()) {
       return;
     }
     if (foreseen_.front() != answer) {
-      auto const number = number_of(foreseen_.front());
+      auto const name = [this](TaskId task) {
+        auto const number = number_of(task);
+        return !task ? "no_task" : number ? describe(*number) : "an id that was not pushed";
+      };
       report(QueueRule::peeked,
-             "peek foresaw " + (number ? describe(*number) : "an id that was not pushed") +
-                 ", but pop answered " + describe(*number_of(answer)));
+             "peek foresaw " + name(foreseen_.front()) + ", but pop answered " + name(answer));
     } else {
       foreseen_.pop_front();
     }
@@ -327,7 +358,7 @@ private:
       judge_order(*number, accepted);
     }
     if (!threads_) {
-      if (end == End::pop && accepted == all && !spoiled()) {
+      if (end == End::pop && !spoiled()) {
         judge_peek(answer);
       } else {
         foreseen_.clear();
@@ -368,6 +399,7 @@ private:
   std::deque<QueuedTask> tasks_; // tasks stay where they are
   std::vector<std::size_t> unseen_;
   std::deque<TaskId> foreseen_; // answers of the last peek; one thread
+  unsigned foreseen_accepted_ = 0;
   std::size_t looked_ = 0;
   std::size_t first_inside_ = 0;
   bool threads_ = false;

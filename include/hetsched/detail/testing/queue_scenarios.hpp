@@ -32,11 +32,13 @@ inline void one_task(QueueDriver& queue) {
 inline void random_mix(QueueDriver& queue, std::uint64_t seed, int steps) {
   Dice dice(seed);
   for (int step = 0; step < steps && !queue.spoiled(); ++step) {
-    if (dice.chance(45)) {
+    if (dice.chance(60)) {
       queue.push(queue.add(static_cast<std::int32_t>(dice.below(5)) - 2));
     } else {
       auto const end = queue.can_steal() && dice.chance(50) ? End::steal : End::pop;
-      queue.poll(end, static_cast<unsigned>(dice.below(QueueDriver::all + 1)));
+      auto const accepted = static_cast<unsigned>(dice.below(QueueDriver::all + 1));
+      for (auto polls = dice.below(4); polls > 0 && queue.poll(end, accepted); --polls) {
+      }
     }
   }
   queue.finish();
@@ -86,6 +88,7 @@ public:
       for (std::size_t i = 0; i < count_ && !queue_.spoiled(); ++i) {
         queue_.push(i);
         if (i % 3 == 2) {
+          queue_.peek_beside(QueueDriver::all);
           queue_.poll(End::pop, QueueDriver::all);
         }
       }
@@ -111,6 +114,9 @@ private:
     constexpr int patience = 50; // tasks that are then left are found by `finish`, or lost
     for (int idle = 0; idle < patience && !queue_.spoiled();) {
       auto const last = pushing_.load(std::memory_order_relaxed) == 0;
+      if (end == End::pop) {
+        queue_.peek_beside(accepted);
+      }
       if (queue_.poll(end, accepted)) {
         idle = 0;
       } else {

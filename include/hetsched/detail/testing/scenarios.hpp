@@ -38,7 +38,8 @@ inline void draw_times(Driver& driver, Dice& dice, TaskId task) {
   }
 }
 
-/// Pushes and polls of random workers. Now and then a nested wait restricts a worker.
+/// Pushes and polls of random workers. Workers other than cores may take several tasks before the
+/// first begins, as those of devices do. Now and then a nested wait restricts a worker.
 class RandomMix {
 public:
   RandomMix(Driver& driver, std::uint64_t seed, int tasks)
@@ -47,6 +48,8 @@ public:
   void run() {
     auto const count = driver_.workers().size();
     while (left_ > 0 && !driver_.spoiled()) {
+      now_.ns += static_cast<std::int64_t>(dice_.below(20));
+      driver_.context().set_now(now_);
       switch (dice_.below(9)) {
       case 0:
       case 1:
@@ -57,10 +60,7 @@ public:
         turn_wait(draw_worker(dice_, count));
         break;
       default:
-        auto const worker = draw_worker(dice_, count);
-        if (auto const task = driver_.poll(worker)) {
-          execute(task, worker);
-        }
+        poll(draw_worker(dice_, count));
       }
     }
     driver_.drain([this](TaskId task, WorkerId worker) { execute(task, worker); });
@@ -83,6 +83,21 @@ private:
   void push(WorkerId from) {
     if (left_ > 0) {
       driver_.push(make(from), from);
+    }
+  }
+
+  void poll(WorkerId worker) {
+    bool const core = driver_.workers()[worker.index()].arch == ArchHost;
+    std::vector<TaskId> taken;
+    for (auto most = core ? 1 : dice_.below(4) + 1; taken.size() < most;) {
+      auto const task = driver_.poll(worker);
+      if (!task) {
+        break;
+      }
+      taken.push_back(task);
+    }
+    for (auto const task : taken) {
+      execute(task, worker);
     }
   }
 
@@ -111,6 +126,7 @@ private:
   Driver& driver_;
   Dice dice_;
   int left_;
+  Instant now_;
   std::uint32_t last_group_ = 0;
 };
 

@@ -324,8 +324,8 @@ inline bool DeviceDriver::commit_abortable(TaskRecord& task, bool early) {
   return true;
 }
 
-/// What the worker would take next, had its window room: its data begin to move. The scheduler says
-/// only what nobody else can take before the hook and this are over.
+/// What the worker would take next, had its window room: its data begin to move. A concurrent
+/// scheduler guesses.
 inline void DeviceDriver::send_ahead() {
   if (!core_.policies_->has(hook_peek)) {
     return;
@@ -334,7 +334,7 @@ inline void DeviceDriver::send_ahead() {
   auto const room = std::span(next).first(std::min(next.size(), window_.length()));
   auto const send = [&](std::size_t count) {
     for (auto const id : room.first(std::min(count, room.size()))) {
-      core_.devices_->send_ahead(*TaskRecord::from(id), worker_.info.node);
+      core_.devices_->send_ahead(id, worker_.info.node);
     }
   };
   (void)core_.policies_->peek(worker_.info.id, room, send);

@@ -147,8 +147,12 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   worker.running.store(task, std::memory_order_release);
 }
 
+/// The task's body will not run.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::record_not_run(ThreadWorker& worker,
-                                                              TaskRecord const& task) {
+                                                              TaskRecord& task) {
+  if (devices_) {
+    devices_->taken(task);
+  }
   if (recorder_) {
     auto const id = worker.info.id;
     auto const now = clock();
@@ -186,6 +190,7 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
 /// failed. A merge runs in any case: without the datum it drops the private copies.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::acquire_on_host(ThreadWorker& worker,
                                                                TaskRecord& task) {
+  devices_->taken(task);
   if (task.cancelled) { // a merge
     return true;
   }

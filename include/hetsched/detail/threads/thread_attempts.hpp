@@ -68,6 +68,9 @@ private:
 };
 
 inline TaskRecord* ThreadAttempts::begin(TaskRecord& task) {
+  if (core_.devices_) {
+    core_.devices_->taken(task);
+  }
   try {
     AttemptLink::of(task).in_place.store(false, std::memory_order_relaxed);
     Owned<Attempts> all(new Attempts);

@@ -253,7 +253,7 @@ protected:
   void execute(ThreadWorker& worker, TaskId id);
   void execute_inline(ThreadWorker& worker, TaskId id);
   void show_running_guarded(ThreadWorker& worker, TaskRecord* task);
-  void record_not_run(ThreadWorker& worker, TaskRecord const& task);
+  void record_not_run(ThreadWorker& worker, TaskRecord& task);
   bool is_to_be_skipped(TaskRecord& task);
   void run_body(ThreadWorker& worker, TaskRecord& task);
   bool begin_special(ThreadWorker& worker, TaskRecord& task);

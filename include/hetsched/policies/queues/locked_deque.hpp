@@ -51,14 +51,20 @@ public:
     return empty() ? no_task : Order == DequeOrder::fifo ? newest(accept) : oldest(accept);
   }
 
-  [[nodiscard]] std::size_t peek(std::span<TaskId> next) {
+  /// O(tasks looked at).
+  template <class Accept>
+  [[nodiscard]] std::size_t peek(std::span<TaskId> next, Accept&& accept) {
     if (empty()) {
       return 0;
     }
     std::lock_guard const guard(mutex_);
-    auto const count = std::min(next.size(), tasks_.size() - first_);
-    for (std::size_t i = 0; i < count; ++i) {
-      next[i] = tasks_[Order == DequeOrder::fifo ? first_ + i : tasks_.size() - 1 - i];
+    auto const size = tasks_.size() - first_;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size && count < next.size(); ++i) {
+      auto const task = tasks_[Order == DequeOrder::fifo ? first_ + i : tasks_.size() - 1 - i];
+      if (accept(task)) {
+        next[count++] = task;
+      }
     }
     return count;
   }

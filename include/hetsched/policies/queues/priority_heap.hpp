@@ -47,29 +47,29 @@ public:
     return best == 0 ? no_task : take(best);
   }
 
-  [[nodiscard]] std::size_t peek(std::span<TaskId> next) {
+  /// O(v log v) if it looks at v tasks to find them, those that are refused among them.
+  template <class Accept>
+  [[nodiscard]] std::size_t peek(std::span<TaskId> next, Accept&& accept) {
     std::lock_guard const guard(mutex_);
+    auto const later = [this](std::size_t a, std::size_t b) { return before(heap_[b], heap_[a]); };
+    std::size_t count = 0;
     reached_.clear();
     try {
-      reached_.reserve(next.size() + 1); // each task written leaves one more, two less one
-    } catch (std::bad_alloc const&) {
-      return 0;
-    }
-    if (!heap_.empty()) {
-      reached_.push_back(0);
-    }
-    std::size_t count = 0;
-    while (count < next.size() && !reached_.empty()) {
-      std::size_t best = 0;
-      for (std::size_t k = 1; k < reached_.size(); ++k) {
-        best = before(heap_[reached_[k]], heap_[reached_[best]]) ? k : best;
+      for (std::size_t i = 0; count < next.size() && i < heap_.size();) {
+        if (accept(heap_[i].task)) {
+          next[count++] = heap_[i].task;
+        }
+        for (auto child = 2 * i + 1; child < std::min(2 * i + 3, heap_.size()); ++child) {
+          reached_.push_back(child);
+          std::push_heap(reached_.begin(), reached_.end(), later);
+        }
+        if (reached_.empty()) {
+          break;
+        }
+        std::pop_heap(reached_.begin(), reached_.end(), later);
+        i = reached_.pop_back();
       }
-      auto const i = reached_[best];
-      reached_.erase(best, best + 1);
-      next[count++] = heap_[i].task;
-      for (auto child = 2 * i + 1; child < std::min(2 * i + 3, heap_.size()); ++child) {
-        reached_.push_back(child);
-      }
+    } catch (std::bad_alloc const&) { // what it has found is right
     }
     return count;
   }
@@ -139,7 +139,7 @@ private:
   detail::Mutex mutex_;
   detail::Array<Entry> heap_;
   detail::Array<std::size_t>
-      reached_; // in a peek: candidates that follow the tasks already written
+      reached_; // in a peek: a heap of the places that may follow those looked at
   std::uint64_t pushed_ = 0;
   detail::Atomic<std::size_t> size_{0}; // of the heap, for threads that do not hold the lock
 };

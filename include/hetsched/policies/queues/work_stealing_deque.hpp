@@ -7,16 +7,19 @@
 #include <hetsched/detail/core/atomic.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace hetsched::policies {
 
 /// Decides: last in, first out for the owner; first in, first out for thieves.
 /// Source: Chase and Lev, Dynamic circular work-stealing deque, SPAA 2005. Here without fences, by
 ///   sequentially consistent accesses, because ThreadSanitizer does not model fences.
-/// Cost: push and pop O(1), one locked instruction each; steal O(1), a compare-and-swap. Doubling
-///   is amortised. Outgrown rings are kept until destruction, because thieves may be reading them.
+/// Cost: push and pop O(1), one locked instruction each; steal O(1), a compare-and-swap; peek O(1)
+///   for each task that it answers. Doubling is amortised. Outgrown rings are kept until
+///   destruction, because thieves may be reading them.
 /// Needs: nothing of the context.
-/// Threading: push and pop by the owner only, steal by any thread; lock-free.
+/// Threading: push, pop and peek by the owner only, steal by any thread; lock-free.
 /// Deterministic: yes, for one thread.
 /// Knobs: none.
 /// Limits: ignores priorities; pop and steal look at one task and give up if it is refused.
@@ -95,6 +98,28 @@ public:
     }
   }
 
+  /// By the owner only. It looks at its own end, so nothing that it reads but `top_` is ever
+  /// written by another thread, and relaxed loads are enough: of bottom_, ring_ and slots it sees
+  /// its own last stores. An old top_ makes the answer longer than it should be, by tasks that
+  /// thieves have taken; so does a theft right after the look. But it is no older than what the
+  /// owner's last push read, which kept all slots from there on, so each slot that is read here has
+  /// its task still.
+  template <class Accept>
+  [[nodiscard]] std::size_t peek(std::span<TaskId> next, Accept&& accept) {
+    auto const top = top_.load(std::memory_order_relaxed);
+    auto const bottom = bottom_.load(std::memory_order_relaxed);
+    auto* const ring = ring_.load(std::memory_order_relaxed);
+    std::size_t count = 0;
+    for (auto i = bottom; i > top && count < next.size(); --i) {
+      TaskId const task{ring->slot(i - 1).load(std::memory_order_relaxed)};
+      if (!accept(task)) {
+        break;
+      }
+      next[count++] = task;
+    }
+    return count;
+  }
+
   /// Whether the owner pushed or popped between the last two thefts. A hint.
   [[nodiscard]] bool contested() const noexcept {
     return contested_.load(std::memory_order_relaxed);
@@ -140,6 +165,7 @@ private:
   detail::Atomic<Ring*> ring_{new Ring(256, nullptr)};
 };
 
-static_assert(owned_queue<WorkStealingDeque> && sized_queue<WorkStealingDeque>);
+static_assert(owned_queue<WorkStealingDeque> && peekable_queue<WorkStealingDeque>);
+static_assert(sized_queue<WorkStealingDeque>);
 
 } // namespace hetsched::policies

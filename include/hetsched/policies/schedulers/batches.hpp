@@ -60,7 +60,6 @@ public:
       : EarliestFinish(workers), config_(config), woken_(workers.size()) {}
 
   using EarliestFinish::epilogue;
-  using EarliestFinish::peek;
 
   template <context Ctx>
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
@@ -99,6 +98,34 @@ public:
     return EarliestFinish::pop(ctx, worker);
   }
 
+  /// As if the worker looked for work now.
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) try {
+    set_.clear();
+    if (since_.size() > 1) {
+      find_dates(ctx);
+      for (auto const& ready : since_) {
+        auto& date = free_[ready.worker.index()];
+        date = date + Duration{-ready.length().ns};
+      }
+      set_since();
+      decide(ctx, [&](WorkerId idle) { return woken_[idle.index()] != 0 || idle == worker; });
+    }
+    auto const look = [&](Fifo& queue, std::span<TaskId> room, auto const& accept) {
+      auto count = queue.peek(room, [&](TaskId task) { return !is_in_set(task) && accept(task); });
+      for (auto const& ready : set_) {
+        if (count < room.size() && ready.worker == worker && accept(ready.task)) {
+          room[count++] = ready.task;
+        }
+      }
+      return count;
+    };
+    return EarliestFinish::peek_by(ctx, worker, next, look);
+  } catch (std::bad_alloc const&) {
+
+    return 0;
+  }
+
 private:
   using Ready = detail::BatchTask;
 
@@ -122,6 +149,25 @@ private:
     if (set_.empty()) {
       return;
     }
+    find_dates(ctx);
+    decide(ctx, may);
+    for (auto const& ready : set_) {
+      (void)give(ctx, ready.task, ready.worker, ready.length(), "is where the solver has it");
+    }
+  }
+
+  /// When each worker is free, in free_.
+  template <context Ctx>
+  void find_dates(Ctx const& ctx) {
+    free_.clear();
+    for (auto const& info : ctx.workers()) {
+      free_.push_back(free_at(info.id, ctx.now()));
+    }
+  }
+
+  /// The workers of set_ from those dates, in the order in which they get the tasks.
+  template <context Ctx, class May>
+  void decide(Ctx const& ctx, May const& may) {
     auto const bound = solve(ctx);
     std::sort(set_.begin(), set_.end(), [](Ready const& a, Ready const& b) {
       return a.length() != b.length() ? a.length() > b.length() : a.number < b.number;
@@ -138,7 +184,8 @@ private:
         }
       }
       ready.worker = chosen;
-      (void)give(ctx, ready.task, chosen, ready.length(), "is where the solver has it");
+      auto& date = free_[chosen.index()];
+      date = date + ready.length();
     }
   }
 
@@ -159,7 +206,7 @@ private:
     for (auto const& info : ctx.workers()) {
       bool const host = info.arch == ArchHost;
       ++(host ? machine.cpus : machine.gpus);
-      if (auto const left = free_at(info.id, ctx.now()) - ctx.now(); left > Duration{}) {
+      if (auto const left = free_[info.id.index()] - ctx.now(); left > Duration{}) {
         tasks.push_back(
             {host ? time(left) : TaskTimes::never, host ? TaskTimes::never : time(left)});
       }
@@ -191,7 +238,7 @@ private:
       if (!view.archs.has(info.arch) || (info.arch != ArchHost) != ready.on_gpu || !may(info.id)) {
         continue;
       }
-      auto const free = free_at(info.id, ctx.now());
+      auto const free = free_[info.id.index()];
       detail::Candidate const one{.worker = info.id,
                                   .can = ctx.can_run(ready.task, info.id),
                                   .early = free + ready.length() <= bound,
@@ -219,13 +266,24 @@ private:
     since_.clear();
   }
 
-  template <context Ctx>
-  void place_since(Ctx const& ctx) {
+  void set_since() {
     set_ = since_;
-    make_room(set_.size());
     for (std::size_t k = 0; k < set_.size(); ++k) {
       set_[k].number = k;
-      take_back(set_[k].task, set_[k].worker);
+    }
+  }
+
+  [[nodiscard]] bool is_in_set(TaskId task) const {
+    return std::any_of(
+        set_.begin(), set_.end(), [task](Ready const& ready) { return ready.task == task; });
+  }
+
+  template <context Ctx>
+  void place_since(Ctx const& ctx) {
+    set_since();
+    make_room(set_.size());
+    for (auto const& ready : set_) {
+      take_back(ready.task, ready.worker);
     }
     try {
       place(ctx, [this](WorkerId idle) { return woken_[idle.index()] != 0; });
@@ -241,6 +299,7 @@ private:
   std::vector<Ready> set_;   // those being placed
   std::vector<Ready> since_; // pushed one by one since somebody last looked for work
   std::vector<char> woken_;  // for them
+  std::vector<Instant> free_;
 };
 
 } // namespace hetsched::policies

@@ -4,11 +4,13 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/core/make_room.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,7 +25,7 @@ namespace hetsched::policies {
 ///   free.
 /// Source: StarPU's dmda and dmdas (Kumar 2017, sec. 1.1.1; the minimum completion time heuristic).
 /// Cost: push O(W + data), for Dmdas with O(distinct priorities in the queue) for each worker,
-///   under a lock that pushes share; pop as the queue's, with a lock of its own.
+///   under a lock that pushes share; pop and peek as the queue's, with a lock of its own.
 /// Needs: context: predicted times and transfers, from a PerfModel or a platform.
 /// Threading: concurrent.
 /// Deterministic: with one thread or in virtual time.
@@ -50,7 +52,8 @@ public:
 /// Decides: as Dmda, but a worker runs the task of its queue that lacks the fewest bytes on its
 ///   memory node first, the oldest among equals.
 /// Source: StarPU's dmdar (Kumar 2017, sec. 1.1.1).
-/// Cost: push O(W + data), under a lock that pushes share; pop O(queue x data), with its own.
+/// Cost: push O(W + data), under a lock that pushes share; pop and peek O(queue x data), with its
+///   own.
 /// Needs: context: predicted times and transfers, valid copies.
 /// Threading: concurrent.
 /// Deterministic: with one thread or in virtual time.
@@ -92,17 +95,53 @@ public:
     });
   }
 
+  /// As the data are now.
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    auto const node = ctx.workers()[worker.index()].node;
+    return dates_.peek_by(
+        ctx, worker, next, [&](List& list, std::span<TaskId> room, auto const& accept) {
+          list.lacking.clear();
+          for (auto const task : list.tasks) {
+            if (accept(task)) {
+              list.lacking.push_back({bytes_missing(ctx, task, node), list.lacking.size(), task});
+            }
+          }
+          auto const count = std::min(room.size(), list.lacking.size());
+          auto const last = list.lacking.begin() + static_cast<std::ptrdiff_t>(count);
+          std::partial_sort(list.lacking.begin(), last, list.lacking.end());
+          std::transform(list.lacking.begin(), last, room.begin(), [](Lacking const& one) {
+            return one.task;
+          });
+          return count;
+        });
+  }
+
   template <clock_context Ctx>
   void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration measured) {
     dates_.epilogue(ctx, task, worker, measured);
   }
 
 private:
+  struct Lacking {
+    std::size_t bytes;
+    std::size_t number; // by age
+    TaskId task;
+
+    friend bool operator<(Lacking const& a, Lacking const& b) noexcept {
+      return a.bytes != b.bytes ? a.bytes < b.bytes : a.number < b.number;
+    }
+  };
+
   struct List {
     static constexpr bool ordered_by_priority = false;
-    std::vector<TaskId> tasks; // oldest first
+    std::vector<TaskId> tasks;    // oldest first
+    std::vector<Lacking> lacking; // in a peek: those that are accepted
 
-    void push(TaskId task, std::int32_t /*priority*/) { tasks.push_back(task); }
+    void push(TaskId task, std::int32_t /*priority*/) {
+      detail::make_room_in_each(tasks.size() + 1, tasks, lacking); // a peek takes no memory
+      tasks.push_back(task);
+    }
   };
 
   /// Of what the task reads.

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <new>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,7 @@ namespace hetsched::policies {
 ///   of its side, the oldest among equals: with equal priorities this is fifo.
 /// Source: Kumar 2017, sec. 5.6 and 5.6.2, from Bleuse et al. 2014; the readings are above.
 /// Cost: push O(W); pop O(W + log Q), the first after pushes O(Q log(makespan)), which a push does
-///   itself while somebody has nothing to do; one lock.
+///   itself while somebody has nothing to do; peek O(W + Q), or as such a pop; one lock.
 /// Needs: context: predicted times; priorities of graphs, such as Priorities::bottom_min.
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
@@ -65,7 +67,7 @@ public:
     ready.factor = static_cast<double>(ready.time[cores]) / static_cast<double>(ready.time[gpus]);
     auto const total = ready_.size() + fresh_.size() + 1; // nothing is thrown when somebody pops
     detail::make_room_in_each(total, fresh_, ready_, merged_, times_);
-    detail::make_room_in_each(total, sides_[cores].queue, sides_[gpus].queue);
+    detail::make_room_in_each(total, sides_[cores].queue, sides_[gpus].queue, looked_at_);
     fresh_.push_back(ready);
     auto const idle = idle_workers(ctx);
     auto const told = [&](std::size_t side) { return idle[side] <= sides_[side].queue.size(); };
@@ -84,11 +86,32 @@ public:
     if (auto const task = take(side, accept)) {
       return task;
     }
-    auto const& other = sides_[1 - side];
-    bool const helps =
-        other.unheard && other.since < ctx.now() && all_idle(1 - side, idle_workers(ctx));
-    auto const task = helps ? take(1 - side, accept) : no_task;
+    auto const task = helps(ctx, 1 - side) ? take(1 - side, accept) : no_task;
     return task ? task : undecided_.pop(accept);
+  }
+
+  /// Shares out as a pop would now, and takes that back.
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    auto const side = side_of(ctx.workers()[worker.index()]);
+    auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
+    auto const look = [&] {
+      auto count = look_at(side, next, accept);
+      count += helps(ctx, 1 - side) ? look_at(1 - side, next.subspan(count), accept) : 0;
+      return count + undecided_.peek(next.subspan(count), accept);
+    };
+    if (fresh_.empty()) {
+      return look();
+    }
+    try {
+      auto const kept = std::tuple(ready_, fresh_, sides_);
+      share_out(ctx);
+      auto const count = look();
+      std::tie(ready_, fresh_, sides_) = kept;
+      return count;
+    } catch (std::bad_alloc const&) {
+      return 0;
+    }
   }
 
 private:
@@ -137,6 +160,13 @@ private:
 
   [[nodiscard]] bool all_idle(std::size_t side, Counts const& idle) const {
     return idle[side] == static_cast<std::size_t>(guesses_.workers[side]);
+  }
+
+  /// Whether the other side takes tasks of this one: nobody here was told of them.
+  template <context Ctx>
+  [[nodiscard]] bool helps(Ctx const& ctx, std::size_t side) const {
+    auto const& there = sides_[side];
+    return there.unheard && there.since < ctx.now() && all_idle(side, idle_workers(ctx));
   }
 
   /// Wakes somebody of the side that has got one task more, which need not be the new one.
@@ -208,6 +238,21 @@ private:
     return task;
   }
 
+  /// What `take` would answer, one time after the other.
+  template <class Accept>
+  std::size_t look_at(std::size_t side, std::span<TaskId> next, Accept const& accept) {
+    looked_at_ = sides_[side].queue; // there is room
+    auto const later = this->later();
+    std::size_t count = 0;
+    for (auto last = looked_at_.end(); count < next.size() && last != looked_at_.begin();) {
+      std::pop_heap(looked_at_.begin(), last--, later);
+      if (auto const task = ready_[*last].task; accept(task)) {
+        next[count++] = task;
+      }
+    }
+    return count;
+  }
+
   template <context Ctx>
   void share_out(Ctx const& ctx) {
     std::erase_if(ready_, [](Ready const& ready) { return ready.taken; });
@@ -242,8 +287,9 @@ private:
   std::vector<Ready> ready_;  // sorted; what is taken leaves when tasks are shared out
   std::vector<Ready> fresh_;  // not shared out yet
   std::vector<Ready> merged_;
-  std::vector<Guesses::Times> times_; // of what is ready
-  PriorityHeap undecided_;            // of unknown times
+  std::vector<Guesses::Times> times_;    // of what is ready
+  std::vector<std::uint32_t> looked_at_; // in a peek: a side's queue
+  PriorityHeap undecided_;               // of unknown times
   std::int64_t pushed_ = 0;
 };
 

@@ -7,6 +7,9 @@
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace hetsched::policies {
 
 /// Decides: all ready tasks in one queue; a free worker takes the first that it can run.
@@ -36,6 +39,13 @@ public:
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
     return queue_.pop([&](TaskId task) { return ctx.can_run(task, worker); });
+  }
+
+  /// Other workers may take the tasks meanwhile.
+  template <placement_context Ctx>
+    requires peekable_queue<Queue>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    return queue_.peek(next, [&](TaskId task) { return ctx.can_run(task, worker); });
   }
 
 private:

@@ -3,11 +3,15 @@
 // Tasks to the class of worker that suits them, and over again where that was a mistake.
 
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/policies/peek_each.hpp>
 #include <hetsched/detail/policies/ratio_of_times.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace hetsched::policies {
@@ -45,12 +49,26 @@ public:
 
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    auto const accept = [&](Entry const& entry) { return ctx.can_run(entry.task, worker); };
-    if (ctx.workers()[worker.index()].arch == ArchHost) {
-      return take(std::find_if(queue_.begin(), queue_.end(), accept));
+    auto const found = find(ctx.workers()[worker.index()].arch,
+                            [&](TaskId task) { return ctx.can_run(task, worker); });
+    if (found == queue_.end()) {
+      return no_task;
     }
-    auto const found = std::find_if(queue_.rbegin(), queue_.rend(), accept);
-    return found == queue_.rend() ? no_task : take(std::prev(found.base()));
+    auto const task = found->task;
+    queue_.erase(found);
+    return task;
+  }
+
+  template <placement_context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    auto const arch = ctx.workers()[worker.index()].arch;
+    return detail::peek_each(
+        next,
+        [&](TaskId task) { return ctx.can_run(task, worker); },
+        [&](auto const& accept) {
+          auto const found = find(arch, accept);
+          return found == queue_.end() ? no_task : found->task;
+        });
   }
 
   template <context Ctx>
@@ -96,13 +114,15 @@ private:
     }
   };
 
-  TaskId take(std::set<Entry>::const_iterator place) {
-    if (place == queue_.end()) {
-      return no_task;
+  /// The first that a worker of the class may have.
+  template <class Accept>
+  [[nodiscard]] std::set<Entry>::const_iterator find(Arch arch, Accept const& accept) const {
+    auto const good = [&](Entry const& entry) { return accept(entry.task); };
+    if (arch == ArchHost) {
+      return std::find_if(queue_.begin(), queue_.end(), good);
     }
-    auto const task = place->task;
-    queue_.erase(place);
-    return task;
+    auto const found = std::find_if(queue_.rbegin(), queue_.rend(), good);
+    return found == queue_.rend() ? queue_.end() : std::prev(found.base());
   }
 
   std::set<Entry> queue_;

@@ -6,6 +6,7 @@
 #include <hetsched/detail/policies/affinity_queues.hpp>
 #include <hetsched/detail/policies/affinity_types.hpp>
 #include <hetsched/detail/policies/hetero_prio_options.hpp>
+#include <hetsched/detail/policies/peek_each.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -66,7 +67,8 @@ public:
   [[nodiscard]] SchedulerRules rules() const noexcept {
     return {threading,
             priority_scope,
-            hook_push | hook_pop | hook_prepare | (config_.spoliation ? hook_reconsider : 0U) |
+            hook_push | hook_pop | hook_peek | hook_prepare |
+                (config_.spoliation ? hook_reconsider : 0U) |
                 (config_.preemption ? hook_preempt : 0U)};
   }
 
@@ -100,6 +102,38 @@ public:
       }
     }
     return no_task;
+  }
+
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) try {
+    auto const arch = ctx.workers()[worker.index()].arch;
+    detail::AffinityPlan later; // a pop would make it now
+    if (types_.changed()) {
+      later = plan_now();
+    }
+    auto const& plan = types_.changed() ? later : plan_;
+    auto promised = promised_.begin();
+    return detail::peek_each(
+        next,
+        [&](TaskId task) { return ctx.can_run(task, worker); },
+        [&](auto const& accept) {
+          promised = promised_to(worker, promised);
+          if (promised != promised_.end()) {
+            auto const& [core, type, entry] = *promised++;
+            if (accept(entry.task) && queues_.has(type, entry)) {
+              return entry.task;
+            }
+          }
+          for (auto const& group : plan.order(arch)) {
+            if (auto const task = queues_.first(group, accept)) {
+              return task;
+            }
+          }
+          return no_task;
+        });
+  } catch (std::bad_alloc const&) { // no plan
+
+    return 0;
   }
 
   template <context Ctx>
@@ -181,10 +215,14 @@ private:
     detail::AffinityQueues::Entry entry;
   };
 
+  [[nodiscard]] detail::AffinityPlan plan_now() const {
+    return {types_.all(), types_.workers(), config_.score, config_.view};
+  }
+
   /// Returns false if there is no memory for that now.
   [[nodiscard]] bool update_plan() try {
     if (types_.take_change()) {
-      plan_ = detail::AffinityPlan(types_.all(), types_.workers(), config_.score, config_.view);
+      plan_ = plan_now();
     }
     return true;
   } catch (std::bad_alloc const&) {
@@ -200,12 +238,18 @@ private:
            (config_.constraint == except_suited_to_cores_or_less && plan_.suits_less(type));
   }
 
+  using Promises = std::vector<Promise>;
+
+  /// The first promise to this worker from there on.
+  [[nodiscard]] Promises::iterator promised_to(WorkerId worker, Promises::iterator from) {
+    return std::find_if(
+        from, promised_.end(), [&](Promise const& made) { return made.core == worker; });
+  }
+
   /// What a core was stopped for, unless another has taken it.
   template <context Ctx>
   [[nodiscard]] TaskId take_promised(Ctx const& ctx, WorkerId worker) {
-    auto const found = std::find_if(promised_.begin(), promised_.end(), [&](Promise const& made) {
-      return made.core == worker;
-    });
+    auto const found = promised_to(worker, promised_.begin());
     if (found == promised_.end()) {
       return no_task;
     }
@@ -218,13 +262,14 @@ private:
   detail::AffinityTypes types_;
   detail::AffinityPlan plan_;
   detail::AffinityQueues queues_;
-  std::vector<Promise> promised_;
+  Promises promised_;
 };
 
 /// One of the forms as a type of its own, which has no hooks but those it needs.
 template <HeteroPrioOptions Options>
 class HeteroPrioTypes : private HeteroPrioForms {
 public:
+  using HeteroPrioForms::peek;
   using HeteroPrioForms::pop;
   using HeteroPrioForms::prepare;
   using HeteroPrioForms::priority_scope;

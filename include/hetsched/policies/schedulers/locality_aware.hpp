@@ -39,6 +39,7 @@ public:
   static constexpr auto threading = Threading::concurrent;
   static constexpr auto priority_scope = PriorityScope::none;
 
+  using Queues::peek;
   using Queues::pop;
   using Queues::Queues;
   using Queues::steal;

@@ -7,6 +7,9 @@
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace hetsched::policies {
 
 /// Decides: a free worker takes the ready task of highest priority that it can run, the one pushed
@@ -37,6 +40,13 @@ public:
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
     return queue_.pop([&](TaskId task) { return ctx.can_run(task, worker); });
+  }
+
+  /// Other workers may take the tasks meanwhile.
+  template <placement_context Ctx>
+    requires peekable_queue<Queue>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    return queue_.peek(next, [&](TaskId task) { return ctx.can_run(task, worker); });
   }
 
 private:

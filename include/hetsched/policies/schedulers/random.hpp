@@ -67,8 +67,9 @@ public:
   /// Nobody else takes from a worker's queue.
   template <placement_context Ctx>
     requires peekable_queue<Queue>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
-    return slots_[worker.index()].queue.peek(next);
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    return slots_[worker.index()].queue.peek(
+        next, [&](TaskId task) { return ctx.can_run(task, worker); });
   }
 
 private:

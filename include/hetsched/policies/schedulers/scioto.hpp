@@ -4,6 +4,7 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/policies/peek_each.hpp>
 #include <hetsched/detail/policies/ratio_of_times.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
@@ -41,18 +42,26 @@ public:
 
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    auto const accept = [&](Entry const& entry) { return ctx.can_run(entry.task, worker); };
-    if (ctx.workers()[worker.index()].arch == ArchHost) {
-      return take(std::find_if(queue_.begin(), queue_.end(), accept));
+    auto const found =
+        find(on_core(ctx, worker), [&](TaskId task) { return ctx.can_run(task, worker); });
+    if (found == queue_.end()) {
+      return no_task;
     }
-    for (auto end = queue_.end(); end != queue_.begin();) {
-      auto const first = queue_.lower_bound({std::prev(end)->ratio, 0, no_task}); // its equals
-      if (auto const found = std::find_if(first, end, accept); found != end) {
-        return take(found);
-      }
-      end = first;
-    }
-    return no_task;
+    auto const task = found->task;
+    queue_.erase(found);
+    return task;
+  }
+
+  template <placement_context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    bool const core = on_core(ctx, worker);
+    return detail::peek_each(
+        next,
+        [&](TaskId task) { return ctx.can_run(task, worker); },
+        [&](auto const& accept) {
+          auto const found = find(core, accept);
+          return found == queue_.end() ? no_task : found->task;
+        });
   }
 
 private:
@@ -66,13 +75,26 @@ private:
     }
   };
 
-  TaskId take(std::set<Entry>::iterator place) {
-    if (place == queue_.end()) {
-      return no_task;
+  template <placement_context Ctx>
+  static bool on_core(Ctx const& ctx, WorkerId worker) {
+    return ctx.workers()[worker.index()].arch == ArchHost;
+  }
+
+  /// The first that a core, or another worker, may have.
+  template <class Accept>
+  [[nodiscard]] std::set<Entry>::const_iterator find(bool core, Accept const& accept) const {
+    auto const good = [&](Entry const& entry) { return accept(entry.task); };
+    if (core) {
+      return std::find_if(queue_.begin(), queue_.end(), good);
     }
-    auto const task = place->task;
-    queue_.erase(place);
-    return task;
+    for (auto end = queue_.end(); end != queue_.begin();) {
+      auto const first = queue_.lower_bound({std::prev(end)->ratio, 0, no_task}); // its equals
+      if (auto const found = std::find_if(first, end, good); found != end) {
+        return found;
+      }
+      end = first;
+    }
+    return queue_.end();
   }
 
   std::set<Entry> queue_;
@@ -107,6 +129,14 @@ public:
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
     return queues_[own(ctx, worker)].pop([&](TaskId task) { return ctx.can_run(task, worker); });
+  }
+
+  /// What only `steal` would give is not peeked at.
+  template <placement_context Ctx>
+    requires peekable_queue<Queue>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    return queues_[own(ctx, worker)].peek(next,
+                                          [&](TaskId task) { return ctx.can_run(task, worker); });
   }
 
   template <placement_context Ctx>

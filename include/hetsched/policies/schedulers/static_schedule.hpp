@@ -101,22 +101,30 @@ public:
 
   template <context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    bool const core = class_of(ctx, worker) == ArchHost;
-    auto found =
-        !core && config_.merge_gpus ? tasks_.first_of_merged(ctx, worker) : tasks_.next_of(worker);
-    if (!tasks_.runs(ctx, found, worker)) {
-      found = core ? (config_.cores_steal ? other_core_task(ctx, worker) : nothing)
-                   : wanted_by_gpu(ctx, worker);
-    }
-    if (found != nothing) {
+    if (auto const found = choose(ctx, worker); found != nothing) {
       return tasks_.take(found);
     }
     return others_->pop([&](TaskId task) { return ctx.can_run(task, worker); });
   }
 
-  template <placement_context Ctx>
-  std::size_t peek(Ctx const&, WorkerId worker, std::span<TaskId> next) {
-    return tasks_.peek(worker, next, !config_.merge_gpus);
+  /// Of tasks that a correction gives the worker only one, and then nothing behind it.
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    bool const core = class_of(ctx, worker) == ArchHost;
+    bool const merged = !core && config_.merge_gpus;
+    bool const corrected = merged || (core ? config_.cores_steal : !config_.gpus_take.empty());
+    auto const count = merged ? 0 : tasks_.peek(ctx, worker, next);
+    if (corrected && count == 0 && !next.empty()) {
+      if (auto const found = choose(ctx, worker); found != nothing) {
+        next[0] = tasks_[found].task;
+        return 1;
+      }
+    }
+    if (corrected && count > 0) {
+      return count;
+    }
+    return count + others_->peek(next.subspan(count),
+                                 [&](TaskId task) { return ctx.can_run(task, worker); });
   }
 
 private:
@@ -127,6 +135,19 @@ private:
   template <placement_context Ctx>
   static Arch class_of(Ctx const& ctx, WorkerId worker) {
     return ctx.workers()[worker.index()].arch;
+  }
+
+  /// What the worker runs next of the graph, if anything.
+  template <context Ctx>
+  [[nodiscard]] std::uint32_t choose(Ctx const& ctx, WorkerId worker) {
+    bool const core = class_of(ctx, worker) == ArchHost;
+    auto const found =
+        !core && config_.merge_gpus ? tasks_.first_of_merged(ctx, worker) : tasks_.next_of(worker);
+    if (tasks_.runs(ctx, found, worker)) {
+      return found;
+    }
+    return core ? (config_.cores_steal ? other_core_task(ctx, worker) : nothing)
+                : wanted_by_gpu(ctx, worker);
   }
 
   // ---- corrections ----
