@@ -6,7 +6,6 @@
 #include <hetsched/platform/platform_json.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
-#include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
@@ -15,6 +14,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 namespace lima2015 {
 
@@ -72,22 +72,18 @@ Figures<double> figures_of(hs::Stats const& stats, hs::Platform const& machine) 
   return figures;
 }
 
-/// Queues without `peek`. With them no data are sent ahead of a GPU's window. None of the paper's
-/// strategies prefetches: sec. 2 describes prefetching as others' (heft-tmdp-pr).
-template <class Queue>
-struct Undisclosed : Queue {
-  void peek() = delete;
+/// A first in, first out queue without `peek`. With it no data are sent ahead of a GPU's window
+/// under HEFT. None of the paper's strategies prefetches: sec. 2 describes prefetching as others'
+/// (heft-tmdp-pr).
+struct Undisclosed : hs::policies::Fifo {
+  std::size_t peek(std::span<hs::TaskId> next) = delete;
 };
 
-using Fifo = Undisclosed<hs::policies::Fifo>;
-using Deque = Undisclosed<hs::policies::WorkStealingDeque>;
-
-static_assert(hs::task_queue<Fifo> && !hs::peekable_queue<Fifo>);
-static_assert(hs::owned_queue<Deque> && !hs::peekable_queue<Deque>);
+static_assert(hs::task_queue<Undisclosed> && !hs::peekable_queue<Undisclosed>);
 
 /// Algorithm 2 by the letter. The library's own rule for ties keeps data where they are written,
 /// and so comes closer to LocalityAware than the paper's DataAware does.
-using ByTheLetter = hs::policies::DataAware<Deque,
+using ByTheLetter = hs::policies::DataAware<hs::policies::WorkStealingDeque,
                                             hs::policies::Mailbox,
                                             hs::policies::RandomVictim,
                                             hs::policies::DataTies::alike>;
@@ -96,20 +92,16 @@ using ByTheLetter = hs::policies::DataAware<Deque,
 Figures<double>
 run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
   using hs::policies::AnyScheduler;
-  constexpr auto* what = "the paper's, nothing sent ahead";
-  constexpr auto* stealing = "ws:undisclosed";
   constexpr auto* letter = "dataaware:letter";
-  constexpr auto* locality = "locality:undisclosed";
-  constexpr auto* heft = "heft:xkaapi:undisclosed";
-  hs::policies::add_scheduler<hs::policies::WorkStealing<Deque>>({stealing, what});
-  hs::policies::add_scheduler<ByTheLetter>({letter, what});
-  hs::policies::add_scheduler<hs::policies::LocalityAware<Deque>>({locality, what});
-  hs::policies::add_scheduler<hs::policies::XkaapiHeft<Fifo>>({heft, what});
+  constexpr auto* undisclosed = "heft:xkaapi:undisclosed";
+  hs::policies::add_scheduler<ByTheLetter>({letter, "dataaware as the paper has it"});
+  hs::policies::add_scheduler<hs::policies::XkaapiHeft<Undisclosed>>(
+      {undisclosed, "heft:xkaapi, nothing sent ahead"});
   auto const plain = strategy.substr(0, strategy.find('+'));
-  auto const* const name = plain == "ws"          ? stealing
+  auto const* const name = plain == "ws"          ? "ws"
                            : plain == "dataaware" ? letter
-                           : plain == "locality"  ? locality
-                                                  : heft;
+                           : plain == "locality"  ? "locality"
+                                                  : undisclosed;
   hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru> rt(config, AnyScheduler::Config{name});
   rt.run(graph);
   return figures_of(rt.stats(), config.platform);
