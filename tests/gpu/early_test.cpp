@@ -6,8 +6,6 @@
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
 
-#include "../support/schedulers.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -223,9 +221,7 @@ TEST_CASE("peek: data of tasks beyond the window are on their way before it has 
     return rt.stats().devices[0].hits;
   };
   CHECK(hits(std::type_identity<hs::Runtime<hs::policies::Random<>>>()) >= tasks / 2);
-  CHECK(hits(std::type_identity<hs::Runtime<hs::policies::Eager<>>>()) >= tasks / 2);
-  CHECK(hits(std::type_identity<hs::Runtime<hs::policies::WorkStealing<>>>()) >= tasks / 2);
-  CHECK(hits(std::type_identity<hs::Runtime<Undisclosed>>()) == 0);
+  CHECK(hits(std::type_identity<hs::Runtime<hs::policies::Eager<>>>()) == 0);
 }
 
 TEST_CASE("early: what joins several streams waits for all of them") {

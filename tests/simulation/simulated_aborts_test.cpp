@@ -286,11 +286,6 @@ TEST_CASE("Simulated aborts: a scheduler's mistakes end in one error") {
                  "which it cannot run"));
 }
 
-/// No data are sent ahead of a window.
-struct NothingAhead : HeteroPrio {
-  void peek() = delete;
-};
-
 TEST_CASE("Simulated aborts: data are as they were before the task began") {
   // 105 for each transfer. Even and Fast: slow on one side.
   std::vector<int> memory(3 * array);
@@ -306,7 +301,7 @@ TEST_CASE("Simulated aborts: data are as they were before the task began") {
     // The core has `a` from 0 on, the GPU `b`: its data come until 105, and it ends at 115. Then it
     // takes `a` over, whose data the core has not touched: they come until 220.
     Log log;
-    hs::SimulatedRuntime<NothingAhead> rt(logging_to(log, machine(1)));
+    hs::SimulatedRuntime<HeteroPrio> rt(logging_to(log, machine(1)));
     auto const x = arrays(rt, memory);
     rt.spawn<Fast>(hs::label("a"), hs::SetArch(hs::ArchHost))(x[2]);
     rt.spawn<Fast>(hs::label("b"))(x[1]);

@@ -32,12 +32,6 @@ struct OldestFirst {
   }
 };
 
-/// First come, first served. It does not say what comes next, so no data are sent ahead of a full
-/// window.
-struct Undisclosed : hetsched::policies::Eager<> {
-  void peek() = delete;
-};
-
 /// Any free worker takes any task: two tasks without common data are sure to run side by side on
 /// two workers. With HETSCHED_TEST_FEW, one that runs concurrently and one under the engine's lock:
 /// for builds that take long, and look at the engine more than at the schedulers.

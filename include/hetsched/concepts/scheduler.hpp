@@ -35,6 +35,7 @@ struct SchedulerRules {
   PriorityScope priority_scope;
   unsigned hooks;             // bits of Hook
   std::string_view name = {}; // for people; empty: that of the scheduler's type; never freed
+  bool keeps_peeked = false;  // see `peek`
 };
 
 /// A scheduler whose rules are known only at run time. `rules<Ctx>()` returns them. They do not
@@ -97,7 +98,10 @@ concept chosen_at_run_time = requires(S const& s) {
 ///     not been called: it takes nothing out and draws no random numbers. The tasks stay where
 ///     other workers may take them. Beside other threads a concurrent scheduler answers with a
 ///     guess: its tasks were in its queues at some time during the call, but may have been taken,
-///     and may even have ended. Their data are sent ahead if there is room.
+///     and may even have ended. If the scheduler declares `static constexpr bool keeps_peeked =
+///     true`, what a worker is shown is meant for this worker, and others get it as an exception at
+///     most. Engines then send the data of these tasks ahead if there is room. Without, they send
+///     nothing ahead: several devices would be shown the same tasks.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
 ///     Called before a captured graph runs; no task is live. The graph lives until all its tasks
 ///     have ended. To learn also how long the tasks are expected to take, declare instead
@@ -214,7 +218,11 @@ template <class Ctx, class S>
   if constexpr (chosen_at_run_time<S, Ctx>) {
     return scheduler.template rules<Ctx>();
   } else {
-    return {S::threading, S::priority_scope, hooks_of<S, Ctx>()};
+    SchedulerRules rules{S::threading, S::priority_scope, hooks_of<S, Ctx>()};
+    if constexpr (requires { S::keeps_peeked; }) {
+      rules.keeps_peeked = S::keeps_peeked;
+    }
+    return rules;
   }
 }
 

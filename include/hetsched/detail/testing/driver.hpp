@@ -2,43 +2,25 @@
 #pragma once
 // Calls a scheduler's hooks as an engine does, and judges every answer.
 
-#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/testing/foresight.hpp>
-#include <hetsched/detail/testing/ledger.hpp>
-#include <hetsched/detail/testing/subject.hpp>
-#include <hetsched/testing/conformance_report.hpp>
-#include <hetsched/testing/scripted_context.hpp>
+#include <hetsched/detail/testing/hook_caller.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <memory>
-#include <mutex>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace hetsched::testing::detail {
 
-enum class Threads : bool { one, many };
-
-/// One instance of a scheduler, its context and its tasks. With Threads::many, everything but `add`
-/// and the judgements at the end may be called from any thread, for a worker by one at a time.
-class Driver {
+/// One instance of a scheduler. With Threads::many, everything but `add` and the judgements at the
+/// end may be called from any thread, for a worker by one at a time.
+class Driver : public HookCaller {
 public:
-  Driver(Machine const& machine,
-         std::string_view scenario,
-         std::uint64_t seed,
-         Threads threads,
-         Make const& make,
-         Findings& findings)
-      : context_(machine.archs, seed), where_(std::string(scenario) + ", " + machine.name),
-        seed_(seed), threads_(threads), findings_(findings), subject_(make(context_.workers())) {}
+  using HookCaller::HookCaller;
 
   /// What is done with it counts as an event: see concepts/scheduler.hpp, peek.
   [[nodiscard]] ScriptedContext& context() noexcept {
@@ -52,22 +34,6 @@ public:
   [[nodiscard]] bool peeks() const noexcept {
     return peeks_ && (subject_->rules().hooks & hook_peek) != 0;
   }
-
-  [[nodiscard]] PriorityScope priority_scope() const noexcept {
-    return subject_->rules().priority_scope;
-  }
-
-  [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return context_.workers(); }
-
-  /// After such a violation further answers mean nothing: the scenario ends.
-  [[nodiscard]] bool spoiled() const noexcept { return spoiled_.load(); }
-
-  /// Every answer so far, as numbers; one thread only.
-  [[nodiscard]] std::vector<std::uint64_t> const& trace() const noexcept { return trace_; }
-
-  TaskId add(ScriptedTask task) { return tasks_.add(std::move(task)); }
-
-  [[nodiscard]] Entry& entry(TaskId task) { return tasks_[task]; }
 
   // ---- hooks ----
 
@@ -207,13 +173,6 @@ public:
     drain([this](TaskId task, WorkerId worker) { run(task, worker); });
   }
 
-  /// The first task that was pushed and has not come out.
-  [[nodiscard]] TaskId first_pending() const { return tasks_.first_pending(); }
-
-  void report(Rule rule, WorkerId worker, std::string what) {
-    findings_.add(rule, where_, seed_, worker, std::move(what));
-  }
-
   /// At the end, after `drain`.
   void judge() {
     if (auto const task = first_pending(); task && !spoiled()) {
@@ -250,41 +209,7 @@ public:
     }
   }
 
-  /// Of a task or a worker, for people.
-  template <class Id>
-  [[nodiscard]] std::string describe(Id id) const {
-    return tasks_.describe(id);
-  }
-
 private:
-  /// Runs a hook as the engine does; an exception gives `otherwise`.
-  template <class F, class R>
-  R call(char const* name, F&& hook, R otherwise) {
-    try {
-      std::unique_lock<std::mutex> guard(mutex_, std::defer_lock);
-      if (subject_->rules().threading == Threading::serialized) {
-        guard.lock();
-      }
-      return hook();
-    } catch (std::exception const& error) {
-      report(Rule::threw,
-             no_worker,
-             std::string(name) + " threw: " + hetsched::detail::message_of(error));
-    } catch (...) {
-      report(
-          Rule::threw, no_worker, std::string(name) + " threw something that is no std::exception");
-    }
-    spoiled_.store(true);
-    return otherwise;
-  }
-
-  /// Relaxed unless it matters: the kit is to order no memory that the scheduler leaves unordered.
-  [[nodiscard]] std::uint64_t stamp() noexcept {
-    return 1 + (priority_scope() == PriorityScope::none
-                    ? clock_.fetch_add(1, std::memory_order_relaxed)
-                    : clock_.fetch_add(1, std::memory_order_seq_cst));
-  }
-
   void end_foresight() noexcept {
     if (threads_ == Threads::one) {
       foresight_.end();
@@ -371,13 +296,6 @@ private:
     return true;
   }
 
-  void note(std::uint64_t who, std::uint64_t what) {
-    if (threads_ == Threads::one) {
-      trace_.push_back(who);
-      trace_.push_back(what);
-    }
-  }
-
   void before_push(TaskId task, WorkerId from) {
     auto& entry = this->entry(task);
     entry.from = from;
@@ -451,17 +369,6 @@ private:
                describe(first));
   }
 
-  ScriptedContext context_;
-  std::string where_;
-  std::uint64_t seed_;
-  Threads threads_;
-  Findings& findings_;
-  std::unique_ptr<Subject> subject_;
-  Ledger tasks_{context_};
-  std::mutex mutex_; // the engine's lock around the hooks of a serialized scheduler
-  std::atomic<bool> spoiled_{false};
-  std::atomic<std::uint64_t> clock_{0};
-  std::vector<std::uint64_t> trace_;
   Foresight foresight_; // one thread
   std::atomic<std::size_t> looks_{1};
   bool peeks_ = true;

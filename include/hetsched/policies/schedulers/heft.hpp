@@ -36,6 +36,7 @@ namespace hetsched::policies {
 class Heft : private detail::EarliestFinish<Fifo, Fifo> {
 public:
   static constexpr auto threading = Threading::serialized;
+  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope = PriorityScope::none;
 
   using EarliestFinish::EarliestFinish;
@@ -75,6 +76,7 @@ public:
   };
 
   static constexpr auto threading = Threading::serialized;
+  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope = PriorityScope::per_queue;
 
   explicit HeftpForms(std::span<WorkerInfo const> workers) : HeftpForms(workers, Config{}) {}
@@ -88,7 +90,9 @@ public:
     return {threading,
             priority_scope,
             hook_push | hook_pop | hook_push_activated | hook_peek | hook_epilogue |
-                (how_ != LookAhead::none ? hook_prepare : 0U)};
+                (how_ != LookAhead::none ? hook_prepare : 0U),
+            {},
+            keeps_peeked};
   }
 
   template <context Ctx>
@@ -223,6 +227,7 @@ template <LookAhead How = LookAhead::none>
 class Heftp : private HeftpForms {
 public:
   using HeftpForms::epilogue;
+  using HeftpForms::keeps_peeked;
   using HeftpForms::peek;
   using HeftpForms::pop;
   using HeftpForms::priority_scope;
