@@ -304,7 +304,7 @@ private:
   std::vector<bool> added_;                  // whether each condition is in the program
   std::vector<std::size_t> base_;            // class of each task
   std::vector<std::size_t> first_;           // column of each task
-  std::vector<std::size_t> class_of_column_; //
+  std::vector<std::size_t> class_of_column_; // the makespan counts as 0
   std::vector<BoundRow> rows_;               // after those that keep shares together
   std::size_t shares_ = 0;                   // number of the latter
   // rows to be handed over
