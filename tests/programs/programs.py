@@ -344,7 +344,7 @@ def test_task_cost(program):
 
 
 def test_decision_cost(program):
-    rows = json_lines(program, "--n", "50", "--pairs", "3", "--no-count")
+    rows = json_lines(program, "--n", "50", "--pairs", "1", "--no-count")
     graphs = ["independent_cores", "cholesky_cores", "independent_split", "cholesky_split"]
     order = ["ws", "locality", "ws", "heft", "ws", "dmdas"]
     check([(row["kernel"], row["scheduler"]) for row in rows] == [(g, s) for g in graphs for s in order],
