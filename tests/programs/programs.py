@@ -75,7 +75,7 @@ def run(program, *arguments, **environment):
         text=True,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
-        timeout=60,
+        timeout=240,  # of the 300 s of a test
     )
     return result.returncode, result.stdout, result.stderr
 
