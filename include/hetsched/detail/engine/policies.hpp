@@ -56,6 +56,9 @@ public:
   /// With a name.
   [[nodiscard]] SchedulerRules const& rules() const noexcept { return rules_; }
 
+  /// Whether data are sent ahead for the tasks that `peek` shows.
+  [[nodiscard]] bool sends_ahead() const noexcept { return rules_.keeps_peeked && has(hook_peek); }
+
   [[nodiscard]] bool has(Hook hook) const noexcept { return (rules_.hooks & hook) != 0; }
 
   /// Whether `prepare` wants the times that tasks are expected to take.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A scheduler's `peek` by the rule by which its `pop` chooses.
+// A scheduler's `peek` by the rule by which its `pop` chooses, and `pop` by the same.
 
 #include <hetsched/core/types.hpp>
 
@@ -28,6 +28,30 @@ std::size_t peek_each(std::span<TaskId> next, Accept const& accept, First const&
     next[count++] = task;
   }
   return count;
+}
+
+/// The same for a container of entries that have a `task`. `find(accept)` answers the place of the
+/// first that `accept` allows, or the end.
+template <class Entries, class Accept, class Find>
+std::size_t peek_entries(std::span<TaskId> next,
+                         Entries const& entries,
+                         Accept const& accept,
+                         Find const& find) {
+  return peek_each(next, accept, [&](auto const& allowed) {
+    auto const found = find(allowed);
+    return found == entries.end() ? no_task : found->task;
+  });
+}
+
+/// Takes the entry at that place out, and returns its task; no_task at the end.
+template <class Entries>
+TaskId take_entry(Entries& entries, typename Entries::const_iterator place) {
+  if (place == entries.end()) {
+    return no_task;
+  }
+  auto const task = place->task;
+  entries.erase(place);
+  return task;
 }
 
 } // namespace hetsched::detail

@@ -327,7 +327,7 @@ inline bool DeviceDriver::commit_abortable(TaskRecord& task, bool early) {
 /// What the worker would take next, had its window room: its data begin to move. A concurrent
 /// scheduler guesses.
 inline void DeviceDriver::send_ahead() {
-  if (!core_.policies_->has(hook_peek) || !core_.policies_->rules().keeps_peeked) {
+  if (!core_.policies_->sends_ahead()) {
     return;
   }
   std::array<TaskId, most_peeked> next;

@@ -57,7 +57,7 @@ inline void VirtualCore::move_window(WorkerId worker) {
 
 /// Sends data ahead for the tasks that the worker would take next if its window had room.
 inline void VirtualCore::send_ahead(WorkerId worker) {
-  if (!policies_->has(hook_peek) || !policies_->rules().keeps_peeked) {
+  if (!policies_->sends_ahead()) {
     return;
   }
   std::array<TaskId, most_peeked> next;

@@ -49,26 +49,19 @@ public:
 
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    auto const found = find(ctx.workers()[worker.index()].arch,
-                            [&](TaskId task) { return ctx.can_run(task, worker); });
-    if (found == queue_.end()) {
-      return no_task;
-    }
-    auto const task = found->task;
-    queue_.erase(found);
-    return task;
+    auto const arch = ctx.workers()[worker.index()].arch;
+    return detail::take_entry(queue_,
+                              find(arch, [&](TaskId task) { return ctx.can_run(task, worker); }));
   }
 
   template <placement_context Ctx>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
     auto const arch = ctx.workers()[worker.index()].arch;
-    return detail::peek_each(
+    return detail::peek_entries(
         next,
+        queue_,
         [&](TaskId task) { return ctx.can_run(task, worker); },
-        [&](auto const& accept) {
-          auto const found = find(arch, accept);
-          return found == queue_.end() ? no_task : found->task;
-        });
+        [&](auto const& accept) { return find(arch, accept); });
   }
 
   template <context Ctx>

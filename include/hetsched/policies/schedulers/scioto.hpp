@@ -42,26 +42,19 @@ public:
 
   template <placement_context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    auto const found =
-        find(on_core(ctx, worker), [&](TaskId task) { return ctx.can_run(task, worker); });
-    if (found == queue_.end()) {
-      return no_task;
-    }
-    auto const task = found->task;
-    queue_.erase(found);
-    return task;
+    bool const core = on_core(ctx, worker);
+    return detail::take_entry(queue_,
+                              find(core, [&](TaskId task) { return ctx.can_run(task, worker); }));
   }
 
   template <placement_context Ctx>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
     bool const core = on_core(ctx, worker);
-    return detail::peek_each(
+    return detail::peek_entries(
         next,
+        queue_,
         [&](TaskId task) { return ctx.can_run(task, worker); },
-        [&](auto const& accept) {
-          auto const found = find(core, accept);
-          return found == queue_.end() ? no_task : found->task;
-        });
+        [&](auto const& accept) { return find(core, accept); });
   }
 
 private:
