@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
                  "transfers: free (default), model (latency + bytes / bandwidth x GPUs) or shared "
                  "(fair shares of links)")
       ->check(CLI::IsMember({"free", "model", "shared"}));
-  app.add_option("--window", options.window, "tasks that a GPU commits itself to (default 4)")
+  app.add_option("--window", options.window, "tasks that a GPU prepares for (default 8)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--cache", options.cache, "of GPU memories: lru (default), fifo, reuse, nextuse")
       ->check(CLI::IsMember({"lru", "fifo", "reuse", "nextuse"}));

@@ -231,7 +231,10 @@ void DeviceSet::send_ahead(TaskId id, NodeId at) {
   looked_at_.store(&task, std::memory_order_seq_cst);
   if (task.state.load(std::memory_order_seq_cst) == TaskState::ready && task.id() == id) {
     try {
-      kept().send_ahead(task, at);
+      (void)kept().sent_ahead(task, [&](Replicas& datum) {
+        nodes_->prefetch(datum, at);
+        return true;
+      });
     } catch (std::bad_alloc const&) { // it is a hint
     }
   }

@@ -472,7 +472,8 @@ SIMULATE_KEYS = {
     "window", "cache", "home_s", "noise", "related", "tasks", "scheduler", "rank", "seed", "makespan_s", "gflops", "area_bound_s",
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "transfer_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "gemm_peak_gflops", "cores_each",
-    "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
+    "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes",
+    "bytes_ahead", "bytes_in_vain", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
     "tasks_per_s", "solver_bound_s", "proved",
 }  # fmt: skip
 
@@ -581,7 +582,8 @@ def test_simulate(program):
         rows = json_lines(program, *haswell, "--comm", comm, *moving)
         check(rows == json_lines(program, *haswell, "--comm", comm, *moving), f"simulate: {comm}")
         for row in rows:
-            check(row["ratio"] >= 0.9 and row["window"] == 4, f"simulate: {row}")
+            check(row["ratio"] >= 0.9 and row["window"] == 8, f"simulate: {row}")
+            check(0 <= row["bytes_in_vain"] <= row["bytes_ahead"] <= row["bytes"], f"simulate: {row}")
             check(row["bytes"] % (8 * 960 * 960) == 0 and row["bytes"] > 0, f"simulate: {row}")
             check(0 <= row["hit_ratio"] < 1 and row["home_s"] >= 0, f"simulate: {row}")
             for idle, workers in [("idle_cpu_s", 20), ("idle_gpu_s", 4)]:

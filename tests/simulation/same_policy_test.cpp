@@ -266,7 +266,7 @@ TEST_CASE_TEMPLATE("one policy, two engines: decides as on threads", S, OldestSe
 TEST_CASE_TEMPLATE("one policy, two engines: and as in virtual time", S, OldestSeen, HighestFirst) {
   hs::Simulation config{.algorithm = "test"};
   config.transfers = hs::Simulation::Transfers::model;
-  config.window = 1; // so that the engine often has room for data of a task that it has no room for
+  config.window = 4;
   config.platform.classes = {{"cpu", hs::ArchHost, 2, ""}, {"cuda", hs::ArchCUDA, 1, ""}};
   config.platform.nodes = {{"host", 0}, {"gpu", 0}};
   config.platform.routes.assign(4, {1e9, hs::Duration{5}, {}});

@@ -48,10 +48,14 @@ ordered_json row_of(Case const& instance,
   auto const& stats = result.stats;
   auto const makespan = result.makespan;
   std::uint64_t bytes = 0;
+  std::uint64_t ahead = 0;
+  std::uint64_t in_vain = 0;
   std::uint64_t hits = 0;
   std::uint64_t uses = 0;
   for (auto const& device : stats.devices) {
     bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
+    ahead += device.bytes_ahead;
+    in_vain += device.bytes_ahead - device.bytes_ahead_used;
     hits += device.hits;
     uses += device.hits + device.misses;
   }
@@ -105,6 +109,8 @@ ordered_json row_of(Case const& instance,
   row["accel_gpu"] = acceleration(result, 1);
   bool const moves = !stats.devices.empty(); // else transfers are free, caches without limit
   row["bytes"] = moves ? ordered_json(bytes) : nullptr;
+  row["bytes_ahead"] = moves ? ordered_json(ahead) : nullptr;
+  row["bytes_in_vain"] = moves ? ordered_json(in_vain) : nullptr;
   row["hit_ratio"] =
       uses != 0 ? ordered_json(static_cast<double>(hits) / static_cast<double>(uses)) : nullptr;
   row["home_s"] = (stats.elapsed - makespan).seconds();

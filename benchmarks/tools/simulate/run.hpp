@@ -38,7 +38,7 @@ struct Options {
   std::string trace;
   std::string explain;
   std::size_t device_memory = 0; // 0: what the platform says
-  int window = 4;
+  int window = hetsched::Simulation{}.window;
   std::string noise_is = "type";
   double noise = 0;
   std::uint64_t effort = 30'000'000;

@@ -42,6 +42,11 @@ struct DeviceStats {
   std::uint64_t bytes_from_host = 0;
   std::uint64_t bytes_to_host = 0;
   std::uint64_t bytes_from_peers = 0;
+  /// Of the bytes to this device, those sent before a task was admitted that reads them: by hints,
+  /// and because the scheduler's `peek` named the task. And of these, those that a task then read.
+  /// The others were sent in vain, or their task has not come yet.
+  std::uint64_t bytes_ahead = 0;
+  std::uint64_t bytes_ahead_used = 0;
   /// Sum of the times of all transfers in this device's streams, by its own clock: to and from host
   /// memory, and from other devices. Two transfers at the same time, in and out, count twice.
   Duration transfers;
@@ -59,6 +64,8 @@ struct DeviceStats {
     bytes_from_host -= earlier.bytes_from_host;
     bytes_to_host -= earlier.bytes_to_host;
     bytes_from_peers -= earlier.bytes_from_peers;
+    bytes_ahead -= earlier.bytes_ahead;
+    bytes_ahead_used -= earlier.bytes_ahead_used;
     transfers = transfers - earlier.transfers;
     kernels = kernels - earlier.kernels;
     hidden = hidden - earlier.hidden;

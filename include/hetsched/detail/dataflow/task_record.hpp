@@ -127,11 +127,13 @@ struct Access {
 
 enum class TaskState : std::uint8_t { free, created, pending, ready, running, waiting };
 
-/// How a task is bound to a device's worker that got it before its predecessors had ended.
+/// How a task is bound to a device's worker that got it before its predecessors had ended, or that
+/// will probably take it.
 enum class Binding : std::uint8_t {
   none,
-  bound,  // bound to TaskRecord::worker: no other worker may take it
-  undone, // a predecessor failed: the task waits for the others as if it had not been bound
+  bound,   // bound to TaskRecord::worker: no other worker may take it
+  undone,  // a predecessor failed: the task waits for the others as if it had not been bound
+  claimed, // ready, and next at TaskRecord::worker: others take it only if they end it sooner
 };
 
 /// Header of a task's block. Blocks are recycled, and never unmapped while the runtime lives. So a

@@ -83,15 +83,19 @@ struct KeptNodes {
     }
   }
 
-  /// Prefetches what a ready task reads.
-  void send_ahead(TaskRecord const& task, NodeId at) const {
+  /// Visits what can be sent ahead for a ready task, up to the first visit that returns false.
+  /// Returns whether there was none.
+  template <class Visit>
+  bool sent_ahead(TaskRecord const& task, Visit&& visit) const {
     for (auto const& access : std::span(task.accesses(), task.access_count)) {
       // Another task may be using a datum whose uses commute, and a private copy is not chosen yet.
       if (!access.duplicate &&
-          (access.mode == AccessMode::read || access.mode == AccessMode::read_write)) {
-        nodes.prefetch(datum_of(access), at);
+          (access.mode == AccessMode::read || access.mode == AccessMode::read_write) &&
+          !visit(datum_of(access))) {
+        return false;
       }
     }
+    return true;
   }
 };
 
@@ -104,6 +108,8 @@ inline void add_counters(DeviceStats& stats, NodeCounters const& counted) noexce
   stats.bytes_from_host += counted.bytes_from_host;
   stats.bytes_to_host += counted.bytes_to_host;
   stats.bytes_from_peers += counted.bytes_from_peers;
+  stats.bytes_ahead += counted.bytes_ahead;
+  stats.bytes_ahead_used += counted.bytes_ahead_used;
 }
 
 } // namespace hetsched::detail

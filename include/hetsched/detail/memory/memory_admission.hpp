@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hetsched::detail {
@@ -216,8 +217,11 @@ private:
     } else {
       node.insert(block, use);
     }
-    bool const coming =
-        datum.valid_at(at) || datum.at(at).arriving != nullptr || datum.writers != 0;
+    bool const arrives = datum.valid_at(at) || datum.at(at).arriving != nullptr;
+    if (std::exchange(datum.at(at).ahead, false) && known && arrives && need.reads) {
+      node.counters.bytes_ahead_used += datum.bytes();
+    }
+    bool const coming = arrives || datum.writers != 0;
     ++(known && (coming || !need.reads) ? node.counters.hits : node.counters.misses);
   }
 

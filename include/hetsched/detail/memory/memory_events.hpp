@@ -45,6 +45,8 @@ struct NodeCounters {
   std::uint64_t bytes_from_host = 0;
   std::uint64_t bytes_to_host = 0;
   std::uint64_t bytes_from_peers = 0;
+  std::uint64_t bytes_ahead = 0;      // that no admitted task had asked for
+  std::uint64_t bytes_ahead_used = 0; // of these, there for a task that was admitted later
   std::uint64_t kept_bytes = 0; // copied to the host because an attempt overwrites the only copy
 };
 

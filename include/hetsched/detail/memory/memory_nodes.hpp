@@ -288,6 +288,10 @@ private:
   void request_early(Replicas& datum, NodeId at) {
     auto const moving = datum.copies_moving;
     (void)request(datum, at);
+    if (datum.copies_moving != moving && datum.at(at).arriving != nullptr) {
+      datum.at(at).ahead = true;
+      node(at).counters.bytes_ahead += datum.bytes();
+    }
     if (observer() != nullptr && datum.copies_moving != moving) {
       observer()->prefetch(datum, datum.at(at).arriving != nullptr ? at : host_node);
     }

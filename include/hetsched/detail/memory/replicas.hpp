@@ -49,6 +49,7 @@ struct Replica {
   int attempts = 0;         // attempts at abortable tasks with a place here
   int unsettled = 0;        // attempts whose kernels may still use it
   int sending = 0;          // transfers from it
+  bool ahead = false;       // came before a task that reads it was admitted, and none was since
 };
 
 /// One datum, as the memory nodes know it. It is made when a device first needs the datum. Until

@@ -102,8 +102,9 @@ public:
 
   [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
     return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(machine_.worker(worker).arch) &&
-           (task.binding.load(std::memory_order_relaxed) != Binding::bound ||
-            task.worker.load(std::memory_order_relaxed) == worker.value);
+           (task.binding.load(std::memory_order_relaxed) == Binding::none ||
+            task.worker.load(std::memory_order_relaxed) == worker.value ||
+            (claims_yield_ && ends_sooner(task, worker)));
   }
 
   /// A task cannot be aborted if it has a private copy for its contributions, or if it is launched
@@ -274,6 +275,8 @@ private:
 
   // The loop (virtual_core_run.hpp).
   void offer_work();
+  bool offer_to_devices();
+  bool offer(bool claims_yield);
   void begin(TaskId id, WorkerId worker);
   void skip(TaskRecord& task, WorkerId worker);
   void launch(TaskRecord& task, WorkerId worker);
@@ -287,13 +290,21 @@ private:
   void run_until(Done const& done);
   void run_until(bool (*done)(void const* what), void const* what);
 
-  // Data that have to move, and early activation (virtual_core_data.hpp).
+  // Data that have to move (virtual_core_data.hpp).
   void commit(TaskRecord& task, WorkerId worker);
   bool launch_if_here(WorkerId core);
   void move_window(WorkerId worker);
-  void send_ahead(WorkerId worker);
   void see_to_data();
+
+  // What devices take, what is sent ahead, and early activation (virtual_core_ahead.hpp).
+  [[nodiscard]] std::size_t most_taken() const noexcept;
+  [[nodiscard]] std::size_t peek(WorkerId worker, std::span<TaskId> next);
+  [[nodiscard]] bool takes_now(WorkerId worker);
+  void send_ahead(WorkerId worker);
+  void claim(WorkerId worker, bool any);
+  [[nodiscard]] bool ends_sooner(TaskRecord const& task, WorkerId worker) const;
   bool activate_early();
+  [[nodiscard]] bool others_end_sooner(TaskRecord const& task, WorkerId worker) const;
   bool unbind(TaskRecord& task);
 
   // Statistics and recording (virtual_core_report.hpp).
@@ -319,6 +330,8 @@ private:
   std::deque<TaskId> pushed_;            // tasks for which `preempt` was not called yet
   std::uint64_t waiting_ = 0;            // tasks in the scheduler's hands
   std::uint64_t aborted_now_ = 0;        // at this instant
+  std::uint64_t moves_ = 0;              // tasks that went to the scheduler, or came from it
+  bool claims_yield_ = false;            // in hooks that are called now
   bool given_up_ = false; // after a scheduler's error: the tasks that are left never complete
 };
 

@@ -14,6 +14,7 @@ namespace hetsched::detail {
 /// Notes that the scheduler gets these tasks now.
 inline void VirtualCore::note_pushed(std::span<TaskId const> tasks) {
   waiting_ += tasks.size();
+  ++moves_;
   if (explainer_.watches()) [[unlikely]] {
     watch_pushed(tasks);
   }
@@ -104,21 +105,53 @@ inline void VirtualCore::give_up_waiting() {
 
 /// Offers work to idle workers, in their order, until none of them finds any.
 inline void VirtualCore::offer_work() {
-  for (bool found = true; found;) {
-    found = false;
-    std::size_t rank = 0;
-    while (waiting_ != 0 || spoliates()) {
-      auto const worker = idle_.next(rank);
-      if (!worker) {
-        break;
-      }
-      if (auto const task = spoliate_or_take(worker)) {
+  while (offer_to_devices() || (memory_ && offer(false)) || offer(true) || preempt() ||
+         activate_early()) {
+  }
+  for (auto const worker : device_workers_) {
+    send_ahead(worker);
+  }
+}
+
+/// Offers work once to each device that has none, if devices are served first. Then the devices
+/// claim what is next there, before cores are asked. Returns whether one of them has begun a task.
+inline bool VirtualCore::offer_to_devices() {
+  bool found = false;
+  for (auto const worker : device_workers_) {
+    if (waiting_ != 0 && memory_->taken(machine_.worker(worker).node) == 0 &&
+        machine_.config().serve == Simulation::Serve::gpu) {
+      if (auto const task = take(worker)) {
         begin(task, worker);
         found = true;
       }
     }
-    found = found || preempt() || activate_early();
   }
+  for (auto const worker : device_workers_) {
+    send_ahead(worker);
+  }
+  return found;
+}
+
+/// Offers work once to each idle worker. Returns whether one of them has begun a task. While claims
+/// hold, no task is aborted.
+inline bool VirtualCore::offer(bool claims_yield) {
+  claims_yield_ = claims_yield;
+  bool found = false;
+  for (std::size_t rank = 0; waiting_ != 0 || (claims_yield && spoliates());) {
+    auto const worker = idle_.next(rank);
+    if (!worker) {
+      break;
+    }
+    if (takes_now(worker)) {
+      if (auto const task = claims_yield ? spoliate_or_take(worker) : take(worker)) {
+        begin(task, worker);
+        send_ahead(worker);
+        found = true;
+      }
+    }
+  }
+  claims_yield_ = false;
+  return found;
 }
 
 /// The scheduler gave the worker a task that it may not begin.
@@ -136,6 +169,10 @@ inline void VirtualCore::begin(TaskId id, WorkerId worker) {
     refuse(task, worker, is_ready);
   }
   --waiting_;
+  ++moves_;
+  if (task.binding.load(std::memory_order_relaxed) == Binding::claimed) {
+    task.binding.store(Binding::none, std::memory_order_relaxed);
+  }
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker.value, std::memory_order_relaxed);
   if (task.group != nullptr && task.group->cancelled.load(std::memory_order_relaxed)) {

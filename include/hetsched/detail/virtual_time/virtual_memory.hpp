@@ -46,7 +46,7 @@ public:
                 [](void const* self, std::size_t bytes, NodeId from, NodeId to) {
                   return static_cast<VirtualMemory const*>(self)->time(bytes, from, to);
                 }}),
-        windows_(nodes_, nodes.size() - 1, static_cast<std::size_t>(config.window), now_),
+        windows_(nodes_, nodes.size() - 1, now_),
         transfers_(config, nodes_, windows_, nodes.size() - 1, now_) {
     if (!config.memory_trace.empty()) {
       nodes_.observe(&trace_.emplace(config.memory_trace, "Simulation::memory_trace"));
@@ -182,9 +182,11 @@ public:
 
   // ---- the windows of devices ----
 
-  [[nodiscard]] std::size_t window() const noexcept { return windows_.length(); }
+  /// How many tasks committed there have not ended.
+  [[nodiscard]] std::size_t taken(NodeId at) const noexcept { return windows_.taken(at); }
 
-  [[nodiscard]] bool has_room(NodeId at) const noexcept { return windows_.has_room(at); }
+  /// Whether a kernel runs there.
+  [[nodiscard]] bool busy(NodeId at) const noexcept { return windows_.busy(at); }
 
   /// The first task committed there that has not ended; null if there is none.
   [[nodiscard]] TaskRecord* first_task(NodeId at) const noexcept { return windows_.first_task(at); }
@@ -224,9 +226,22 @@ public:
     transfers_.start();
   }
 
-  void send_ahead(TaskRecord const& task, NodeId at) {
-    kept().send_ahead(task, at);
-    transfers_.start();
+  /// Whether the device has all that a ready task reads.
+  [[nodiscard]] bool has_all(TaskRecord const& task, NodeId at) {
+    return kept().sent_ahead(task, [&](Replicas& datum) { return datum.valid_at(at); });
+  }
+
+  /// Asks for what a ready task reads, one datum after the other, as long as nothing else is on its
+  /// way into the device. Returns whether there is still nothing.
+  bool send_ahead(TaskRecord const& task, NodeId at) {
+    return kept().sent_ahead(task, [&](Replicas& datum) {
+      if (!transfers_.idle_into(at)) {
+        return false;
+      }
+      nodes_.prefetch(datum, at);
+      transfers_.start();
+      return true;
+    });
   }
 
   // ---- transfers ----

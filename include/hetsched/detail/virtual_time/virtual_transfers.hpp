@@ -40,6 +40,11 @@ public:
     return links_.time(bytes, from, to);
   }
 
+  /// Whether no transfer into the device was asked for or is under way.
+  [[nodiscard]] bool idle_into(NodeId at) const noexcept {
+    return lanes_[2 * (static_cast<std::size_t>(at.value) - 1)].transfers == 0;
+  }
+
   /// When the next transfer begins or ends.
   [[nodiscard]] Instant next() const noexcept { return links_.next(); }
 

@@ -20,18 +20,20 @@ namespace hetsched::detail {
 /// of commitment. Devices have the nodes from 1 on.
 class VirtualWindows {
 public:
-  /// Each takes `length` tasks. The caller owns the clock.
-  VirtualWindows(MemoryNodes& nodes, std::size_t devices, std::size_t length, Instant const& now)
-      : nodes_(nodes), length_(length), now_(now), devices_(devices) {}
+  /// The caller owns the clock.
+  VirtualWindows(MemoryNodes& nodes, std::size_t devices, Instant const& now)
+      : nodes_(nodes), now_(now), devices_(devices) {}
 
   /// Records admissions from now on.
   void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
 
-  [[nodiscard]] std::size_t length() const noexcept { return length_; }
-
-  [[nodiscard]] bool has_room(NodeId at) const noexcept {
-    return devices_[index_of(at)].slots.size() < length_;
+  /// How many tasks committed there have not ended.
+  [[nodiscard]] std::size_t taken(NodeId at) const noexcept {
+    return devices_[index_of(at)].slots.size();
   }
+
+  /// Whether a kernel runs there.
+  [[nodiscard]] bool busy(NodeId at) const noexcept { return devices_[index_of(at)].busy; }
 
   /// The first task committed there that has not ended; null if there is none.
   [[nodiscard]] TaskRecord* first_task(NodeId at) const noexcept {
@@ -147,7 +149,6 @@ private:
   }
 
   MemoryNodes& nodes_;
-  std::size_t const length_;
   Instant const& now_;
   std::vector<Device> devices_;
   Recorder* recorder_ = nullptr; // null: none

@@ -18,6 +18,17 @@ namespace hetsched::detail {
 struct TaskRecord;
 struct TypeEntry;
 
+/// What a device's worker will probably take next, by the scheduler's `peek`.
+struct NextTasks {
+  struct Next {
+    TaskRecord* task;
+    Instant begin; // there
+  };
+
+  std::vector<Next> tasks;
+  std::uint64_t moves = 0; // VirtualCore::moves_ then
+};
+
 struct VirtualWorker {
   TaskRecord* running = nullptr;
   TaskRecord* waiting = nullptr; // a core's task whose data are on their way
@@ -27,6 +38,7 @@ struct VirtualWorker {
   Duration committed;            // expected time of tasks that it has taken and that have not begun
   std::uint64_t number = 0;      // of what it runs: see SimulatedTask
   LaunchedSuccessors successors; // of what it runs, on a device
+  NextTasks next;                // of a device
   // since the statistics were reset
   std::uint64_t executed = 0;
   std::uint64_t steals = 0;

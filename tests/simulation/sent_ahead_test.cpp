@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// What devices take in virtual time, what is sent ahead to them, and who may take it instead:
+// schedules worked out on paper.
+
+#include <hetsched/simulation/simulated_runtime.hpp>
+
+#include "../support/schedulers.hpp"
+#include "../support/simulated_machine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hs = hetsched;
+using hs::Duration;
+using simulated::array;
+using simulated::arrays;
+using simulated::Even;
+using simulated::HostOnly;
+using simulated::joined;
+using simulated::kernel;
+using simulated::Mix;
+using simulated::waited;
+using Transfers = hs::Simulation::Transfers;
+
+namespace sent_ahead_test {
+
+using Eager = hs::policies::Eager<>;
+using Done = std::map<std::string, hs::SimulatedTask>;
+
+/// A machine on which Even takes these times, and a datum 105 to the GPU. Notes what is done.
+hs::Simulation machine(int cpus, std::optional<int> on_core, int on_gpu, Done& done) {
+  auto config = joined(cpus, 1, Transfers::model, 8);
+  config.platform.kernels[0] = kernel("Even", on_core, on_gpu);
+  config.on_task = [&](hs::SimulatedTask const& task) { done[std::string(task.label)] = task; };
+  return config;
+}
+
+/// As many as that, each on a datum of its own, with the labels 1, 2, ...
+template <class Rt>
+void spawn_evens(Rt& rt, std::vector<hs::Handle<simulated::Cell>> const& x, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    rt.template spawn<Even>(hs::label(std::to_string(k + 1)))(x[k]);
+  }
+}
+
+TEST_SUITE_BEGIN("simulation");
+
+TEST_CASE("Sent ahead: others take what a device would end later") {
+  // The GPU has its first datum at 105. By predictions alone it would end one task every 100.
+  std::vector<int> memory(3 * array);
+  auto const run = [&](int on_core, std::size_t tasks) {
+    Done done;
+    hs::SimulatedRuntime<Eager> rt(machine(1, on_core, 100, done));
+    auto const x = arrays(rt, memory);
+    spawn_evens(rt, x, tasks);
+    rt.wait();
+    std::vector<std::int64_t> ends;
+    for (auto const& [label, task] : done) {
+      ends.push_back(task.worker.value == 0 ? -task.end.ns : task.end.ns);
+    }
+    return ends; // less than 0: on the core
+  };
+  CHECK(run(150, 2) == std::vector<std::int64_t>{205, -150});
+  CHECK(run(201, 2) == std::vector<std::int64_t>{205, 310}); // the second datum comes until 210
+  CHECK(run(250, 3) == std::vector<std::int64_t>{205, 310, -250});
+  CHECK(run(301, 3) == std::vector<std::int64_t>{205, 310, 415});
+}
+
+TEST_CASE("Sent ahead: data come in the order of the tasks, while kernels run") {
+  std::vector<int> memory(4 * array);
+  Done done;
+  hs::SimulatedRuntime<Eager> rt(machine(0, std::nullopt, 200, done));
+  auto const x = arrays(rt, memory);
+  spawn_evens(rt, x, 4);
+  CHECK(waited(rt) == 105 + 4 * 200);
+  auto const stats = rt.stats();
+  CHECK(stats.devices[0].hits == 3);
+  CHECK(stats.devices[0].hidden == Duration{3 * 105});
+  CHECK(stats.devices[0].bytes_ahead == 300);
+  CHECK(stats.devices[0].bytes_ahead_used == 300);
+}
+
+TEST_CASE("Sent ahead: what was sent in vain is counted") {
+  // The second datum comes until 210, under the first kernel. A core that is busy until 150 then
+  // takes the task, because it ends at 151, and the GPU's copy is overwritten.
+  std::vector<int> memory(3 * array);
+  Done done;
+  auto config = machine(1, 1, 200, done);
+  config.platform.kernels[5] = kernel("HostOnly", 150, std::nullopt);
+  hs::SimulatedRuntime<Eager> rt(config);
+  auto const x = arrays(rt, memory);
+  rt.spawn<HostOnly>()(x[2]);
+  spawn_evens(rt, x, 2);
+  rt.wait();
+  CHECK(done.at("2").worker == hs::WorkerId{0});
+  CHECK(rt.stats().devices[0].bytes_ahead == 100);
+  CHECK(rt.stats().devices[0].bytes_ahead_used == 0);
+}
+
+TEST_CASE("Sent ahead: what has its data does not wait behind what has not") {
+  std::vector<int> memory(2 * array);
+  Done done;
+  hs::SimulatedRuntime<Eager> rt(machine(0, std::nullopt, 10, done));
+  auto const x = arrays(rt, memory);
+  rt.spawn<Even>()(x[0]);
+  rt.wait();
+  rt.spawn<Even>(hs::label("waits"))(x[1]);
+  rt.spawn<Even>(hs::label("is there"))(x[0]);
+  CHECK(waited(rt) == 115 + 105 + 10);
+  CHECK(done.at("is there").end.ns == 115 + 10);
+}
+
+TEST_CASE("Sent ahead: without peek a device takes one task beyond the running one") {
+  std::vector<int> memory(4 * array);
+  Done done;
+  hs::SimulatedRuntime<OldestFirst> rt(machine(1, 1000, 200, done));
+  auto const x = arrays(rt, memory);
+  spawn_evens(rt, x, 4);
+  rt.wait();
+  CHECK(done.at("1").worker == hs::WorkerId{1});
+  CHECK(done.at("2").worker == hs::WorkerId{1});
+  CHECK(done.at("3").worker == hs::WorkerId{0});
+  CHECK(done.at("4").worker == hs::WorkerId{1});
+}
+
+/// Devices get tasks only by stealing, so that nothing can be peeked at there.
+struct DevicesSteal : OldestFirst {
+  hs::TaskId pop(hs::placement_context auto const& ctx, hs::WorkerId worker) {
+    return ctx.workers()[worker.index()].arch == hs::ArchHost ? OldestFirst::pop(ctx, worker)
+                                                              : hs::no_task;
+  }
+
+  hs::Stolen steal(hs::placement_context auto const& ctx, hs::WorkerId worker) {
+    return {OldestFirst::pop(ctx, worker)};
+  }
+
+  static std::size_t
+  peek(hs::placement_context auto const&, hs::WorkerId, std::span<hs::TaskId>) noexcept {
+    return 0;
+  }
+};
+
+TEST_CASE("Sent ahead: where only a theft gives tasks, a device takes two beyond the running one") {
+  // At 50, when the GPU has three, a core takes the fifth.
+  std::vector<int> memory(6 * array);
+  Done done;
+  auto config = machine(2, 1000, 200, done);
+  config.platform.kernels[5] = kernel("HostOnly", 50, std::nullopt);
+  hs::SimulatedRuntime<DevicesSteal> rt(config);
+  auto const x = arrays(rt, memory);
+  rt.spawn<HostOnly>()(x[5]);
+  spawn_evens(rt, x, 5);
+  rt.wait();
+  CHECK(done.at("3").worker == hs::WorkerId{1});
+  CHECK(done.at("4").worker == hs::WorkerId{2});
+  CHECK(done.at("5").worker == hs::WorkerId{0});
+}
+
+TEST_CASE("Sent ahead: a successor is activated early unless another worker would end it sooner") {
+  // The GPU writes x until 205. The core could have it at 310, and needs 30.
+  std::vector<int> memory(2 * array);
+  auto const run = [&](int on_gpu) {
+    Done done;
+    auto config = machine(1, std::nullopt, 100, done);
+    config.platform.kernels[2] = kernel("Mix", 30, on_gpu);
+    hs::SimulatedRuntime<Eager> rt(config);
+    auto const x = arrays(rt, memory);
+    rt.spawn<Even>()(x[0]);
+    rt.spawn<Mix>()(x[1], x[0]);
+    rt.wait();
+    return rt.stats().early;
+  };
+  CHECK(run(135) == 1);
+  CHECK(run(136) == 0);
+}
+
+TEST_SUITE_END();
+
+} // namespace sent_ahead_test
