@@ -6,6 +6,8 @@
 #include <hetsched/platform/platform_json.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
+#include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
@@ -72,18 +74,23 @@ Figures<double> figures_of(hs::Stats const& stats, hs::Platform const& machine) 
   return figures;
 }
 
-/// A first in, first out queue without `peek`. With it no data are sent ahead of a GPU's window
-/// under HEFT. None of the paper's strategies prefetches: sec. 2 describes prefetching as others'
+/// A queue without `peek`: no data are sent ahead, and a GPU commits itself to one task beyond the
+/// running one. None of the paper's strategies prefetches: sec. 2 describes prefetching as others'
 /// (heft-tmdp-pr).
-struct Undisclosed : hs::policies::Fifo {
+template <class Queue>
+struct Undisclosed : Queue {
   std::size_t peek(std::span<hs::TaskId> next) = delete;
 };
 
-static_assert(hs::task_queue<Undisclosed> && !hs::peekable_queue<Undisclosed>);
+using UndisclosedFifo = Undisclosed<hs::policies::Fifo>;
+using UndisclosedDeque = Undisclosed<hs::policies::WorkStealingDeque>;
+
+static_assert(hs::task_queue<UndisclosedFifo> && !hs::peekable_queue<UndisclosedFifo>);
+static_assert(hs::owned_queue<UndisclosedDeque> && !hs::peekable_queue<UndisclosedDeque>);
 
 /// Algorithm 2 by the letter. The library's own rule for ties keeps data where they are written,
 /// and so comes closer to LocalityAware than the paper's DataAware does.
-using ByTheLetter = hs::policies::DataAware<hs::policies::WorkStealingDeque,
+using ByTheLetter = hs::policies::DataAware<UndisclosedDeque,
                                             hs::policies::Mailbox,
                                             hs::policies::RandomVictim,
                                             hs::policies::DataTies::alike>;
@@ -92,16 +99,13 @@ using ByTheLetter = hs::policies::DataAware<hs::policies::WorkStealingDeque,
 Figures<double>
 run(std::string const& strategy, hs::Simulation const& config, hs::TaskGraph const& graph) {
   using hs::policies::AnyScheduler;
-  constexpr auto* letter = "dataaware:letter";
-  constexpr auto* undisclosed = "heft:xkaapi:undisclosed";
-  hs::policies::add_scheduler<ByTheLetter>({letter, "dataaware as the paper has it"});
-  hs::policies::add_scheduler<hs::policies::XkaapiHeft<Undisclosed>>(
-      {undisclosed, "heft:xkaapi, nothing sent ahead"});
-  auto const plain = strategy.substr(0, strategy.find('+'));
-  auto const* const name = plain == "ws"          ? "ws"
-                           : plain == "dataaware" ? letter
-                           : plain == "locality"  ? "locality"
-                                                  : undisclosed;
+  namespace policies = hs::policies;
+  constexpr auto* what = "the paper's, nothing sent ahead";
+  policies::add_scheduler<policies::WorkStealing<UndisclosedDeque>>({"paper:ws", what});
+  policies::add_scheduler<ByTheLetter>({"paper:dataaware", what});
+  policies::add_scheduler<policies::LocalityAware<UndisclosedDeque>>({"paper:locality", what});
+  policies::add_scheduler<policies::XkaapiHeft<UndisclosedFifo>>({"paper:heft", what});
+  auto const name = "paper:" + strategy.substr(0, strategy.find('+'));
   hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru> rt(config, AnyScheduler::Config{name});
   rt.run(graph);
   return figures_of(rt.stats(), config.platform);

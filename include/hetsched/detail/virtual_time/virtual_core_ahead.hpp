@@ -16,9 +16,10 @@
 namespace hetsched::detail {
 
 /// How many tasks a device has taken at most: one that runs or waits for its data, and one more.
-/// Two more if only a theft gives them.
+/// Two more if only a theft gives them and the scheduler has `peek`, which then tells so.
 inline std::size_t VirtualCore::most_taken() const noexcept {
-  return machine_.config().window == 1 ? 1 : policies_->has(hook_steal) ? 3 : 2;
+  bool const only_stolen = policies_->has(hook_peek) && policies_->has(hook_steal);
+  return machine_.config().window == 1 ? 1 : only_stolen ? 3 : 2;
 }
 
 /// What the scheduler says that the worker would take next; at most Simulation::window tasks.

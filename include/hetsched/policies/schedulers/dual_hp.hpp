@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,6 +69,7 @@ public:
     detail::make_room_in_each(total, fresh_, ready_, merged_, times_);
     detail::make_room_in_each(total, sides_[cores].queue, sides_[gpus].queue, looked_at_);
     fresh_.push_back(ready);
+    ahead_.when = {};
     auto const idle = idle_workers(ctx);
     auto const told = [&](std::size_t side) { return idle[side] <= sides_[side].queue.size(); };
     // If all who are idle have been told, somebody may wait in a nested sync.
@@ -77,6 +78,7 @@ public:
 
   template <context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
+    ahead_.when = {};
     if (!fresh_.empty()) {
       share_out(ctx);
     }
@@ -90,7 +92,7 @@ public:
     return task ? task : undecided_.pop(accept);
   }
 
-  /// Shares out as a pop would now, and takes that back.
+  /// Shares out as a pop would now, and takes that back. Keeps it for other peeks at this time.
   template <context Ctx>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
     auto const side = side_of(ctx.workers()[worker.index()]);
@@ -103,15 +105,28 @@ public:
     if (fresh_.empty()) {
       return look();
     }
+    bool const known = ahead_.when == ctx.now();
     try {
-      auto const kept = std::tuple(ready_, fresh_, sides_);
-      share_out(ctx);
-      auto const count = look();
-      std::tie(ready_, fresh_, sides_) = kept;
-      return count;
+      if (!known) {
+        ahead_ = {ready_, fresh_, sides_, ctx.now()};
+        ahead_.ready.reserve(merged_.capacity()); // sharing out swaps the two
+      }
     } catch (std::bad_alloc const&) {
+      ahead_.when = {};
       return 0;
     }
+    swap_ahead();
+    std::size_t count = 0;
+    try {
+      if (!known) {
+        share_out(ctx);
+      }
+      count = look();
+    } catch (std::bad_alloc const&) {
+      ahead_.when = {};
+    }
+    swap_ahead();
+    return count;
   }
 
 private:
@@ -144,6 +159,20 @@ private:
     bool unheard = false;             // nobody was told of what came to it
     Instant since;
   };
+
+  /// What the next pop's sharing out will give, as peeks have computed it.
+  struct Ahead {
+    std::vector<Ready> ready;
+    std::vector<Ready> fresh;
+    std::array<Side, 2> sides;
+    std::optional<Instant> when = {}; // empty: not known
+  };
+
+  void swap_ahead() noexcept {
+    std::swap(ready_, ahead_.ready);
+    std::swap(fresh_, ahead_.fresh);
+    std::swap(sides_, ahead_.sides);
+  }
 
   static std::size_t side_of(WorkerInfo const& info) noexcept {
     return info.arch == ArchHost ? cores : gpus;
@@ -283,6 +312,7 @@ private:
   }
 
   Guesses guesses_;
+  Ahead ahead_;
   std::array<Side, 2> sides_; // cores, GPUs
   std::vector<Ready> ready_;  // sorted; what is taken leaves when tasks are shared out
   std::vector<Ready> fresh_;  // not shared out yet
