@@ -117,6 +117,19 @@ TEST_CASE("Sent ahead: what has its data does not wait behind what has not") {
   CHECK(done.at("is there").end.ns == 115 + 10);
 }
 
+TEST_CASE(
+    "Sent ahead: where the memory is full, a device takes the next task, so that data leave") {
+  // Room for two data. The first one goes home from 305, when its task ends, until 410; the third
+  // comes until 515.
+  std::vector<int> memory(3 * array);
+  Done done;
+  hs::SimulatedRuntime<Eager> rt(simulated::with_memory(machine(0, std::nullopt, 200, done), 512));
+  auto const x = arrays(rt, memory);
+  spawn_evens(rt, x, 3);
+  CHECK(waited(rt) == 515 + 200);
+  CHECK(done.at("2").end.ns == 505);
+}
+
 TEST_CASE("Sent ahead: without peek a device takes one task beyond the running one") {
   std::vector<int> memory(4 * array);
   Done done;

@@ -301,6 +301,7 @@ private:
   [[nodiscard]] std::size_t peek(WorkerId worker, std::span<TaskId> next);
   [[nodiscard]] bool takes_now(WorkerId worker);
   void send_ahead(WorkerId worker);
+  [[nodiscard]] std::span<NextTasks::Next const> next_tasks(WorkerId worker);
   void claim(WorkerId worker, bool any);
   [[nodiscard]] bool ends_sooner(TaskRecord const& task, WorkerId worker) const;
   bool activate_early();

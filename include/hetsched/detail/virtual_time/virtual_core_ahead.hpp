@@ -29,7 +29,8 @@ inline std::size_t VirtualCore::peek(WorkerId worker, std::span<TaskId> next) {
 }
 
 /// Whether an idle worker takes a task now. A device that has some takes another one
-/// - whose data are all there, while no kernel can run, or
+/// - whose data are all there, while no kernel can run,
+/// - for whose data the memory is too full while a kernel runs, because only admission evicts, or
 /// - of which the scheduler could not say before that it is next: it has no `peek`, or only a theft
 ///   would give the task.
 inline bool VirtualCore::takes_now(WorkerId worker) {
@@ -37,13 +38,23 @@ inline bool VirtualCore::takes_now(WorkerId worker) {
   if (!memory_ || node == host_node || memory_->taken(node) == 0 || !policies_->has(hook_peek)) {
     return true;
   }
-  std::array<TaskId, 1> next;
-  if (memory_->busy(node)) {
-    return policies_->has(hook_steal) && peek(worker, next) == 0;
+  auto const& next = next_tasks(worker);
+  if (next.empty()) {
+    return policies_->has(hook_steal);
   }
-  return peek(worker, next) == 0
-             ? policies_->has(hook_steal)
-             : memory_->taken(node) == 1 && memory_->has_all(*TaskRecord::from(next.front()), node);
+  auto const& task = *next.front().task;
+  return memory_->busy(node) ? !memory_->has_places(task, node)
+                             : memory_->taken(node) == 1 && memory_->has_all(task, node);
+}
+
+/// What a device's worker claims, by what the scheduler says now.
+inline std::span<NextTasks::Next const> VirtualCore::next_tasks(WorkerId worker) {
+  auto& next = workers_[worker.index()].next;
+  if (next.moves != moves_) {
+    next.moves = moves_;
+    claim(worker, memory_->taken(machine_.worker(worker).node) != 0 && most_taken() > 1);
+  }
+  return next.tasks;
 }
 
 /// Claims the tasks that a device's worker would take next. Sends their data ahead, in that order,
@@ -53,12 +64,7 @@ inline void VirtualCore::send_ahead(WorkerId worker) {
   if (!memory_ || node == host_node || !policies_->has(hook_peek)) {
     return;
   }
-  auto& next = workers_[worker.index()].next;
-  if (next.moves != moves_) {
-    next.moves = moves_;
-    claim(worker, memory_->taken(node) != 0 && most_taken() > 1);
-  }
-  for (auto const& [task, begin] : next.tasks) {
+  for (auto const& [task, begin] : next_tasks(worker)) {
     if (!memory_->send_ahead(*task, node)) {
       break;
     }

@@ -231,6 +231,16 @@ public:
     return kept().sent_ahead(task, [&](Replicas& datum) { return datum.valid_at(at); });
   }
 
+  /// Whether the device has free memory for what a ready task reads and has no place there.
+  [[nodiscard]] bool has_places(TaskRecord const& task, NodeId at) {
+    std::size_t bytes = 0;
+    (void)kept().sent_ahead(task, [&](Replicas& datum) {
+      bytes += datum.at(at).block == no_block ? Arena::rounded(datum.bytes()) : 0;
+      return true;
+    });
+    return bytes <= nodes_.unused(at);
+  }
+
   /// Asks for what a ready task reads, one datum after the other, as long as nothing else is on its
   /// way into the device. Returns whether there is still nothing.
   bool send_ahead(TaskRecord const& task, NodeId at) {
