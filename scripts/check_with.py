@@ -111,7 +111,7 @@ def check(compiler, words, directory, group):
         with tempfile.NamedTemporaryFile("w", suffix=".cpp") as file:
             file.write(together(group))
             file.flush()
-            result = compile_only(compiler, words, directory, file.name)
+            result = compile_only(compiler, [*words, "-Wfatal-errors"], directory, file.name)
         if result.returncode == 0:
             return []
         said = next((line for line in result.stderr.splitlines() if "error" in line), "")
