@@ -48,7 +48,7 @@ part_random() {
   title "random graphs and threads"
   build_default || return
   # Graph k of a run has the run's first seed + k, so no graph is drawn twice.
-  for ((k = 1; k <= seeds; ++k)); do
+  for ((k = 0; k <= seeds; ++k)); do
     HETSCHED_TEST_GRAPHS=$graphs HETSCHED_TEST_SEED=$((1 + k * graphs)) \
       run_counted scripts/run_tests.sh "$build" --suite equivalence --suite linear \
       --timeout-multiplier 2
@@ -56,7 +56,7 @@ part_random() {
   # The seeds of these tests are fixed. The order of the threads differs from run to run.
   run_counted scripts/run_tests.sh "$build" --repeat "$times" --timeout-multiplier 2 \
     --suite queues --suite detail --suite testing --suite schedulers --suite runtime \
-    --suite devices
+    --suite drivers --suite devices
 }
 
 part_explore() {
@@ -124,9 +124,10 @@ part_plain() {
     -Dlapack=disabled -Dcuda=disabled -Dhwloc=disabled -Dcompiled=disabled -Dwerror=true \
     -Doptimization=1 -Ddebug=false \
     -Dtests=enabled -Dexamples=disabled -Dbenchmarks=disabled -- \
-    tests/test_devices tests/test_linalg tests/test_equivalence; then
+    tests/test_drivers tests/test_devices tests/test_linalg tests/test_equivalence; then
     HETSCHED_TEST_GRAPHS=1000 run_counted scripts/run_tests.sh build-thorough-plain \
-      --timeout-multiplier 2 --suite devices --suite linalg --suite equivalence
+      --timeout-multiplier 2 --suite drivers --suite devices --suite linalg \
+      --suite equivalence
   fi
 }
 

@@ -67,7 +67,7 @@ hs_driver fake_cuda() {
 }
 
 TEST_CASE("for_each_index: on emulated devices") {
-  check_loop("emu");
+  check_loop("emu@16MB");
   check_loop("emu:2@8KB");
 }
 

@@ -142,7 +142,7 @@ TEST_SUITE_BEGIN("gpu");
 
 TEST_CASE("gpu: sync brings data home and takes them, wait leaves them") {
   std::vector<double> x(n, 1);
-  hs::Runtime<> rt(with("emu"));
+  hs::Runtime<> rt(with("emu@16MB"));
   auto h = rt.data(x);
   rt.spawn<Increment>()(h);
   rt.wait();
@@ -162,7 +162,7 @@ TEST_CASE("gpu: sync brings data home and takes them, wait leaves them") {
 
 TEST_CASE("gpu: data that may only be read stay on the device") {
   std::vector<double> const x(n, 1);
-  hs::Runtime<> rt(with("emu"));
+  hs::Runtime<> rt(with("emu@16MB"));
   auto h = rt.data(x);
   for (int k = 0; k < 3; ++k) {
     rt.spawn<Look>()(h);
@@ -173,7 +173,7 @@ TEST_CASE("gpu: data that may only be read stay on the device") {
 
 TEST_CASE("gpu: the last handle brings its data home") {
   std::vector<double> x(n, 1);
-  hs::Runtime<> rt(with("emu"));
+  hs::Runtime<> rt(with("emu@16MB"));
   {
     auto h = rt.data(x);
     rt.spawn<Increment>()(h);
@@ -186,7 +186,7 @@ TEST_CASE("gpu: so does the end of the runtime") {
   std::vector<double> x(n, 1);
   hs::Handle<Vector> h;
   {
-    hs::Runtime<> rt(with("emu"));
+    hs::Runtime<> rt(with("emu@16MB"));
     h = rt.data(x);
     rt.spawn<Increment>()(h);
   }
@@ -226,7 +226,7 @@ TEST_CASE("gpu: hints move data and nothing else") {
 
 TEST_CASE("gpu: what is invalidated is not brought home") {
   std::vector<double> x(n, 1);
-  hs::Runtime<> rt(with("emu"));
+  hs::Runtime<> rt(with("emu@16MB"));
   auto h = rt.data(x);
   rt.spawn<Increment>()(h);
   rt.invalidate(h);
@@ -263,7 +263,7 @@ TEST_CASE("gpu: pins can leave too little, and that is told") {
 
 TEST_CASE("gpu: a GPU body spawns nothing") {
   std::vector<double> x(n);
-  hs::Runtime<> rt(with("emu"));
+  hs::Runtime<> rt(with("emu@16MB"));
   auto h = rt.data(x);
   rt.spawn<SpawnInside>()(static_cast<void*>(&rt), h);
   CHECK(message_of([&] { rt.sync(); }).find("inside a GPU body") != std::string::npos);

@@ -58,7 +58,7 @@ CLAIM_KEYS = {
 
 failures = []
 
-# Tests that want devices say which.
+# Tests that want devices say which, and with how much memory: the emulation fills all of it.
 os.environ["HETSCHED_DEVICES"] = "none"
 
 
@@ -125,7 +125,7 @@ def test_devices(program, kernel, n):
     for row in json_lines(program, *size, "--scheduler", "eager", *own):
         names = [device["name"] for device in row["devices"]]
         check("1 MiB" in names[0] and "2 MiB" in names[1], f"{kernel} {own}: {names}")
-    status, out, _ = run(program, *size, "--scheduler", "dmda", HETSCHED_DEVICES="emu")
+    status, out, _ = run(program, *size, "--scheduler", "dmda", HETSCHED_DEVICES="emu@16MB")
     check(status == 0 and "1 workers and 1 device" in out, f"{kernel}: no device in {out}")
     check("emulated device 0" in out and "hits" in out, f"{kernel}: no counts in {out}")
     for arguments, named in [
@@ -344,7 +344,7 @@ def test_task_cost(program):
 
 
 def test_decision_cost(program):
-    rows = json_lines(program, "--n", "50", "--pairs", "1", "--no-count")
+    rows = json_lines(program, "--n", "50", "--pairs", "1", "--no-count", "--devices", "emu:2@1MB")
     graphs = ["independent_cores", "cholesky_cores", "independent_split", "cholesky_split"]
     order = ["ws", "locality", "ws", "heft", "ws", "dmdas"]
     check([(row["kernel"], row["scheduler"]) for row in rows] == [(g, s) for g in graphs for s in order],
@@ -397,7 +397,7 @@ def on_device(rows):
 
 
 def test_pipeline(program):
-    os.environ["HETSCHED_DEVICES"] = "emu?latency=2ms&kernel=2ms"
+    os.environ["HETSCHED_DEVICES"] = "emu@16MB?latency=2ms&kernel=2ms"
     rows = on_device(json_lines(program, "--quick"))
     check([row["mode"] for row in rows] == ["sequential", "results", "all", "timed"], str(rows))
     check([row["window"] for row in rows] == [1, 1, 4, 4], str(rows))
