@@ -30,8 +30,10 @@ inline constexpr char const* linear_algebra_help =
     "cholesky, lu and qr also factor_residual and backward_error, for qr orthogonality,\n"
     "||Q'Q - I|| / sqrt(n): residual is the largest of these.\n"
     "devices lists what went through each device's memory: name, hits, misses, evictions_clean,\n"
-    "evictions_dirty, bytes_from_host, bytes_to_host, bytes_from_peers. Where there are devices,\n"
-    "there is no bound.\n"
+    "evictions_dirty, bytes_from_host, bytes_to_host, bytes_from_peers, and of what came there\n"
+    "bytes_ahead, sent before a task asked, and bytes_ahead_used. Where there are devices, there "
+    "is\n"
+    "no bound.\n"
     "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
     "failed; 2 if the input is at fault: options, environment, file, a matrix that cannot be\n"
     "factorised. One line on stderr says what.";
@@ -52,7 +54,8 @@ inline constexpr char const* other_help =
     "with\n"
     "a sequential program's. devices lists what went through each device's memory: name, hits,\n"
     "misses, evictions_clean, evictions_dirty, bytes_from_host, bytes_to_host, "
-    "bytes_from_peers.\n"
+    "bytes_from_peers,\n"
+    "and of what came there bytes_ahead, sent before a task asked, and bytes_ahead_used.\n"
     "Where there are devices, there is no bound.\n"
     "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
     "failed; 2 if the input is at fault: options, environment. One line on stderr says what.";
@@ -145,7 +148,9 @@ private:
           .add("evictions_dirty", device.evictions_dirty)
           .add("bytes_from_host", device.bytes_from_host)
           .add("bytes_to_host", device.bytes_to_host)
-          .add("bytes_from_peers", device.bytes_from_peers);
+          .add("bytes_from_peers", device.bytes_from_peers)
+          .add("bytes_ahead", device.bytes_ahead)
+          .add("bytes_ahead_used", device.bytes_ahead_used);
     }
     return lines;
   }
@@ -154,7 +159,7 @@ private:
     auto const mb = [](std::uint64_t bytes) { return static_cast<double>(bytes) * 0x1p-20; };
     for (auto const& device : stats.devices) {
       std::printf("  %s: %llu hits, %llu misses, %llu + %llu evictions (clean + dirty); MB from "
-                  "host %.1f, to host %.1f, from peers %.1f\n",
+                  "host %.1f, to host %.1f, from peers %.1f; sent ahead %.1f, of these used %.1f\n",
                   device.name.c_str(),
                   static_cast<unsigned long long>(device.hits),
                   static_cast<unsigned long long>(device.misses),
@@ -162,7 +167,9 @@ private:
                   static_cast<unsigned long long>(device.evictions_dirty),
                   mb(device.bytes_from_host),
                   mb(device.bytes_to_host),
-                  mb(device.bytes_from_peers));
+                  mb(device.bytes_from_peers),
+                  mb(device.bytes_ahead),
+                  mb(device.bytes_ahead_used));
     }
   }
 

@@ -28,7 +28,7 @@ FORMS = [  # not in "all"
 DEVICE_PROGRAMS = ["axpy", "cholesky", "gemm", "jacobi", "lu", "qr", "recursive_cholesky"]
 DEVICE_KEYS = {
     "name", "hits", "misses", "evictions_clean", "evictions_dirty", "bytes_from_host",
-    "bytes_to_host", "bytes_from_peers",
+    "bytes_to_host", "bytes_from_peers", "bytes_ahead", "bytes_ahead_used",
 }  # fmt: skip
 SOLVER_KEYS = {
     "kernel", "n", "tile", "scheduler", "cpus", "group", "seconds", "gflops", "gemm_gflops", "bound_s",
