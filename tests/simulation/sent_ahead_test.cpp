@@ -104,6 +104,21 @@ TEST_CASE("Sent ahead: what was sent in vain is counted") {
   CHECK(rt.stats().devices[0].bytes_ahead_used == 0);
 }
 
+TEST_CASE("Sent ahead: each task's data go to the device that claims it, and to no other") {
+  std::vector<int> memory(8 * array);
+  auto config = joined(1, 3, Transfers::shared, 8);
+  config.platform.kernels[0] = kernel("Even", 100'000, 1000);
+  hs::SimulatedRuntime<Eager> rt(config);
+  auto const x = arrays(rt, memory);
+  spawn_evens(rt, x, 8);
+  rt.wait();
+  std::uint64_t ahead = 0; // three tasks begin at once
+  for (auto const& device : rt.stats().devices) {
+    ahead += device.bytes_ahead;
+  }
+  CHECK(ahead == 500);
+}
+
 TEST_CASE("Sent ahead: what has its data does not wait behind what has not") {
   std::vector<int> memory(2 * array);
   Done done;

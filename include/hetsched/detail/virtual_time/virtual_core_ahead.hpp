@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -22,10 +23,14 @@ inline std::size_t VirtualCore::most_taken() const noexcept {
   return machine_.config().window == 1 ? 1 : only_stolen ? 3 : 2;
 }
 
-/// What the scheduler says that the worker would take next; at most Simulation::window tasks.
+/// What the scheduler says that the worker would take next, while claims hold; at most
+/// Simulation::window tasks.
 inline std::size_t VirtualCore::peek(WorkerId worker, std::span<TaskId> next) {
   auto const most = std::min(next.size(), static_cast<std::size_t>(machine_.config().window));
-  return std::min(policies_->peek(worker, next.first(most)), most);
+  auto const yield = std::exchange(claims_yield_, false);
+  auto const count = std::min(policies_->peek(worker, next.first(most)), most);
+  claims_yield_ = yield;
+  return count;
 }
 
 /// Whether an idle worker takes a task now. A device that has some takes another one
