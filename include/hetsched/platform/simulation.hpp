@@ -54,9 +54,9 @@ struct Simulation {
   /// Unless transfers are free, each GPU has a memory of the platform's size, which the runtime's
   /// Cache manages. A GPU performs one transfer at a time from its memory and one to it.
   Transfers transfers = Transfers::free;
-  /// The number of tasks that a GPU prepares for while it has another one: it claims them, and their
-  /// data are sent ahead. With 1 it takes one task after the other, and nothing is sent ahead; so
-  /// it is if transfers are free.
+  /// The number of tasks that a GPU prepares for while it has another one: it claims them, and
+  /// their data are sent ahead. With 1 it takes one task after the other, and nothing is sent
+  /// ahead; so it is if transfers are free.
   int window = 8;
   /// The tasks whose choice of worker is explained on stderr, see Runtime::explain.
   std::string explain = {};
