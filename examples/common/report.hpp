@@ -31,9 +31,8 @@ inline constexpr char const* linear_algebra_help =
     "||Q'Q - I|| / sqrt(n): residual is the largest of these.\n"
     "devices lists what went through each device's memory: name, hits, misses, evictions_clean,\n"
     "evictions_dirty, bytes_from_host, bytes_to_host, bytes_from_peers, and of what came there\n"
-    "bytes_ahead, sent before a task asked, and bytes_ahead_used. Where there are devices, there "
-    "is\n"
-    "no bound.\n"
+    "bytes_ahead, sent before a task asked, and bytes_ahead_used. Where there are devices,\n"
+    "there is no bound.\n"
     "Exit status: 0; 1 if a residual exceeds max(1e-13, n * 2.2e-16) or something unforeseen\n"
     "failed; 2 if the input is at fault: options, environment, file, a matrix that cannot be\n"
     "factorised. One line on stderr says what.";

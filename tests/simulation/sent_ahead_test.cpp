@@ -42,25 +42,34 @@ hs::Simulation machine(int cpus, std::optional<int> on_core, int on_gpu, Done& d
   return config;
 }
 
-/// As many as that, each on a datum of its own, with the labels 1, 2, ...
-template <class Rt>
-void spawn_evens(Rt& rt, std::vector<hs::Handle<simulated::Cell>> const& x, std::size_t count) {
+/// Runs so many Evens, each on a datum of its own, with the labels 1, 2, ...; before them a
+/// HostOnly if that has a time.
+template <class S>
+hs::Stats
+run_evens(hs::Simulation config, std::size_t count, std::optional<int> host_only = std::nullopt) {
+  std::vector<int> memory((count + 1) * array);
+  if (host_only) {
+    config.platform.kernels[5] = kernel("HostOnly", host_only, std::nullopt);
+  }
+  hs::SimulatedRuntime<S> rt(config);
+  auto const x = arrays(rt, memory);
+  if (host_only) {
+    rt.template spawn<HostOnly>()(x[count]);
+  }
   for (std::size_t k = 0; k < count; ++k) {
     rt.template spawn<Even>(hs::label(std::to_string(k + 1)))(x[k]);
   }
+  rt.wait();
+  return rt.stats();
 }
 
 TEST_SUITE_BEGIN("simulation");
 
 TEST_CASE("Sent ahead: others take what a device would end later") {
   // The GPU has its first datum at 105. By predictions alone it would end one task every 100.
-  std::vector<int> memory(3 * array);
-  auto const run = [&](int on_core, std::size_t tasks) {
+  auto const run = [](int on_core, std::size_t tasks) {
     Done done;
-    hs::SimulatedRuntime<Eager> rt(machine(1, on_core, 100, done));
-    auto const x = arrays(rt, memory);
-    spawn_evens(rt, x, tasks);
-    rt.wait();
+    (void)run_evens<Eager>(machine(1, on_core, 100, done), tasks);
     std::vector<std::int64_t> ends;
     for (auto const& [label, task] : done) {
       ends.push_back(task.worker.value == 0 ? -task.end.ns : task.end.ns);
@@ -74,13 +83,9 @@ TEST_CASE("Sent ahead: others take what a device would end later") {
 }
 
 TEST_CASE("Sent ahead: data come in the order of the tasks, while kernels run") {
-  std::vector<int> memory(4 * array);
   Done done;
-  hs::SimulatedRuntime<Eager> rt(machine(0, std::nullopt, 200, done));
-  auto const x = arrays(rt, memory);
-  spawn_evens(rt, x, 4);
-  CHECK(waited(rt) == 105 + 4 * 200);
-  auto const stats = rt.stats();
+  auto const stats = run_evens<Eager>(machine(0, std::nullopt, 200, done), 4);
+  CHECK(stats.elapsed.ns == 105 + 4 * 200);
   CHECK(stats.devices[0].hits == 3);
   CHECK(stats.devices[0].hidden == Duration{3 * 105});
   CHECK(stats.devices[0].bytes_ahead == 300);
@@ -90,30 +95,19 @@ TEST_CASE("Sent ahead: data come in the order of the tasks, while kernels run") 
 TEST_CASE("Sent ahead: what was sent in vain is counted") {
   // The second datum comes until 210, under the first kernel. A core that is busy until 150 then
   // takes the task, because it ends at 151, and the GPU's copy is overwritten.
-  std::vector<int> memory(3 * array);
   Done done;
-  auto config = machine(1, 1, 200, done);
-  config.platform.kernels[5] = kernel("HostOnly", 150, std::nullopt);
-  hs::SimulatedRuntime<Eager> rt(config);
-  auto const x = arrays(rt, memory);
-  rt.spawn<HostOnly>()(x[2]);
-  spawn_evens(rt, x, 2);
-  rt.wait();
+  auto const stats = run_evens<Eager>(machine(1, 1, 200, done), 2, 150);
   CHECK(done.at("2").worker == hs::WorkerId{0});
-  CHECK(rt.stats().devices[0].bytes_ahead == 100);
-  CHECK(rt.stats().devices[0].bytes_ahead_used == 0);
+  CHECK(stats.devices[0].bytes_ahead == 100);
+  CHECK(stats.devices[0].bytes_ahead_used == 0);
 }
 
 TEST_CASE("Sent ahead: each task's data go to the device that claims it, and to no other") {
-  std::vector<int> memory(8 * array);
   auto config = joined(1, 3, Transfers::shared, 8);
   config.platform.kernels[0] = kernel("Even", 100'000, 1000);
-  hs::SimulatedRuntime<Eager> rt(config);
-  auto const x = arrays(rt, memory);
-  spawn_evens(rt, x, 8);
-  rt.wait();
   std::uint64_t ahead = 0; // three tasks begin at once
-  for (auto const& device : rt.stats().devices) {
+  auto const stats = run_evens<Eager>(config, 8);
+  for (auto const& device : stats.devices) {
     ahead += device.bytes_ahead;
   }
   CHECK(ahead == 500);
@@ -136,22 +130,15 @@ TEST_CASE(
     "Sent ahead: where the memory is full, a device takes the next task, so that data leave") {
   // Room for two data. The first one goes home from 305, when its task ends, until 410; the third
   // comes until 515.
-  std::vector<int> memory(3 * array);
   Done done;
-  hs::SimulatedRuntime<Eager> rt(simulated::with_memory(machine(0, std::nullopt, 200, done), 512));
-  auto const x = arrays(rt, memory);
-  spawn_evens(rt, x, 3);
-  CHECK(waited(rt) == 515 + 200);
+  auto const full = simulated::with_memory(machine(0, std::nullopt, 200, done), 512);
+  CHECK(run_evens<Eager>(full, 3).elapsed.ns == 515 + 200);
   CHECK(done.at("2").end.ns == 505);
 }
 
 TEST_CASE("Sent ahead: without peek a device takes one task beyond the running one") {
-  std::vector<int> memory(4 * array);
   Done done;
-  hs::SimulatedRuntime<OldestFirst> rt(machine(1, 1000, 200, done));
-  auto const x = arrays(rt, memory);
-  spawn_evens(rt, x, 4);
-  rt.wait();
+  (void)run_evens<OldestFirst>(machine(1, 1000, 200, done), 4);
   CHECK(done.at("1").worker == hs::WorkerId{1});
   CHECK(done.at("2").worker == hs::WorkerId{1});
   CHECK(done.at("3").worker == hs::WorkerId{0});
@@ -177,15 +164,8 @@ struct DevicesSteal : OldestFirst {
 
 TEST_CASE("Sent ahead: where only a theft gives tasks, a device takes two beyond the running one") {
   // At 50, when the GPU has three, a core takes the fifth.
-  std::vector<int> memory(6 * array);
   Done done;
-  auto config = machine(2, 1000, 200, done);
-  config.platform.kernels[5] = kernel("HostOnly", 50, std::nullopt);
-  hs::SimulatedRuntime<DevicesSteal> rt(config);
-  auto const x = arrays(rt, memory);
-  rt.spawn<HostOnly>()(x[5]);
-  spawn_evens(rt, x, 5);
-  rt.wait();
+  (void)run_evens<DevicesSteal>(machine(2, 1000, 200, done), 5, 50);
   CHECK(done.at("3").worker == hs::WorkerId{1});
   CHECK(done.at("4").worker == hs::WorkerId{2});
   CHECK(done.at("5").worker == hs::WorkerId{0});

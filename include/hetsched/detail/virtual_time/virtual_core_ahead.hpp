@@ -52,10 +52,10 @@ inline bool VirtualCore::takes_now(WorkerId worker) {
                              : memory_->taken(node) == 1 && memory_->has_all(task, node);
 }
 
-/// What a device's worker claims, by what the scheduler says now.
+/// What a device's worker claims, by what the scheduler says now. Nothing if that has no `peek`.
 inline std::span<NextTasks::Next const> VirtualCore::next_tasks(WorkerId worker) {
   auto& next = workers_[worker.index()].next;
-  if (next.moves != moves_) {
+  if (next.moves != moves_ && policies_->has(hook_peek)) {
     next.moves = moves_;
     claim(worker, memory_->taken(machine_.worker(worker).node) != 0 && most_taken() > 1);
   }
@@ -66,7 +66,7 @@ inline std::span<NextTasks::Next const> VirtualCore::next_tasks(WorkerId worker)
 /// as long as nothing else is on its way to the device.
 inline void VirtualCore::send_ahead(WorkerId worker) {
   auto const node = machine_.worker(worker).node;
-  if (!memory_ || node == host_node || !policies_->has(hook_peek)) {
+  if (!memory_ || node == host_node) {
     return;
   }
   for (auto const& [task, begin] : next_tasks(worker)) {

@@ -108,9 +108,6 @@ inline void VirtualCore::offer_work() {
   while (offer_to_devices() || (memory_ && offer(false)) || offer(true) || preempt() ||
          activate_early()) {
   }
-  for (auto const worker : device_workers_) {
-    send_ahead(worker);
-  }
 }
 
 /// Offers work once to each device that has none, if devices are served first. Then the devices

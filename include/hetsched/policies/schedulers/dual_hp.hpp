@@ -105,28 +105,21 @@ public:
     if (fresh_.empty()) {
       return look();
     }
-    bool const known = ahead_.when == ctx.now();
     try {
+      bool const known = ahead_.when == ctx.now();
       if (!known) {
         ahead_ = {ready_, fresh_, sides_, ctx.now()};
         ahead_.ready.reserve(merged_.capacity()); // sharing out swaps the two
       }
+      InAhead const there(*this);
+      if (!known) {
+        share_out(ctx);
+      }
+      return look();
     } catch (std::bad_alloc const&) {
       ahead_.when = {};
       return 0;
     }
-    swap_ahead();
-    std::size_t count = 0;
-    try {
-      if (!known) {
-        share_out(ctx);
-      }
-      count = look();
-    } catch (std::bad_alloc const&) {
-      ahead_.when = {};
-    }
-    swap_ahead();
-    return count;
   }
 
 private:
@@ -168,11 +161,25 @@ private:
     std::optional<Instant> when = {}; // empty: not known
   };
 
-  void swap_ahead() noexcept {
-    std::swap(ready_, ahead_.ready);
-    std::swap(fresh_, ahead_.fresh);
-    std::swap(sides_, ahead_.sides);
-  }
+  /// While it lives, the scheduler has what is in `ahead_`.
+  class InAhead {
+  public:
+    explicit InAhead(DualHP& scheduler) noexcept : scheduler_(scheduler) { swap(); }
+
+    InAhead(InAhead const&) = delete;
+    InAhead& operator=(InAhead const&) = delete;
+
+    ~InAhead() { swap(); }
+
+  private:
+    void swap() noexcept {
+      std::swap(scheduler_.ready_, scheduler_.ahead_.ready);
+      std::swap(scheduler_.fresh_, scheduler_.ahead_.fresh);
+      std::swap(scheduler_.sides_, scheduler_.ahead_.sides);
+    }
+
+    DualHP& scheduler_;
+  };
 
   static std::size_t side_of(WorkerInfo const& info) noexcept {
     return info.arch == ArchHost ? cores : gpus;
