@@ -219,29 +219,51 @@ void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
 ///
 /// looked_at_ and `state` are stored and loaded by seq_cst here and in `taken`. So if this sees
 /// that the task is ready, `taken` sees that it is looked at, and waits for the lock.
-void DeviceSet::send_ahead(TaskId id, NodeId at) {
+Devices::Ahead DeviceSet::send_ahead(TaskId id, NodeId at, AfterHook<TaskRecord const*> look) {
   std::lock_guard const guard(mutex_);
+  Ahead found;
   if (device(at).lost) {
-    return;
+    return found;
   }
   auto& task = *TaskRecord::from(id);
+  auto const is_ready = [&] {
+    return task.state.load(std::memory_order_seq_cst) == TaskState::ready && task.id() == id;
+  };
   if (task.type_of().parameters.empty()) {
-    return;
+    return {is_ready(), true, true};
   }
   looked_at_.store(&task, std::memory_order_seq_cst);
-  if (task.state.load(std::memory_order_seq_cst) == TaskState::ready && task.id() == id) {
+  if (is_ready()) {
+    found = {true, true, true};
+    std::size_t missing = 0;
     try {
       (void)kept().sent_ahead(task, [&](Replicas& datum) {
-        nodes_->prefetch(datum, at);
+        if (!datum.valid_at(at) && few_on_their_way(at)) {
+          nodes_->prefetch(datum, at);
+          start_copies();
+        }
+        found.all_there = found.all_there && datum.valid_at(at);
+        missing += datum.at(at).block == no_block ? Arena::rounded(datum.bytes()) : 0;
         return true;
       });
+      look(&task);
     } catch (std::bad_alloc const&) { // it is a hint
+      found.all_there = false;
     }
+    found.has_places = missing <= nodes_->unused(at);
   }
   // Another task's `taken` need not wait. If this one's does not see the pointer any more, acquire
   // orders it after the look.
   looked_at_.store(nullptr, std::memory_order_seq_cst);
-  start_copies();
+  return found;
+}
+
+/// Whether another transfer to a device would soon begin: one is under way at most, so that there
+/// is no pause between the two. What a task waits for there is not to wait for what is sent ahead.
+bool DeviceSet::few_on_their_way(NodeId to) const noexcept {
+  return std::count_if(moving_.begin(), moving_.end(), [&](auto const& moving) {
+           return !moving->over && moving->copy->to == to;
+         }) < 2;
 }
 
 void DeviceSet::taken(TaskRecord& task) noexcept {
@@ -361,7 +383,7 @@ hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
     return nullptr;
   }
   return new DeviceSet(choices,
-                       config.window.value_or(4),
+                       config.window.value_or(default_window),
                        config.streams.value_or(2),
                        cache,
                        costs,

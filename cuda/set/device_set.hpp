@@ -131,12 +131,17 @@ struct WindowSlot {
 
 class TaskWindow final : public DeviceWindow {
 public:
+  /// `length`: Config::window.
   TaskWindow(DeviceSet& set, OpenDevice& device, int length)
       : set_(set), device_(device), length_(static_cast<std::size_t>(length)) {}
 
   [[nodiscard]] std::size_t length() const noexcept override { return length_; }
 
-  [[nodiscard]] bool has_room() const noexcept override { return slots_.size() < length_; }
+  [[nodiscard]] std::size_t streams() const noexcept override { return device_.compute.size(); }
+
+  [[nodiscard]] std::size_t taken() const noexcept override { return slots_.size(); }
+
+  [[nodiscard]] std::size_t running() const noexcept override;
 
   [[nodiscard]] bool empty() const noexcept override { return slots_.empty(); }
 
@@ -249,7 +254,7 @@ public:
   void adopt(DataRecord& record, NodeId at, void* memory) override;
   [[nodiscard]] std::uint32_t mark_stream(NodeId at, void* native) override;
   void prefetch(TaskRecord& hint, NodeId at) override;
-  void send_ahead(TaskId id, NodeId at) override;
+  Ahead send_ahead(TaskId id, NodeId at, AfterHook<TaskRecord const*> look) override;
   void taken(TaskRecord& task) noexcept override;
   void evict(ReplicaSlot& slot, NodeId at) override;
   void unpin(ReplicaSlot& slot, NodeId at) override;
@@ -280,6 +285,7 @@ private:
                   std::optional<Stretch> kernel,
                   bool done,
                   bool stopped);
+  [[nodiscard]] bool few_on_their_way(NodeId to) const noexcept;
   void wait_for_copy(Lock& lock, Replicas const& datum);
   void bring(Lock& lock,
              std::span<Replicas* const> data,

@@ -12,6 +12,13 @@
 
 namespace hetsched::detail {
 
+std::size_t TaskWindow::running() const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(slots_.begin(), slots_.end(), [](WindowSlot const& slot) {
+        return slot.stage == WindowSlot::Stage::launched;
+      }));
+}
+
 void TaskWindow::commit(TaskRecord& task) {
   set_.taken(task);
   make_room(ended_, slots_.size() + 1); // nothing may be thrown once the task is in the window

@@ -67,7 +67,6 @@ struct Misbehaving {
   using Config = Knobs;
 
   static constexpr auto threading = hs::Threading::serialized;
-  static constexpr bool keeps_peeked = true; // so that engines ask
   static constexpr auto priority_scope = hs::PriorityScope::none;
 
   explicit Misbehaving(std::span<hs::WorkerInfo const>, Config its_config = {})

@@ -75,7 +75,6 @@ template <class S>
 class Logged {
 public:
   static constexpr auto threading = S::threading;
-  static constexpr bool keeps_peeked = true; // so that engines ask
   static constexpr auto priority_scope = S::priority_scope;
   static_assert(threading == hs::Threading::serialized);
 

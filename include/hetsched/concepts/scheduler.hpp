@@ -35,7 +35,6 @@ struct SchedulerRules {
   PriorityScope priority_scope;
   unsigned hooks;             // bits of Hook
   std::string_view name = {}; // for people; empty: that of the scheduler's type; never freed
-  bool keeps_peeked = false;  // see `peek`
 };
 
 /// A scheduler whose rules are known only at run time. `rules<Ctx>()` returns them. They do not
@@ -90,7 +89,7 @@ concept chosen_at_run_time = requires(S const& s) {
 ///   void prologue(ctx, task, worker), epilogue(ctx, task, worker, Duration) optional
 ///     Around a body. The duration is 0 unless the model or Config::timing needs clocks.
 ///   std::size_t peek(ctx, worker, std::span<TaskId> next)                  optional
-///     The worker of a device has taken as many tasks as it may. Writes the tasks that pop would
+///     The worker of a device has something to do. Writes the tasks that pop would
 ///     return to it next, and returns their number k: k pops by that worker without a push (or any
 ///     other event) between give the peeked tasks in that order. It may write fewer tasks than
 ///     there are, but a serialized scheduler writes at least one if the next pop would return one.
@@ -98,10 +97,8 @@ concept chosen_at_run_time = requires(S const& s) {
 ///     not been called: it takes nothing out and draws no random numbers. The tasks stay where
 ///     other workers may take them. Beside other threads a concurrent scheduler answers with a
 ///     guess: its tasks were in its queues at some time during the call, but may have been taken,
-///     and may even have ended. If the scheduler declares `static constexpr bool keeps_peeked =
-///     true`, what a worker is shown is meant for this worker, and others get it as an exception at
-///     most. Engines then send the data of these tasks ahead if there is room. Without, they send
-///     nothing ahead: several devices would be shown the same tasks.
+///     and may even have ended. Engines send the data of the peeked tasks ahead, and the device
+///     claims the tasks: for a while can_run is false for others.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
 ///     Called before a captured graph runs; no task is live. The graph lives until all its tasks
 ///     have ended. To learn also how long the tasks are expected to take, declare instead
@@ -218,11 +215,7 @@ template <class Ctx, class S>
   if constexpr (chosen_at_run_time<S, Ctx>) {
     return scheduler.template rules<Ctx>();
   } else {
-    SchedulerRules rules{S::threading, S::priority_scope, hooks_of<S, Ctx>()};
-    if constexpr (requires { S::keeps_peeked; }) {
-      rules.keeps_peeked = S::keeps_peeked;
-    }
-    return rules;
+    return {S::threading, S::priority_scope, hooks_of<S, Ctx>()};
   }
 }
 

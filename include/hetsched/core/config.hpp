@@ -32,7 +32,7 @@ enum class Bind : std::uint8_t {
 /// | seed           | HETSCHED_SEED           | 1                                              |
 /// | timing         | HETSCHED_TIMING         | 0: Stats::types stays empty                    |
 /// | devices        | HETSCHED_DEVICES        | cuda: all there are                            |
-/// | window         | HETSCHED_WINDOW         | 4 tasks                                        |
+/// | window         | HETSCHED_WINDOW         | 8 tasks                                        |
 /// | streams        | HETSCHED_STREAMS        | 2                                              |
 /// | memory_trace   | HETSCHED_MEMORY_TRACE   | none                                           |
 /// | trace          | HETSCHED_TRACE          | none                                           |
@@ -63,8 +63,9 @@ struct Config {
   /// The devices to use: a list such as "cuda:0,1;emu:2@256MB" (docs/gpu.md), or "none". Empty: not
   /// given. Only in programs that include gpu.hpp.
   std::string devices = {};
-  /// Number of tasks to which a device's worker commits at a time; 1 to 1024. Their transfers and
-  /// kernels overlap.
+  /// Number of tasks that a device's worker claims while it has others: their data are sent ahead,
+  /// and other workers leave them alone; 1 to 1024, of which 16 are used. With 1 the worker takes
+  /// one task after the other, and nothing is sent ahead.
   std::optional<int> window = {};
   /// Number of streams in which a device runs kernels; 1 to 64. Small kernels overlap.
   std::optional<int> streams = {};

@@ -75,6 +75,19 @@ public:
     return nullptr;
   }
 
+  /// Whether a task launched on the device writes the datum of an access of `task`, which is one of
+  /// those that wait for it.
+  [[nodiscard]] bool write_for(TaskRecord const& task, Access const& access) const noexcept {
+    return std::any_of(all_.begin(), all_.end(), [&](Successor const& successor) {
+      auto const& of_writer =
+          std::span(successor.writer->accesses(), successor.writer->access_count);
+      return successor.task == &task &&
+             std::any_of(of_writer.begin(), of_writer.end(), [&](Access const& written) {
+               return written.queue == access.queue && writes(written.mode);
+             });
+    });
+  }
+
   /// Whether a task that waits for `writer` is bound.
   [[nodiscard]] bool binds(TaskRecord const& writer) const noexcept {
     return std::any_of(all_.begin(), all_.end(), [&](Successor const& successor) {

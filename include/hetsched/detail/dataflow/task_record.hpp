@@ -128,13 +128,27 @@ struct Access {
 enum class TaskState : std::uint8_t { free, created, pending, ready, running, waiting };
 
 /// How a task is bound to a device's worker that got it before its predecessors had ended, or that
-/// will probably take it.
+/// will probably take it. 63 devices may claim tasks, as many as may have data.
 enum class Binding : std::uint8_t {
   none,
   bound,   // bound to TaskRecord::worker: no other worker may take it
   undone,  // a predecessor failed: the task waits for the others as if it had not been bound
-  claimed, // ready, and next at TaskRecord::worker: others take it only if they end it sooner
+  claimed, // this and the values behind it: see claimed_by
 };
+
+/// The task is ready, and one of the next at a device: others take it only if they end it sooner.
+[[nodiscard]] constexpr Binding claimed_by(NodeId device) noexcept {
+  return static_cast<Binding>(static_cast<std::int32_t>(Binding::claimed) + device.value - 1);
+}
+
+[[nodiscard]] constexpr bool is_claimed(Binding binding) noexcept {
+  return binding >= Binding::claimed;
+}
+
+/// The device that claims the task.
+[[nodiscard]] constexpr NodeId claimant(Binding binding) noexcept {
+  return {static_cast<std::int32_t>(binding) - static_cast<std::int32_t>(Binding::claimed) + 1};
+}
 
 /// Header of a task's block. Blocks are recycled, and never unmapped while the runtime lives. So a
 /// policy may still ask `can_run` of a stale TaskId: the fields that this reads are atomic, and
@@ -172,8 +186,9 @@ struct TaskRecord {
   bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
   std::uint8_t size_class = 0; // never changes
   /// The worker to which the task is bound sets it before the scheduler knows the task. The thread
-  /// that grants its last access takes it away. seq_cst where this must be ordered with looks at
-  /// sleepers.
+  /// that grants its last access takes it away. A device claims a task by an exchange for `none`;
+  /// if the task has ended since it was shown to the device, the claim is another task's for a
+  /// while, which does no harm. seq_cst where this must be ordered with looks at sleepers.
   Atomic<Binding> binding{Binding::none};
   std::int32_t reuse = no_reuse; // index for caches
   char const* label = nullptr;   // inside this block; label_bytes long

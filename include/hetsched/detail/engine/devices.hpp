@@ -7,6 +7,7 @@
 #include <hetsched/core/stats.hpp>
 #include <hetsched/core/workers.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/engine/after_hook.hpp>
 #include <hetsched/detail/memory/memory_events.hpp>
 #include <hetsched/detail/memory/replicas.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
@@ -27,6 +28,9 @@ struct ThreadWorker;
 
 /// How many tasks at most a scheduler is asked to peek at.
 inline constexpr std::size_t most_peeked = 16;
+
+/// Config::window if nothing else is said.
+inline constexpr int default_window = 8;
 
 /// What happens to the tasks of a device's window.
 class DeviceEvents {
@@ -53,11 +57,15 @@ protected:
 /// the kernels of others (Lima et al. 2015, sec. 3.4.3). Only the device's own worker uses it.
 class DeviceWindow {
 public:
-  /// How many tasks it takes.
+  /// For how many tasks data are sent ahead (Config::window).
   [[nodiscard]] virtual std::size_t length() const noexcept = 0;
 
-  /// Whether it takes another task now.
-  [[nodiscard]] virtual bool has_room() const noexcept = 0;
+  /// How many kernels may run at a time.
+  [[nodiscard]] virtual std::size_t streams() const noexcept = 0;
+
+  /// How many tasks there have not ended, and how many of these were launched.
+  [[nodiscard]] virtual std::size_t taken() const noexcept = 0;
+  [[nodiscard]] virtual std::size_t running() const noexcept = 0;
 
   [[nodiscard]] virtual bool empty() const noexcept = 0;
 
@@ -126,9 +134,18 @@ public:
   /// Brings the datum of a hint to a device if there is room; it may leave at any time.
   virtual void prefetch(TaskRecord& hint, NodeId at) = 0;
 
-  /// The same for all data that a ready task reads. The task is not committed to the device. Does
-  /// nothing if another worker has taken the task since the scheduler named it, or it has ended.
-  virtual void send_ahead(TaskId id, NodeId at) = 0;
+  /// What a device has of a task's data, and of the memory for them.
+  struct Ahead {
+    bool ready = false;     // nobody has taken the task
+    bool all_there = false; // all that it reads
+    bool has_places = true; // there is free memory for the rest
+  };
+
+  /// The same for all data that a ready task reads, as long as few others are on their way to the
+  /// device. The task is not committed to the device. Does nothing if another worker has taken the
+  /// task since the scheduler named it, or it has ended. `look` gets the task, and nobody takes it
+  /// meanwhile; it is not called for a task without data.
+  virtual Ahead send_ahead(TaskId id, NodeId at, AfterHook<TaskRecord const*> look) = 0;
 
   /// A worker has taken the task. Returns when `send_ahead` does not look at it, and will not.
   /// Called before a body or an attempt begins, or the task ends without.

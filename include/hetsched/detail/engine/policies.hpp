@@ -6,6 +6,7 @@
 #include <hetsched/concepts/push_activated.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/core/type_name.hpp>
+#include <hetsched/detail/engine/after_hook.hpp>
 #include <hetsched/detail/engine/engine_context.hpp>
 #include <hetsched/detail/engine/policy_checks.hpp>
 #include <hetsched/detail/engine/unpushed_tasks.hpp>
@@ -19,32 +20,6 @@
 
 namespace hetsched::detail {
 
-/// A function that is called with the hook's answer while the guard of the hook is still held.
-template <class Answer>
-class AfterHook {
-public:
-  AfterHook() = default; // nothing
-
-  /// `f(answer)`; f must outlive the call of the hook.
-  template <class F>
-    requires(!std::is_same_v<F, AfterHook>)
-  AfterHook(F const& f) noexcept
-      : call_([](void const* function, Answer answer) {
-          (*static_cast<F const*>(function))(answer);
-        }),
-        function_(&f) {}
-
-  void operator()(Answer answer) const {
-    if (call_ != nullptr) {
-      call_(function_, answer);
-    }
-  }
-
-private:
-  void (*call_)(void const* function, Answer answer) = nullptr;
-  void const* function_ = nullptr;
-};
-
 /// The hooks of a scheduler and of a model, for code that is compiled once for all of them. A hook
 /// that `has` denies is not called. Thread-safe as the scheduler is: for a serialized one each hook
 /// takes the engine's lock.
@@ -55,9 +30,6 @@ public:
 
   /// With a name.
   [[nodiscard]] SchedulerRules const& rules() const noexcept { return rules_; }
-
-  /// Whether data are sent ahead for the tasks that `peek` shows.
-  [[nodiscard]] bool sends_ahead() const noexcept { return rules_.keeps_peeked && has(hook_peek); }
 
   [[nodiscard]] bool has(Hook hook) const noexcept { return (rules_.hooks & hook) != 0; }
 

@@ -2,6 +2,7 @@
 #pragma once
 // The workers of the thread engine that drive devices. Compiled in the library of devices alone.
 
+#include <hetsched/detail/threads/device_ahead.hpp>
 #include <hetsched/detail/threads/running_tasks.hpp>
 #include <hetsched/detail/threads/thread_attempts.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
@@ -21,10 +22,10 @@ namespace hetsched::detail {
 class DeviceDriver final : public DeviceEvents {
 public:
   DeviceDriver(ThreadCore& core, ThreadWorker& worker, DeviceWindow& window)
-      : core_(core), worker_(worker), window_(window) {}
+      : core_(core), worker_(worker), window_(window), ahead_(core, worker, window) {}
 
-  /// Runs until the engine stops (Lima et al. 2015, sec. 3.4.2 and 3.4.3). Takes tasks while the
-  /// window has room, and polls for transfers and kernels that have ended. The longer nothing
+  /// Runs until the engine stops (Lima et al. 2015, sec. 3.4.2 and 3.4.3). Takes a task when its
+  /// kernel can run soon, and polls for transfers and kernels that have ended. The longer nothing
   /// happens, the longer it sleeps between two polls, up to a tenth of the time since the last
   /// event.
   void work();
@@ -51,7 +52,6 @@ private:
   void sleep_lost();
   void commit(TaskId id);
   bool commit_abortable(TaskRecord& task, bool early);
-  void send_ahead();
   TaskId take_early();
   static bool undo_binding(TaskRecord& task);
   void undo_early(TaskRecord& task);
@@ -61,6 +61,7 @@ private:
   ThreadCore& core_;
   ThreadWorker& worker_;
   DeviceWindow& window_;
+  DeviceAhead ahead_;
   BodySink sink_{"a GPU body"};
 };
 
@@ -203,6 +204,7 @@ inline void DeviceDriver::work() {
     if (!lost) {
       moved = fill_window(moved);
     } else if (moved) {
+      ahead_.drop_all();
       give_all_back();
     }
     if (moved) {
@@ -222,32 +224,30 @@ inline void DeviceDriver::work() {
   }
 }
 
-/// Takes tasks while the window has room. `moved`: whether anything happened before. Returns
-/// whether anything has happened.
+/// Takes tasks while the device takes some, and claims those that come next. `moved`: whether
+/// anything happened before. Returns whether anything has happened.
 inline bool DeviceDriver::fill_window(bool moved) {
   auto const has_other_work = [this] { return this->has_other_work(); };
-  while (window_.has_room()) {
-    auto task = window_.empty() && !moved
-                    ? core_.find_task(worker_, Condition::that(has_other_work))
-                    : core_.take(worker_);
+  for (;;) {
+    TaskId task;
+    if (window_.empty() && moved) {
+      task = core_.take(worker_); // before others have what it claims
+    } else if (window_.empty()) {
+      ahead_.drop_all();
+      task = core_.find_task(worker_, Condition::that(has_other_work));
+    } else {
+      moved ? ahead_.look() : ahead_.look_again();
+      task = ahead_.takes_now() ? core_.take(worker_) : no_task;
+    }
     if (worker_.attempt != nullptr) {
       attempts().commit(window_, *std::exchange(worker_.attempt, nullptr));
-      moved = true;
-      continue;
+    } else if (task || (task = take_early())) {
+      commit(task);
+    } else {
+      return moved;
     }
-    if (!task) {
-      task = take_early();
-    }
-    if (!task) {
-      break;
-    }
-    commit(task);
     moved = true;
-    if (!window_.has_room()) {
-      send_ahead();
-    }
   }
-  return moved;
 }
 
 /// Puts the hints for the device into its window. Returns whether there were any.
@@ -324,28 +324,13 @@ inline bool DeviceDriver::commit_abortable(TaskRecord& task, bool early) {
   return true;
 }
 
-/// What the worker would take next, had its window room: its data begin to move. A concurrent
-/// scheduler guesses.
-inline void DeviceDriver::send_ahead() {
-  if (!core_.policies_->sends_ahead()) {
-    return;
-  }
-  std::array<TaskId, most_peeked> next;
-  auto const room = std::span(next).first(std::min(next.size(), window_.length()));
-  auto const send = [&](std::size_t count) {
-    for (auto const id : room.first(std::min(count, room.size()))) {
-      core_.devices_->send_ahead(id, worker_.info.node);
-    }
-  };
-  (void)core_.policies_->peek(worker_.info.id, room, send);
-}
-
 // ---- early activation (early.hpp) ----
 
 /// Activates a task that may be launched behind others. Then takes a task from the scheduler.
 inline TaskId DeviceDriver::take_early() {
-  auto* const task = worker_.launched.successors.next();
-  if (task == nullptr) {
+  auto const& successors = worker_.launched.successors;
+  auto* const task = ahead_.has_room_behind() ? successors.next() : nullptr;
+  if (task == nullptr || ahead_.others_end_sooner(*task)) {
     return no_task;
   }
   task->worker.store(worker_.info.id.value, std::memory_order_relaxed);

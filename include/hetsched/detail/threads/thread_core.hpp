@@ -220,6 +220,7 @@ public:
   [[nodiscard]] std::string dump(DataRegistry& registry) const;
 
 protected:
+  friend class DeviceAhead;
   friend class DeviceDriver;
   friend class StandIns;
   friend class ThreadAttempts;
@@ -288,6 +289,7 @@ protected:
   bool lift_scopes_if_all_sleep();
   void ask_lost_if_all_sleep();
   TaskId take_unscoped(ThreadWorker& worker);
+  TaskId take_claimed(ThreadWorker& worker);
   void wait(TaskRecord* scope, Condition const& done);
   void wait_inside(TaskRecord* scope, Condition const& done);
   void wait_outside(Condition const& done);
@@ -332,10 +334,13 @@ protected:
     return crew_.workers[static_cast<std::size_t>(crew_.placement.workers + device.value - 1)];
   }
 
-  [[nodiscard]] static bool is_bound_elsewhere(TaskRecord const& task, WorkerId worker) noexcept {
-    return task.binding.load(std::memory_order_seq_cst) == Binding::bound &&
-           task.worker.load(std::memory_order_relaxed) != worker.value;
+  [[nodiscard]] Claims const& claims_of(NodeId device) const noexcept {
+    return const_cast<ThreadCore*>(this)->driver_of(device).launched.claims;
   }
+
+  /// Whether the task is bound to another worker, or a device claims it and keeps it.
+  [[nodiscard]] bool is_kept_from(ThreadWorker const& worker,
+                                  TaskRecord const& task) const noexcept;
 
   /// Whether only workers whose devices are lost could run the task: they let it fail.
   [[nodiscard]] bool is_left_to_lost(TaskRecord const& task) const noexcept {

@@ -4,6 +4,7 @@
 
 #include <hetsched/detail/threads/thread_core.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <string>
@@ -81,7 +82,8 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
     for (auto& worker : crew_.workers) {
       worker.attention = attention_;
       if (worker.drives_device()) { // tasks that have left the window count until that was told
-        worker.launched.tasks.reserve(2 * devices_->window(worker.info.node).length() + 1);
+        auto const& window = devices_->window(worker.info.node);
+        worker.launched.tasks.reserve(2 * std::max(window.length(), window.streams() + 2) + 1);
         worker.launched.successors.prepare();
       }
       if (auto const cpus = crew_.placement.cpus_beside(worker.info.id.value);
@@ -143,10 +145,23 @@ HETSCHED_INLINE Instant ThreadCore::busy_until(WorkerId worker) const noexcept {
   return until > now ? until : now + Duration{now.ns - since};
 }
 
+HETSCHED_INLINE bool ThreadCore::is_kept_from(ThreadWorker const& worker,
+                                              TaskRecord const& task) const noexcept {
+  auto const binding = task.binding.load(std::memory_order_seq_cst);
+  if (is_claimed(binding)) {
+    auto const device = claimant(binding);
+    return device != worker.info.node &&
+           !(worker.claims_yield.load(std::memory_order_relaxed) &&
+             claims_of(device).ends_sooner(task, worker.info.arch, clock()));
+  }
+  return binding == Binding::bound &&
+         task.worker.load(std::memory_order_relaxed) != worker.info.id.value;
+}
+
 HETSCHED_INLINE bool ThreadCore::can_run_here(TaskRecord const& task,
                                               ThreadWorker const& worker) const noexcept {
   if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(worker.info.arch) ||
-      is_bound_elsewhere(task, worker.info.id)) {
+      is_kept_from(worker, task)) {
     return false;
   }
   if (worker.launched.lost.load(std::memory_order_seq_cst)) [[unlikely]] {

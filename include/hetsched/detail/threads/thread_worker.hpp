@@ -14,6 +14,7 @@
 #include <hetsched/detail/dataflow/task_pool.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/threads/claims.hpp>
 #include <hetsched/detail/threads/team_port.hpp>
 
 #include <algorithm>
@@ -136,6 +137,7 @@ struct LaunchedTasks {
   Array<TaskRecord*> tasks;      // oldest first; under that lock
   LaunchedSuccessors successors; // used by the worker alone
   Atomic<bool> lost{false};      // the device has broken down: see ThreadCore::retire
+  Claims claims;
   bool gives_back = false; // the worker takes what the scheduler keeps for it, to give it back
 };
 
@@ -156,6 +158,7 @@ struct alignas(64) ThreadWorker {
   /// The innermost task of this worker that waits for its children. Only its descendants may run
   /// here.
   Atomic<TaskRecord*> scope{nullptr};
+  Atomic<bool> claims_yield{false};     // it takes what others claim, if it ends that sooner
   Atomic<TaskRecord*> running{nullptr}; // the innermost body's; released with the record
   Atomic<std::int64_t> busy_until_ns{0};
   Atomic<std::int64_t> busy_since_ns{0}; // of an abortable task; else 0

@@ -74,6 +74,9 @@ namespace hetsched::detail {
   while (!found && !has_attempt() && !done()) {
     parking.announce(id);
     found = take(worker);
+    if (!found && !has_attempt()) {
+      found = take_claimed(worker);
+    }
     if (!found && !has_attempt() && before_sleep()) {
       found = take_unscoped(worker);
     }
@@ -161,6 +164,19 @@ namespace hetsched::detail {
   auto const task = take(worker);
   worker.scope.store(scope, std::memory_order_relaxed);
   return task;
+}
+
+/// Takes a task that a device claims if this worker ends it sooner.
+[[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::take_claimed(ThreadWorker& worker) {
+  for (NodeId device{1}; device.value <= device_count(); ++device.value) {
+    if (claims_of(device).size() != 0) {
+      worker.claims_yield.store(true, std::memory_order_relaxed);
+      auto const task = take(worker);
+      worker.claims_yield.store(false, std::memory_order_relaxed);
+      return task;
+    }
+  }
+  return no_task;
 }
 
 // ---- waiting ----

@@ -102,9 +102,7 @@ public:
 
   [[nodiscard]] bool can_run(TaskRecord const& task, WorkerId worker) const noexcept {
     return ArchMask{task.archs.load(std::memory_order_relaxed)}.has(machine_.worker(worker).arch) &&
-           (task.binding.load(std::memory_order_relaxed) == Binding::none ||
-            task.worker.load(std::memory_order_relaxed) == worker.value ||
-            (claims_yield_ && ends_sooner(task, worker)));
+           may_take(task, task.binding.load(std::memory_order_relaxed), worker);
   }
 
   /// A task cannot be aborted if it has a private copy for its contributions, or if it is launched
@@ -303,9 +301,9 @@ private:
   void send_ahead(WorkerId worker);
   [[nodiscard]] std::span<NextTasks::Next const> next_tasks(WorkerId worker);
   void claim(WorkerId worker, bool any);
-  [[nodiscard]] bool ends_sooner(TaskRecord const& task, WorkerId worker) const;
+  [[nodiscard]] bool may_take(TaskRecord const& task, Binding binding, WorkerId worker) const;
+  [[nodiscard]] bool ends_sooner(TaskRecord const& task, NodeId device, WorkerId worker) const;
   bool activate_early();
-  [[nodiscard]] bool others_end_sooner(TaskRecord const& task, WorkerId worker) const;
   bool unbind(TaskRecord& task);
 
   // Statistics and recording (virtual_core_report.hpp).

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// VirtualCore: when devices take tasks, what is sent ahead to them, and early activation.
-//
-// A task stays the scheduler's until its kernel can run, so that an idle worker may have it. What
-// the device's worker would take next, `peek` tells. The data of these tasks are sent ahead, and
-// the tasks are claimed: others leave them alone while there is anything else for them, and take
-// one only if they end it sooner than the device would.
+// VirtualCore: when devices take tasks, what is sent ahead to them, and early activation. The rules
+// are those of device_rules.hpp.
 
+#include <hetsched/detail/engine/device_rules.hpp>
 #include <hetsched/detail/virtual_time/virtual_host.hpp>
 
 #include <algorithm>
@@ -16,11 +13,8 @@
 
 namespace hetsched::detail {
 
-/// How many tasks a device has taken at most: one that runs or waits for its data, and one more.
-/// Two more if only a theft gives them and the scheduler has `peek`, which then tells so.
 inline std::size_t VirtualCore::most_taken() const noexcept {
-  bool const only_stolen = policies_->has(hook_peek) && policies_->has(hook_steal);
-  return machine_.config().window == 1 ? 1 : only_stolen ? 3 : 2;
+  return detail::most_taken(*policies_, static_cast<std::size_t>(machine_.config().window), 1);
 }
 
 /// What the scheduler says that the worker would take next, while claims hold; at most
@@ -33,11 +27,9 @@ inline std::size_t VirtualCore::peek(WorkerId worker, std::span<TaskId> next) {
   return count;
 }
 
-/// Whether an idle worker takes a task now. A device that has some takes another one
-/// - whose data are all there, while no kernel can run,
-/// - for whose data the memory is too full while a kernel runs, because only admission evicts, or
-/// - of which the scheduler could not say before that it is next: it has no `peek`, or only a theft
-///   would give the task.
+/// Whether an idle worker takes a task now. A device that has some also takes a task of which the
+/// scheduler could not say before that it is next: it has no `peek`, or only a theft would give the
+/// task.
 inline bool VirtualCore::takes_now(WorkerId worker) {
   auto const node = machine_.worker(worker).node;
   if (!memory_ || node == host_node || memory_->taken(node) == 0 || !policies_->has(hook_peek)) {
@@ -47,9 +39,21 @@ inline bool VirtualCore::takes_now(WorkerId worker) {
   if (next.empty()) {
     return policies_->has(hook_steal);
   }
-  auto const& task = *next.front().task;
-  return memory_->busy(node) ? !memory_->has_places(task, node)
-                             : memory_->taken(node) == 1 && memory_->has_all(task, node);
+
+  struct First {
+    VirtualMemory& memory;
+    TaskRecord const& task;
+    NodeId node;
+
+    [[nodiscard]] bool has_all() const { return memory.has_all(task, node); }
+
+    [[nodiscard]] bool has_places() const { return memory.has_places(task, node); }
+
+    static constexpr bool makes_room() noexcept { return false; } // a launch takes no time
+  };
+
+  return takes_beside({memory_->taken(node), memory_->busy(node) ? 1U : 0U, 1},
+                      First{*memory_, *next.front().task, node});
 }
 
 /// What a device's worker claims, by what the scheduler says now. Nothing if that has no `peek`.
@@ -78,10 +82,10 @@ inline void VirtualCore::send_ahead(WorkerId worker) {
 
 /// The worker claims what it would take next (`any`), and nothing else.
 inline void VirtualCore::claim(WorkerId worker, bool any) {
+  auto const claim = claimed_by(machine_.worker(worker).node);
   auto& next = workers_[worker.index()].next.tasks;
   for (auto const& [task, begin] : next) {
-    if (task->binding.load(std::memory_order_relaxed) == Binding::claimed &&
-        task->worker.load(std::memory_order_relaxed) == worker.value) {
+    if (task->binding.load(std::memory_order_relaxed) == claim) {
       task->binding.store(Binding::none, std::memory_order_relaxed);
     }
   }
@@ -93,18 +97,26 @@ inline void VirtualCore::claim(WorkerId worker, bool any) {
     next.push_back({&task, begin});
     begin = begin + expected(task, worker);
     if (task.binding.load(std::memory_order_relaxed) == Binding::none) {
-      task.worker.store(worker.value, std::memory_order_relaxed);
-      task.binding.store(Binding::claimed, std::memory_order_relaxed);
+      task.binding.store(claim, std::memory_order_relaxed);
     }
   }
 }
 
-/// Whether the task is claimed by a device, and the worker would end it sooner if it began now.
-inline bool VirtualCore::ends_sooner(TaskRecord const& task, WorkerId worker) const {
-  if (task.binding.load(std::memory_order_relaxed) != Binding::claimed) {
-    return false;
+/// Whether a worker may take the task as far as its binding is concerned.
+inline bool VirtualCore::may_take(TaskRecord const& task, Binding binding, WorkerId worker) const {
+  if (is_claimed(binding)) {
+    return claimant(binding) == machine_.worker(worker).node ||
+           (claims_yield_ && ends_sooner(task, claimant(binding), worker));
   }
-  WorkerId const claimant{task.worker.load(std::memory_order_relaxed)};
+  return binding == Binding::none || task.worker.load(std::memory_order_relaxed) == worker.value;
+}
+
+/// Whether the worker would end a task that a device claims sooner if it began now.
+inline bool VirtualCore::ends_sooner(TaskRecord const& task, NodeId device, WorkerId worker) const {
+  auto const claimant =
+      *std::find_if(device_workers_.begin(), device_workers_.end(), [&](WorkerId other) {
+        return machine_.worker(other).node == device;
+      });
   auto const& next = workers_[claimant.index()].next.tasks;
   auto const there = std::find_if(
       next.begin(), next.end(), [&](auto const& other) { return other.task == &task; });
@@ -125,8 +137,14 @@ inline bool VirtualCore::activate_early() {
         (policies_->has(hook_peek) && waiting_ != 0 && peek(worker, buffer) != 0)) {
       continue;
     }
-    auto* const task = workers_[worker.index()].successors.next();
-    if (task != nullptr && !others_end_sooner(*task, worker)) {
+    auto const& successors = workers_[worker.index()].successors;
+    auto const expects = [this](TaskRecord const& task, WorkerInfo const& there) {
+      return expected(task, there.id);
+    };
+    auto* const task = successors.next();
+    if (task != nullptr &&
+        !others_end_sooner(
+            *this, *task, successors, machine_.worker(worker), busy_until(worker), expects)) {
       task->worker.store(worker.value, std::memory_order_relaxed);
       task->binding.store(Binding::bound, std::memory_order_relaxed);
       ++counts_.early;
@@ -138,35 +156,6 @@ inline bool VirtualCore::activate_early() {
     }
   }
   return false;
-}
-
-/// Whether some other worker would end the task, a successor of what the device runs, before the
-/// device. It needs what the device writes until then.
-inline bool VirtualCore::others_end_sooner(TaskRecord const& task, WorkerId worker) const {
-  auto const& running = *workers_[worker.index()].running;
-  auto const from = machine_.worker(worker).node;
-  auto const begin = busy_until(worker);
-  auto const end = begin + expected(task, worker);
-  auto const written = [&](Access const& access) {
-    auto const& others = std::span(running.accesses(), running.access_count);
-    return !access.duplicate && reads(access.mode) &&
-           std::any_of(others.begin(), others.end(), [&](Access const& other) {
-             return other.queue == access.queue && writes(other.mode);
-           });
-  };
-  return std::any_of(workers().begin(), workers().end(), [&](WorkerInfo const& other) {
-    if (other.id == worker ||
-        !ArchMask{task.archs.load(std::memory_order_relaxed)}.has(other.arch)) {
-      return false;
-    }
-    auto there = std::max(begin, busy_until(other.id)) + expected(task, other.id);
-    for (auto const& access : std::span(task.accesses(), task.access_count)) {
-      if (other.node != from && written(access)) {
-        there = there + transfer(access.queue->data->bytes(), from, other.node);
-      }
-    }
-    return there < end;
-  });
 }
 
 /// The task holds all its data. Returns whether it was bound: the scheduler or the device then has

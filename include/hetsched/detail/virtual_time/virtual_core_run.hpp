@@ -167,7 +167,7 @@ inline void VirtualCore::begin(TaskId id, WorkerId worker) {
   }
   --waiting_;
   ++moves_;
-  if (task.binding.load(std::memory_order_relaxed) == Binding::claimed) {
+  if (is_claimed(task.binding.load(std::memory_order_relaxed))) {
     task.binding.store(Binding::none, std::memory_order_relaxed);
   }
   task.state.store(TaskState::running, std::memory_order_relaxed);

@@ -47,7 +47,6 @@ class Batches : private detail::EarliestFinish<Fifo, Fifo> {
 
 public:
   static constexpr auto threading = Threading::serialized;
-  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope = PriorityScope::none;
 
   struct Config {

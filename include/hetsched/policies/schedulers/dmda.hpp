@@ -39,7 +39,6 @@ class Dmda : private detail::EarliestFinish<Queue, Queue> {
 
 public:
   static constexpr auto threading = Threading::concurrent;
-  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope =
       Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
 
@@ -63,7 +62,6 @@ public:
 class Dmdar {
 public:
   static constexpr auto threading = Threading::concurrent;
-  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope = PriorityScope::none;
 
   explicit Dmdar(std::span<WorkerInfo const> workers) : dates_(workers) {}

@@ -36,7 +36,6 @@ namespace hetsched::policies {
 class Heft : private detail::EarliestFinish<Fifo, Fifo> {
 public:
   static constexpr auto threading = Threading::serialized;
-  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope = PriorityScope::none;
 
   using EarliestFinish::EarliestFinish;
@@ -76,7 +75,6 @@ public:
   };
 
   static constexpr auto threading = Threading::serialized;
-  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope = PriorityScope::per_queue;
 
   explicit HeftpForms(std::span<WorkerInfo const> workers) : HeftpForms(workers, Config{}) {}
@@ -90,9 +88,7 @@ public:
     return {threading,
             priority_scope,
             hook_push | hook_pop | hook_push_activated | hook_peek | hook_epilogue |
-                (how_ != LookAhead::none ? hook_prepare : 0U),
-            {},
-            keeps_peeked};
+                (how_ != LookAhead::none ? hook_prepare : 0U)};
   }
 
   template <context Ctx>
@@ -227,7 +223,6 @@ template <LookAhead How = LookAhead::none>
 class Heftp : private HeftpForms {
 public:
   using HeftpForms::epilogue;
-  using HeftpForms::keeps_peeked;
   using HeftpForms::peek;
   using HeftpForms::pop;
   using HeftpForms::priority_scope;

@@ -34,7 +34,6 @@ class Random {
 
 public:
   static constexpr auto threading = Threading::concurrent;
-  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope =
       Queue::ordered_by_priority ? PriorityScope::per_queue : PriorityScope::none;
 

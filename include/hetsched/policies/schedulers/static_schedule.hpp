@@ -45,7 +45,6 @@ namespace hetsched::policies {
 class StaticSchedule {
 public:
   static constexpr auto threading = Threading::serialized;
-  static constexpr bool keeps_peeked = true;
   static constexpr auto priority_scope = PriorityScope::none;
 
   struct Config {

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+// How well virtual time tells what devices do on threads: a tile Cholesky factorisation whose
+// kernels only wait runs on cores and emulated devices for as long as a platform says that they
+// take, and the simulator runs the same graph on the same machine. No time is a GPU's or a core's
+// own.
+//
+// Tiles are small, so that copies take no time of the cores. What a transfer takes follows from the
+// bandwidth of the emulated devices, one link into each and one out of it. The model of both runs
+// knows the times of kernels and of transfers. The emulated devices run one kernel at a time.
+
+#include <hetsched/capture.hpp>
+#include <hetsched/platform/platform_json.hpp>
+#include <hetsched/policies/any_scheduler.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
+
+#include "device.hpp"
+
+#include <CLI/CLI.hpp>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <array>
+#include <map>
+#include <string_view>
+
+using example::JsonLine;
+namespace hs = hetsched;
+
+namespace {
+
+using Tile = hs::VectorView<double>;
+
+// ---- the machine ----
+
+/// What both runs use. Set before any task is spawned.
+struct Machine {
+  hs::Platform platform; // the cores and devices that are used, and their links
+  std::map<std::string, std::array<hs::Duration, 2>, std::less<>> times; // on a core, on a device
+
+  [[nodiscard]] hs::Duration time(std::string_view type, hs::Arch arch) const {
+    return times.find(type)->second[arch == hs::ArchHost ? 0 : 1];
+  }
+};
+
+Machine machine;
+
+/// The times of the machine.
+struct Known {
+  static constexpr bool measures = false;
+
+  [[nodiscard]] static std::optional<hs::Prediction> predict(hs::TaskView const& task,
+                                                             hs::Arch arch) {
+    auto const known = machine.times.find(task.type);
+    return known != machine.times.end()
+               ? std::optional(hs::Prediction{known->second[arch == hs::ArchHost ? 0 : 1], {}, 1})
+               : std::nullopt;
+  }
+
+  static void record(hs::TaskView const&, hs::Arch, hs::Duration) {}
+
+  [[nodiscard]] static hs::Duration transfer(std::size_t bytes, hs::NodeId from, hs::NodeId to) {
+    auto const& nodes = machine.platform.nodes;
+    auto const& route =
+        machine.platform.routes[static_cast<std::size_t>(from.value) * nodes.size() +
+                                static_cast<std::size_t>(to.value)];
+    return from == to ? hs::Duration{}
+                      : hs::Duration{static_cast<std::int64_t>(static_cast<double>(bytes) /
+                                                               route.bytes_per_s * 1e9)};
+  }
+};
+
+// ---- the kernels ----
+
+void wait_for(hs::Duration time) {
+  timespec end{};
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  auto const ns = end.tv_nsec + time.ns;
+  end.tv_sec += ns / 1'000'000'000;
+  end.tv_nsec = ns % 1'000'000'000;
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr) != 0) {
+  }
+}
+
+struct Potrf : hs::Task<1>::Signature<hs::RW<Tile>> {
+  static constexpr std::string_view name = "potrf";
+};
+
+struct Trsm : hs::Task<2>::Signature<hs::R<Tile>, hs::RW<Tile>> {
+  static constexpr std::string_view name = "trsm";
+};
+
+struct Syrk : hs::Task<2>::Signature<hs::R<Tile>, hs::RW<Tile>> {
+  static constexpr std::string_view name = "syrk";
+};
+
+struct Gemm : hs::Task<3>::Signature<hs::R<Tile>, hs::R<Tile>, hs::RW<Tile>> {
+  static constexpr std::string_view name = "gemm";
+};
+
+template <class Type>
+struct OnCore {
+  template <class... Views>
+  void operator()(Views const&...) const {
+    wait_for(machine.time(Type::name, hs::ArchHost));
+  }
+};
+
+template <class Type>
+struct OnDevice {
+  template <class... Views>
+  void operator()(hs::GpuStream& stream, Views const&...) const {
+    (void)stream.run_emulated([] { wait_for(machine.time(Type::name, hs::ArchCUDA)); });
+  }
+};
+
+} // namespace
+
+// clang-format off
+template <> struct hetsched::TaskBodyCPU<Potrf> : OnCore<Potrf> {};
+template <> struct hetsched::TaskBodyGPU<Potrf> : OnDevice<Potrf> {};
+template <> struct hetsched::TaskBodyCPU<Trsm> : OnCore<Trsm> {};
+template <> struct hetsched::TaskBodyGPU<Trsm> : OnDevice<Trsm> {};
+template <> struct hetsched::TaskBodyCPU<Syrk> : OnCore<Syrk> {};
+template <> struct hetsched::TaskBodyGPU<Syrk> : OnDevice<Syrk> {};
+template <> struct hetsched::TaskBodyCPU<Gemm> : OnCore<Gemm> {};
+template <> struct hetsched::TaskBodyGPU<Gemm> : OnDevice<Gemm> {};
+
+// clang-format on
+
+namespace {
+
+struct Choice {
+  std::string platform;
+  std::string scheduler = "all";
+  std::size_t tiles = 8;
+  std::size_t tile = 960; // of the platform's kernels
+  int cpus = 4;
+  int gpus = 2;
+  double scale = 1;
+  double bandwidth = 6e9; // of a link, for tiles of the platform's
+  int repeat = 1;
+  bool json = false;
+};
+
+constexpr std::size_t small = 32; // a tile of the runs
+constexpr std::size_t small_bytes = small * small * sizeof(double);
+
+/// Bytes per second, for the small tiles.
+double link_bandwidth(Choice const& choice) {
+  auto const bytes = static_cast<double>(choice.tile * choice.tile * sizeof(float));
+  return choice.bandwidth * static_cast<double>(small_bytes) / bytes / choice.scale;
+}
+
+void set_machine(Choice const& choice) {
+  auto const read = hs::read_platform(choice.platform);
+  auto& made = machine.platform;
+  made.name = read.name;
+  made.classes = {{"cpu", hs::ArchHost, choice.cpus, ""}, {"cuda", hs::ArchCUDA, choice.gpus, ""}};
+  for (auto const name : {"potrf", "trsm", "syrk", "gemm"}) {
+    for (auto const& kernel : read.kernels) {
+      if (kernel.name != name || kernel.precision != hs::Precision::single_precision ||
+          kernel.tile != choice.tile || machine.times.contains(name)) {
+        continue;
+      }
+      auto& times = machine.times[name];
+      auto& copy = made.kernels.emplace_back(kernel);
+      copy.times.resize(2);
+      for (std::size_t k = 0; k < 2; ++k) {
+        times[k] = {static_cast<std::int64_t>(static_cast<double>(kernel.on(k).value().mean.ns) *
+                                              choice.scale)};
+        copy.times[k] = {times[k], {}, {}};
+      }
+      copy.algorithms = {"cholesky"};
+    }
+    if (!machine.times.contains(name)) {
+      throw hs::Error(hs::ErrorCode::bad_input, choice.platform, std::string("has no ") + name);
+    }
+  }
+  auto const nodes = static_cast<std::size_t>(choice.gpus) + 1;
+  auto const speed = link_bandwidth(choice);
+  made.nodes.resize(nodes);
+  made.routes.resize(nodes * nodes);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    made.nodes[node].name = node == 0 ? "host" : "gpu" + std::to_string(node - 1);
+    made.nodes[node].capacity_bytes = node == 0 ? 0 : std::size_t{64} << 20U;
+    made.links.push_back({"in" + std::to_string(node), speed});
+    made.links.push_back({"out" + std::to_string(node), speed});
+  }
+  for (std::size_t from = 0; from < nodes; ++from) {
+    for (std::size_t to = 0; to < nodes; ++to) {
+      if (from != to) {
+        made.routes[from * nodes + to] = {speed, {}, {to == 0 ? 2 * from + 1 : 2 * to}};
+      }
+    }
+  }
+}
+
+// ---- the runs ----
+
+template <class Rt>
+void spawn_all(Rt& rt, std::vector<hs::Handle<Tile>> const& a, std::size_t n) {
+  auto const at = [&](std::size_t i, std::size_t j) { return a[i + j * n]; };
+  for (std::size_t k = 0; k < n; ++k) {
+    rt.template spawn<Potrf>()(at(k, k));
+    for (std::size_t i = k + 1; i < n; ++i) {
+      rt.template spawn<Trsm>()(at(k, k), at(i, k));
+    }
+    for (std::size_t i = k + 1; i < n; ++i) {
+      rt.template spawn<Syrk>()(at(i, k), at(i, i));
+      for (std::size_t j = k + 1; j < i; ++j) {
+        rt.template spawn<Gemm>()(at(i, k), at(j, k), at(i, j));
+      }
+    }
+  }
+}
+
+struct Result {
+  hs::Duration threads;
+  hs::Duration simulated;
+  hs::Stats stats;           // of the threads
+  hs::Stats simulated_stats; // of virtual time
+};
+
+using hs::policies::AnyScheduler;
+
+Result run(Choice const& choice, std::string const& scheduler) {
+  hs::Config config;
+  config.cpus = choice.cpus;
+  config.bind = hs::Bind::none;
+  config.streams = 1;
+  config.priorities = hs::Priorities::bottom_min;
+  config.devices = "emu:" + std::to_string(choice.gpus) + "@64MB?bandwidth=" +
+                   std::to_string(static_cast<std::size_t>(link_bandwidth(choice))) + "B/s";
+  Result result;
+  AnyScheduler::Config const named{scheduler};
+  auto const n = choice.tiles;
+  std::vector<std::vector<double>> elements(n * n, std::vector<double>(small * small, 0.0));
+  hs::Runtime<AnyScheduler, hs::policies::Lru, Known> rt(config, named);
+  std::vector<hs::Handle<Tile>> handles;
+  for (auto& tile : elements) {
+    handles.push_back(rt.data(tile));
+  }
+  auto const graph = rt.capture([&] { spawn_all(rt, handles, n); });
+  auto const begin = hs::detail::monotonic_ns();
+  rt.run(graph);
+  result.threads = {hs::detail::monotonic_ns() - begin};
+  result.stats = rt.stats();
+
+  hs::Simulation simulation{.platform = machine.platform, .algorithm = "cholesky"};
+  simulation.precision = hs::Precision::single_precision;
+  simulation.tile = choice.tile;
+  simulation.transfers = hs::Simulation::Transfers::shared;
+  simulation.priorities = hs::Priorities::bottom_min;
+  hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru, Known> simulated(simulation, named);
+  simulated.run(graph.tasks());
+  result.simulated = simulated.stats().elapsed;
+  result.simulated_stats = simulated.stats();
+  return result;
+}
+
+std::uint64_t sum(hs::Stats const& stats, std::uint64_t hs::DeviceStats::* counter) {
+  std::uint64_t all = 0;
+  for (auto const& device : stats.devices) {
+    all += device.*counter;
+  }
+  return all;
+}
+
+void print(Choice const& choice) {
+  if (!choice.json) {
+    std::printf("%-18s %12s %12s %8s   MB in vain: threads, simulated\n",
+                "scheduler",
+                "threads ms",
+                "simulated",
+                "ratio");
+  }
+  for (auto const& one : hs::policies::scheduler_names()) {
+    if (choice.scheduler != one.name && (choice.scheduler != "all" || !one.in_all)) {
+      continue;
+    }
+    for (int k = 0; k < choice.repeat; ++k) {
+      auto const result = run(choice, std::string(one.name));
+      auto const mb = [&](hs::Stats const& stats) {
+        return static_cast<double>(sum(stats, &hs::DeviceStats::bytes_ahead) -
+                                   sum(stats, &hs::DeviceStats::bytes_ahead_used)) /
+               static_cast<double>(small_bytes);
+      };
+      std::printf("%-18s %12.2f %12.2f %8.3f   %6.0f %6.0f\n",
+                  std::string(one.name).c_str(),
+                  result.threads.seconds() * 1e3,
+                  result.simulated.seconds() * 1e3,
+                  result.threads.seconds() / result.simulated.seconds(),
+                  mb(result.stats),
+                  mb(result.simulated_stats));
+      std::fflush(stdout);
+    }
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Choice choice;
+  CLI::App app("Compares threads that drive emulated devices with virtual time.");
+  app.add_option("--platform", choice.platform, "a platform file")->required();
+  app.add_option("--scheduler", choice.scheduler, "a name, or all (default)");
+  app.add_option("--tiles", choice.tiles, "tiles of a row (default 8)")->check(CLI::Range(1, 64));
+  app.add_option("--cpus", choice.cpus, "cores (default 4)")->check(CLI::Range(1, 64));
+  app.add_option("--gpus", choice.gpus, "emulated devices (default 2)")->check(CLI::Range(1, 8));
+  app.add_option("--scale", choice.scale, "of all times (default 1)")
+      ->check(CLI::Range(0.1, 100.0));
+  app.add_option("--repeat", choice.repeat, "runs (default 1)")->check(CLI::Range(1, 1000));
+  CLI11_PARSE(app, argc, argv);
+  prctl(PR_SET_TIMERSLACK, 1UL);
+  try {
+    set_machine(choice);
+    print(choice);
+  } catch (hs::Error const& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What the worker of a device will take next: claims, and data that are sent ahead. The rules are
+// those of device_rules.hpp. Compiled in the library of devices alone.
+
+#include <hetsched/detail/engine/device_rules.hpp>
+#include <hetsched/detail/threads/thread_core.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace hetsched::detail {
+
+/// The claims of one device, which its worker makes and drops. Used by the worker's thread only.
+///
+/// A task's claim is its `binding`, which `can_run` reads for every worker. A worker that falls
+/// asleep announces this and then looks for tasks; who drops a claim does so and then looks for
+/// sleepers, both by seq_cst. So no task is left behind by a claim.
+class DeviceAhead {
+public:
+  DeviceAhead(ThreadCore& core, ThreadWorker& worker, DeviceWindow& window)
+      : core_(core), worker_(worker), window_(window) {}
+
+  /// Whether the worker takes a task now.
+  [[nodiscard]] bool takes_now() const {
+    auto const taken = window_.taken();
+    auto const& policies = *core_.policies_;
+    auto const abreast = window_.streams();
+    if (taken == 0) {
+      return true;
+    }
+    if (taken >= most_taken(policies, window_.length(), abreast)) {
+      return false;
+    }
+    if (!policies.has(hook_peek)) {
+      return true;
+    }
+    return claims().size() != 0 ? takes_beside({taken, window_.running(), abreast}, First{*this})
+                                : policies.has(hook_steal);
+  }
+
+  /// Whether the scheduler has no task for the worker while the device has room for one more.
+  [[nodiscard]] bool has_room_behind() const {
+    return claims().size() == 0 && window_.running() != 0 &&
+           window_.taken() < most_taken(*core_.policies_, window_.length(), window_.streams());
+  }
+
+  /// Whether others would end a task sooner than this worker, which would begin it behind a task
+  /// that it has launched. Not known without a model.
+  [[nodiscard]] bool others_end_sooner(TaskRecord const& task) const {
+    if (!core_.policies_->predicts()) {
+      return false;
+    }
+    auto const expected = [this](TaskRecord const& later, WorkerInfo const& there) {
+      auto const time = core_.predicted(later, there);
+      return time ? time->mean : Duration{};
+    };
+    auto const begin = std::max(core_.clock(), core_.busy_until(worker_.info.id));
+    return detail::others_end_sooner(
+        core_, task, worker_.launched.successors, worker_.info, begin, expected);
+  }
+
+  /// Claims what the worker would take next, and sends the data of these tasks there. What it does
+  /// not claim any more others may have.
+  void look() {
+    looked_at_ = core_.clock();
+    Dropped const dropped(*this);
+    if (!core_.policies_->has(hook_peek) || window_.length() == 1) {
+      return;
+    }
+    std::array<TaskId, most_peeked> next;
+    auto const room = std::span(next).first(std::min(next.size(), most_claimed()));
+    if (room.empty()) {
+      return;
+    }
+    begin_ = std::max(looked_at_, core_.busy_until(worker_.info.id));
+    auto const claim_all = [&](std::size_t count) {
+      for (auto const id : room.first(std::min(count, room.size()))) {
+        claim(id);
+      }
+    };
+    (void)core_.policies_->peek(worker_.info.id, room, claim_all);
+  }
+
+  /// The same now and then, as long as more could be claimed or sent.
+  void look_again() {
+    constexpr Duration pause{100000};
+    if ((!all_there_ || claims().size() < most_claimed()) && looked_at_ + pause < core_.clock()) {
+      look();
+    }
+  }
+
+  /// Gives up all claims.
+  void drop_all() {
+    if (claims().size() != 0) {
+      Dropped const dropped(*this);
+    }
+  }
+
+private:
+  /// A kernel that ends within this time makes room for the next one. The worker sleeps at most 0.2
+  /// ms between two polls, and what it does then takes some time.
+  static constexpr Duration soon{500000};
+  static constexpr std::size_t most_without_times = 4;
+
+  /// Forgets all claims. At its end drops those that were not made again.
+  class Dropped {
+  public:
+    explicit Dropped(DeviceAhead& ahead) noexcept : ahead_(ahead), count_(ahead.claims().size()) {
+      for (std::size_t k = 0; k < count_; ++k) {
+        ids_[k] = ahead.claims()[k];
+      }
+      ahead.claims().clear();
+      ahead.first_ = {};
+      ahead.all_there_ = true;
+    }
+
+    Dropped(Dropped const&) = delete;
+    Dropped& operator=(Dropped const&) = delete;
+
+    ~Dropped() {
+      for (auto const id : std::span(ids_).first(count_)) {
+        if (!ahead_.claims().has(id)) {
+          ahead_.drop(id);
+        }
+      }
+    }
+
+  private:
+    DeviceAhead& ahead_;
+    std::size_t count_;
+    std::array<TaskId, most_peeked> ids_;
+  };
+
+  /// The first claimed task, as `takes_beside` asks for it.
+  struct First {
+    DeviceAhead const& ahead;
+
+    [[nodiscard]] bool has_all() const { return ahead.first_.all_there; }
+
+    [[nodiscard]] bool has_places() const { return ahead.first_.has_places; }
+
+    [[nodiscard]] bool makes_room() const {
+      return ahead.window_.taken() == ahead.window_.running() &&
+             ahead.core_.busy_until(ahead.worker_.info.id) < ahead.core_.clock() + soon;
+    }
+  };
+
+  [[nodiscard]] Claims& claims() const noexcept { return worker_.launched.claims; }
+
+  /// Where no times are known, nobody can be said to end a task sooner, so the claims hold. Then
+  /// the device has few.
+  [[nodiscard]] std::size_t most_claimed() const {
+    return core_.policies_->predicts()
+               ? window_.length()
+               : std::min(window_.length(),
+                          most_without_times - std::min(most_without_times, window_.taken()));
+  }
+
+  void claim(TaskId id) {
+    Claim claim{id};
+    auto const estimate = [&](TaskRecord const* task) { this->estimate(*task, claim); };
+    auto const ahead = core_.devices_->send_ahead(id, worker_.info.node, estimate);
+    if (!ahead.ready) {
+      return;
+    }
+    if (claims().size() == 0) {
+      first_ = ahead;
+    }
+    all_there_ = all_there_ && ahead.all_there;
+    claims().add(claim);
+    auto expected = Binding::none;
+    (void)TaskRecord::from(id)->binding.compare_exchange_strong(
+        expected, claimed_by(worker_.info.node), std::memory_order_seq_cst);
+  }
+
+  /// When others would have to begin the task to end it before this worker does. Devices are taken
+  /// for alike.
+  void estimate(TaskRecord const& task, Claim& claim) {
+    if (!core_.policies_->predicts()) {
+      return;
+    }
+    auto const here = core_.predicted(task, worker_.info);
+    if (!here) {
+      return;
+    }
+    auto const end = begin_ + here->mean;
+    begin_ = end;
+    ThreadCore::Context const context(core_);
+    auto const before = [&](WorkerInfo const& other, Instant& by) {
+      if (ArchMask{task.archs.load(std::memory_order_relaxed)}.has(other.arch)) {
+        if (auto const there = core_.predicted(task, other)) {
+          auto const takes = there->mean + context.transfer(task.id(), other.id);
+          by = std::max(by, Instant{end.ns - takes.ns});
+        }
+      }
+    };
+    before(core_.workers().front(), claim.before_host);
+    for (auto const& other : core_.workers()) {
+      if (other.node != host_node && other.id != worker_.info.id) {
+        before(other, claim.before_device);
+        break;
+      }
+    }
+  }
+
+  /// Others may have the task, if nobody took it.
+  void drop(TaskId id) noexcept {
+    auto& task = *TaskRecord::from(id);
+    auto expected = claimed_by(worker_.info.node);
+    if (task.binding.compare_exchange_strong(expected, Binding::none, std::memory_order_seq_cst) &&
+        task.state.load(std::memory_order_relaxed) == TaskState::ready && task.id() == id) {
+      core_.wake_for(id);
+    }
+  }
+
+  ThreadCore& core_;
+  ThreadWorker& worker_;
+  DeviceWindow& window_;
+  Devices::Ahead first_;  // of the first claim
+  bool all_there_ = true; // all data of claimed tasks
+  Instant looked_at_;
+  Instant begin_; // there, of the next task to be claimed
+};
+
+} // namespace hetsched::detail
