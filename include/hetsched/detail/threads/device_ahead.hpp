@@ -92,6 +92,13 @@ public:
     }
   }
 
+  /// This worker has taken the task, and claims it no longer. Returns whether it did.
+  bool release(TaskRecord& task) const noexcept {
+    auto expected = claimed_by(worker_.info.node);
+    return task.binding.load(std::memory_order_relaxed) == expected &&
+           task.binding.compare_exchange_strong(expected, Binding::none, std::memory_order_seq_cst);
+  }
+
   /// Gives up all claims.
   void drop_all() {
     if (claims().size() != 0) {
@@ -206,13 +213,11 @@ private:
     }
   }
 
-  /// Others may have the task, if nobody took it.
+  /// Others may have the task. The record may be another task's by now, for which some worker was
+  /// woken in vain: so all look.
   void drop(TaskId id) noexcept {
-    auto& task = *TaskRecord::from(id);
-    auto expected = claimed_by(worker_.info.node);
-    if (task.binding.compare_exchange_strong(expected, Binding::none, std::memory_order_seq_cst) &&
-        task.state.load(std::memory_order_relaxed) == TaskState::ready && task.id() == id) {
-      core_.wake_for(id);
+    if (release(*TaskRecord::from(id)) && core_.waiting_.parking.any_asleep()) {
+      core_.wake_all(WakeReason::task);
     }
   }
 

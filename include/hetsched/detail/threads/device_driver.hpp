@@ -280,6 +280,7 @@ inline void DeviceDriver::commit(TaskId id) {
   check_is_ready(core_, worker_, task, id);
   task.state.store(TaskState::running, std::memory_order_relaxed);
   task.worker.store(worker_.info.id.value, std::memory_order_relaxed);
+  ahead_.release(task);
   bool const early = task.binding.load(std::memory_order_acquire) == Binding::bound;
   if (early && !worker_.launched.successors.all_before(task)) {
     undo_early(task);
