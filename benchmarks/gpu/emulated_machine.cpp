@@ -13,6 +13,7 @@
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
+#include "../common/run_program.hpp"
 #include "device.hpp"
 
 #include <CLI/CLI.hpp>
@@ -23,7 +24,6 @@
 #include <map>
 #include <string_view>
 
-using example::JsonLine;
 namespace hs = hetsched;
 
 namespace {
@@ -267,31 +267,45 @@ std::uint64_t sum(hs::Stats const& stats, std::uint64_t hs::DeviceStats::* count
 }
 
 void print(Choice const& choice) {
+  auto const names = hs::policies::scheduler_names();
+  if (choice.scheduler != "all" && std::none_of(names.begin(), names.end(), [&](auto const& one) {
+        return one.name == choice.scheduler;
+      })) {
+    throw hs::Error(
+        hs::ErrorCode::bad_input, "--scheduler", "'" + choice.scheduler + "' is no scheduler");
+  }
   if (!choice.json) {
-    std::printf("%-18s %12s %12s %8s   MB in vain: threads, simulated\n",
+    std::printf("%-18s %12s %12s %8s %18s\n",
                 "scheduler",
                 "threads ms",
-                "simulated",
-                "ratio");
+                "simulated ms",
+                "ratio",
+                "tiles in vain");
   }
-  for (auto const& one : hs::policies::scheduler_names()) {
+  for (auto const& one : names) {
     if (choice.scheduler != one.name && (choice.scheduler != "all" || !one.in_all)) {
       continue;
     }
+    std::string const name(one.name);
     for (int k = 0; k < choice.repeat; ++k) {
-      auto const result = run(choice, std::string(one.name));
-      auto const mb = [&](hs::Stats const& stats) {
+      auto const result = run(choice, name);
+      auto const in_vain = [](hs::Stats const& stats) {
         return static_cast<double>(sum(stats, &hs::DeviceStats::bytes_ahead) -
                                    sum(stats, &hs::DeviceStats::bytes_ahead_used)) /
                static_cast<double>(small_bytes);
       };
-      std::printf("%-18s %12.2f %12.2f %8.3f   %6.0f %6.0f\n",
-                  std::string(one.name).c_str(),
-                  result.threads.seconds() * 1e3,
-                  result.simulated.seconds() * 1e3,
-                  result.threads.seconds() / result.simulated.seconds(),
-                  mb(result.stats),
-                  mb(result.simulated_stats));
+      auto const threads = result.threads.seconds();
+      auto const simulated = result.simulated.seconds();
+      std::printf(choice.json ? "{\"scheduler\": \"%s\", \"threads_s\": %.9f, \"simulated_s\": "
+                                "%.9f, \"ratio\": %.4f, \"in_vain\": %.0f, "
+                                "\"simulated_in_vain\": %.0f}\n"
+                              : "%-18s %12.2f %12.2f %8.3f %8.0f %9.0f\n",
+                  name.c_str(),
+                  threads * (choice.json ? 1 : 1e3),
+                  simulated * (choice.json ? 1 : 1e3),
+                  threads / simulated,
+                  in_vain(result.stats),
+                  in_vain(result.simulated_stats));
       std::fflush(stdout);
     }
   }
@@ -310,14 +324,10 @@ int main(int argc, char** argv) {
   app.add_option("--scale", choice.scale, "of all times (default 1)")
       ->check(CLI::Range(0.1, 100.0));
   app.add_option("--repeat", choice.repeat, "runs (default 1)")->check(CLI::Range(1, 1000));
-  CLI11_PARSE(app, argc, argv);
-  prctl(PR_SET_TIMERSLACK, 1UL);
-  try {
+  app.add_flag("--json", choice.json, "one JSON object per line instead of a table");
+  return benchmarks::run_program("emulated_machine", app, argc, argv, [&] {
+    prctl(PR_SET_TIMERSLACK, 1UL); // threads inherit it
     set_machine(choice);
     print(choice);
-  } catch (hs::Error const& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
-  return 0;
+  });
 }

@@ -1397,6 +1397,14 @@ def test_kumar2017(program):
     refuses(program, "--only", *quick[:-1], "nothing")
 
 
+def test_emulated_machine(program):
+    platform = str(Path(__file__).parents[2] / "benchmarks" / "platforms" / "mirage.json")
+    (row,) = json_lines(program, "--platform", platform, "--tiles", "3", "--scheduler", "heftp")
+    check(row["threads_s"] >= 0.9 * row["simulated_s"], f"emulated_machine: {row}")
+    refuses(program, "--scheduler", "--platform", platform, "--scheduler", "nobody")
+    refuses(program, "no_such_file", "--platform", "no_such_file.json")
+
+
 def test_task_memory(program):
     (row,) = json_lines(program, "--n", "100000", "--scheduler", "eager")
     check(row["tasks"] == 100000 and 64 < row["bytes_per_task"] < 400, f"task_memory: {row}")
@@ -1427,6 +1435,7 @@ def main():
         "qr": test_qr,
         "task_cost": test_task_cost,
         "decision_cost": test_decision_cost,
+        "emulated_machine": test_emulated_machine,
         "task_memory": test_task_memory,
     }
     tests[sys.argv[1]](sys.argv[2])
