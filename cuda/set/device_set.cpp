@@ -203,7 +203,7 @@ void DeviceSet::forget(Replicas* data) noexcept {
 
 void DeviceSet::prefetch(TaskRecord& hint, NodeId at) {
   std::lock_guard const guard(mutex_);
-  if (!device(at).lost) {
+  if (!device(at).lost && !window_of(at).has_undone()) {
     try {
       nodes_->prefetch(kept().datum_of(hint.accesses()[0]), at);
     } catch (std::bad_alloc const&) { // it is a hint
@@ -236,9 +236,10 @@ Devices::Ahead DeviceSet::send_ahead(TaskId id, NodeId at, AfterHook<TaskRecord 
   if (is_ready()) {
     found = {true, true, true};
     std::size_t missing = 0;
+    bool const sends = !window_of(at).has_undone();
     try {
       (void)kept().sent_ahead(task, [&](Replicas& datum) {
-        if (!datum.valid_at(at) && few_on_their_way(at)) {
+        if (sends && !datum.valid_at(at) && few_on_their_way(at)) {
           nodes_->prefetch(datum, at);
           start_copies();
         }

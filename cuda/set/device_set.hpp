@@ -150,6 +150,10 @@ public:
   void commit(TaskRecord& task) override;
   bool poll(DeviceEvents& events) override;
 
+  /// Whether followers of a failed task are still running: they use places, of which nobody else
+  /// may know. Asked by the device's worker.
+  [[nodiscard]] bool has_undone() const noexcept;
+
 private:
   /// A task that left the window. The worker is told of it when the lock is free.
   struct Ended {
@@ -239,9 +243,7 @@ public:
 
   [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept override { return infos_; }
 
-  [[nodiscard]] DeviceWindow& window(NodeId at) noexcept override {
-    return *windows_[static_cast<std::size_t>(at.value) - 1];
-  }
+  [[nodiscard]] DeviceWindow& window(NodeId at) noexcept override { return window_of(at); }
 
   void drive(ThreadCore& core, ThreadWorker& worker) override;
 
@@ -300,6 +302,10 @@ private:
 
   [[nodiscard]] OpenDevice& device(NodeId at) noexcept {
     return *devices_[static_cast<std::size_t>(at.value) - 1];
+  }
+
+  [[nodiscard]] TaskWindow& window_of(NodeId at) noexcept {
+    return *windows_[static_cast<std::size_t>(at.value) - 1];
   }
 
   void follow(TaskRecord& hint, hs_stream* stream);

@@ -19,6 +19,10 @@ std::size_t TaskWindow::running() const noexcept {
       }));
 }
 
+bool TaskWindow::has_undone() const noexcept {
+  return std::any_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.undone; });
+}
+
 void TaskWindow::commit(TaskRecord& task) {
   set_.taken(task);
   make_room(ended_, slots_.size() + 1); // nothing may be thrown once the task is in the window
@@ -64,9 +68,7 @@ bool TaskWindow::poll(DeviceEvents& events) {
     std::lock_guard const guard(set_.mutex_);
     moved = set_.settle_copies();
     collect_ended();
-    // The followers of a failed task still write to their places. No other task may get these
-    // places meanwhile.
-    if (std::none_of(slots_.begin(), slots_.end(), [](auto const& slot) { return slot.undone; })) {
+    if (!has_undone()) {
       admit_next();
       find_ready();
     }
