@@ -371,8 +371,9 @@ def structure(value):
 
 def check_runs(program, cholesky, simulate, platform, folder):
     """The same graph on a core and a device, really and in virtual time: two like reports."""
-    real = [cholesky, "--n", "320", "--tile", "64", "--cpus", "1", "--gpus", "emu:1@64MB"]
-    virtual = [simulate, "--platform", platform, "--tiles", "5", "--cpus", "1", "--gpus", "1",
+    # With so many tiles the device gets some tasks of each type, which a bound needs.
+    real = [cholesky, "--n", "960", "--tile", "64", "--cpus", "1", "--gpus", "emu:1@64MB"]
+    virtual = [simulate, "--platform", platform, "--tiles", "15", "--cpus", "1", "--gpus", "1",
                "--comm", "model"]
     pages = []
     for name, command in [("real", real), ("virtual", virtual)]:
