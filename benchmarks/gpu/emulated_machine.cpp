@@ -35,10 +35,10 @@ using Tile = hs::VectorView<double>;
 /// What both runs use. Set before any task is spawned.
 struct Machine {
   hs::Platform platform; // the cores and devices that are used, and their links
-  std::map<std::string, std::array<hs::Duration, 2>, std::less<>> times; // on a core, on a device
+  std::map<std::string, std::array<hs::Duration, hs::max_archs>, std::less<>> times;
 
   [[nodiscard]] hs::Duration time(std::string_view type, hs::Arch arch) const {
-    return times.find(type)->second[arch == hs::ArchHost ? 0 : 1];
+    return times.find(type)->second[arch.index];
   }
 };
 
@@ -50,9 +50,8 @@ struct Known {
 
   [[nodiscard]] static std::optional<hs::Prediction> predict(hs::TaskView const& task,
                                                              hs::Arch arch) {
-    auto const known = machine.times.find(task.type);
-    return known != machine.times.end()
-               ? std::optional(hs::Prediction{known->second[arch == hs::ArchHost ? 0 : 1], {}, 1})
+    return machine.times.contains(task.type)
+               ? std::optional(hs::Prediction{machine.time(task.type, arch), {}, 1})
                : std::nullopt;
   }
 
@@ -133,22 +132,53 @@ struct Choice {
   std::string platform;
   std::string scheduler = "all";
   std::size_t tiles = 8;
-  std::size_t tile = 960; // of the platform's kernels
   int cpus = 4;
   int gpus = 2;
   double scale = 1;
-  double bandwidth = 6e9; // of a link, for tiles of the platform's
   int repeat = 1;
   bool json = false;
 };
 
+constexpr auto precision = hs::Precision::single_precision;
+constexpr std::size_t tile = 960; // of the platform's kernels
+constexpr double bandwidth = 6e9; // of a link, for such tiles
 constexpr std::size_t small = 32; // a tile of the runs
 constexpr std::size_t small_bytes = small * small * sizeof(double);
 
 /// Bytes per second, for the small tiles.
 double link_bandwidth(Choice const& choice) {
-  auto const bytes = static_cast<double>(choice.tile * choice.tile * sizeof(float));
-  return choice.bandwidth * static_cast<double>(small_bytes) / bytes / choice.scale;
+  auto const bytes = static_cast<double>(tile * tile * sizeof(float));
+  return bandwidth * static_cast<double>(small_bytes) / bytes / choice.scale;
+}
+
+/// Takes the kernels of the first library that has all of them.
+void set_kernels(Choice const& choice, hs::Platform const& read) {
+  auto const refuse = [&](std::string const& what) {
+    throw hs::Error(hs::ErrorCode::bad_input, choice.platform, "has no " + what);
+  };
+  std::vector<std::string> const names{"potrf", "trsm", "syrk", "gemm"};
+  auto const libraries = read.libraries(names, "cholesky", precision, tile);
+  if (libraries.empty()) {
+    refuse("library with Cholesky's kernels in single precision, tiles of 960");
+  }
+  for (auto const& name : names) {
+    auto const& kernel = *read.find(name, "cholesky", precision, tile, libraries.front());
+    auto& made = machine.platform.kernels.emplace_back(kernel);
+    made.times.clear();
+    for (auto const& wanted : machine.platform.classes) {
+      std::optional<hs::Platform::KernelTime> time;
+      for (std::size_t c = 0; c < read.classes.size() && !time; ++c) {
+        time = read.classes[c].arch == wanted.arch ? kernel.on(c) : std::nullopt;
+      }
+      if (!time) {
+        refuse("time of " + name + " on " + wanted.name);
+      }
+      hs::Duration const scaled{
+          static_cast<std::int64_t>(static_cast<double>(time->mean.ns) * choice.scale)};
+      machine.times[name][wanted.arch.index] = scaled;
+      made.times.push_back(hs::Platform::KernelTime{scaled, {}, {}});
+    }
+  }
 }
 
 void set_machine(Choice const& choice) {
@@ -156,26 +186,7 @@ void set_machine(Choice const& choice) {
   auto& made = machine.platform;
   made.name = read.name;
   made.classes = {{"cpu", hs::ArchHost, choice.cpus, ""}, {"cuda", hs::ArchCUDA, choice.gpus, ""}};
-  for (auto const name : {"potrf", "trsm", "syrk", "gemm"}) {
-    for (auto const& kernel : read.kernels) {
-      if (kernel.name != name || kernel.precision != hs::Precision::single_precision ||
-          kernel.tile != choice.tile || machine.times.contains(name)) {
-        continue;
-      }
-      auto& times = machine.times[name];
-      auto& copy = made.kernels.emplace_back(kernel);
-      copy.times.resize(2);
-      for (std::size_t k = 0; k < 2; ++k) {
-        times[k] = {static_cast<std::int64_t>(static_cast<double>(kernel.on(k).value().mean.ns) *
-                                              choice.scale)};
-        copy.times[k] = {times[k], {}, {}};
-      }
-      copy.algorithms = {"cholesky"};
-    }
-    if (!machine.times.contains(name)) {
-      throw hs::Error(hs::ErrorCode::bad_input, choice.platform, std::string("has no ") + name);
-    }
-  }
+  set_kernels(choice, read);
   auto const nodes = static_cast<std::size_t>(choice.gpus) + 1;
   auto const speed = link_bandwidth(choice);
   made.nodes.resize(nodes);
@@ -215,10 +226,9 @@ void spawn_all(Rt& rt, std::vector<hs::Handle<Tile>> const& a, std::size_t n) {
 }
 
 struct Result {
-  hs::Duration threads;
-  hs::Duration simulated;
-  hs::Stats stats;           // of the threads
-  hs::Stats simulated_stats; // of virtual time
+  hs::Duration threads; // that the graph took there
+  hs::Stats stats;      // of the threads
+  hs::Stats simulated;
 };
 
 using hs::policies::AnyScheduler;
@@ -237,8 +247,8 @@ Result run(Choice const& choice, std::string const& scheduler) {
   std::vector<std::vector<double>> elements(n * n, std::vector<double>(small * small, 0.0));
   hs::Runtime<AnyScheduler, hs::policies::Lru, Known> rt(config, named);
   std::vector<hs::Handle<Tile>> handles;
-  for (auto& tile : elements) {
-    handles.push_back(rt.data(tile));
+  for (auto& numbers : elements) {
+    handles.push_back(rt.data(numbers));
   }
   auto const graph = rt.capture([&] { spawn_all(rt, handles, n); });
   auto const begin = hs::detail::monotonic_ns();
@@ -247,30 +257,44 @@ Result run(Choice const& choice, std::string const& scheduler) {
   result.stats = rt.stats();
 
   hs::Simulation simulation{.platform = machine.platform, .algorithm = "cholesky"};
-  simulation.precision = hs::Precision::single_precision;
-  simulation.tile = choice.tile;
+  simulation.precision = precision;
+  simulation.tile = tile;
   simulation.transfers = hs::Simulation::Transfers::shared;
   simulation.priorities = hs::Priorities::bottom_min;
   hs::SimulatedRuntime<AnyScheduler, hs::policies::Lru, Known> simulated(simulation, named);
   simulated.run(graph.tasks());
-  result.simulated = simulated.stats().elapsed;
-  result.simulated_stats = simulated.stats();
+  result.simulated = simulated.stats();
   return result;
 }
 
-std::uint64_t sum(hs::Stats const& stats, std::uint64_t hs::DeviceStats::* counter) {
-  std::uint64_t all = 0;
+/// Tiles that were sent to devices ahead of tasks, and that no task used there.
+double tiles_in_vain(hs::Stats const& stats) {
+  std::uint64_t bytes = 0;
   for (auto const& device : stats.devices) {
-    all += device.*counter;
+    bytes += device.bytes_ahead - device.bytes_ahead_used;
   }
-  return all;
+  return static_cast<double>(bytes) / static_cast<double>(small_bytes);
 }
 
-void print(Choice const& choice) {
-  auto const names = hs::policies::scheduler_names();
-  if (choice.scheduler != "all" && std::none_of(names.begin(), names.end(), [&](auto const& one) {
-        return one.name == choice.scheduler;
-      })) {
+void print(Choice const& choice, std::string const& scheduler) {
+  auto const result = run(choice, scheduler);
+  auto const threads = result.threads.seconds();
+  auto const simulated = result.simulated.elapsed.seconds();
+  std::printf(choice.json ? "{\"scheduler\": \"%s\", \"threads_s\": %.9f, \"simulated_s\": "
+                            "%.9f, \"ratio\": %.4f, \"in_vain\": %.0f, "
+                            "\"simulated_in_vain\": %.0f}\n"
+                          : "%-18s %12.2f %12.2f %8.3f %8.0f %9.0f\n",
+              scheduler.c_str(),
+              threads * (choice.json ? 1 : 1e3),
+              simulated * (choice.json ? 1 : 1e3),
+              threads / simulated,
+              tiles_in_vain(result.stats),
+              tiles_in_vain(result.simulated));
+  std::fflush(stdout);
+}
+
+void print_all(Choice const& choice) {
+  if (example::for_all_schedulers(choice.scheduler, [](auto) {}) == 0) {
     throw hs::Error(
         hs::ErrorCode::bad_input, "--scheduler", "'" + choice.scheduler + "' is no scheduler");
   }
@@ -282,33 +306,11 @@ void print(Choice const& choice) {
                 "ratio",
                 "tiles in vain");
   }
-  for (auto const& one : names) {
-    if (choice.scheduler != one.name && (choice.scheduler != "all" || !one.in_all)) {
-      continue;
-    }
-    std::string const name(one.name);
+  example::for_all_schedulers(choice.scheduler, [&](auto one) {
     for (int k = 0; k < choice.repeat; ++k) {
-      auto const result = run(choice, name);
-      auto const in_vain = [](hs::Stats const& stats) {
-        return static_cast<double>(sum(stats, &hs::DeviceStats::bytes_ahead) -
-                                   sum(stats, &hs::DeviceStats::bytes_ahead_used)) /
-               static_cast<double>(small_bytes);
-      };
-      auto const threads = result.threads.seconds();
-      auto const simulated = result.simulated.seconds();
-      std::printf(choice.json ? "{\"scheduler\": \"%s\", \"threads_s\": %.9f, \"simulated_s\": "
-                                "%.9f, \"ratio\": %.4f, \"in_vain\": %.0f, "
-                                "\"simulated_in_vain\": %.0f}\n"
-                              : "%-18s %12.2f %12.2f %8.3f %8.0f %9.0f\n",
-                  name.c_str(),
-                  threads * (choice.json ? 1 : 1e3),
-                  simulated * (choice.json ? 1 : 1e3),
-                  threads / simulated,
-                  in_vain(result.stats),
-                  in_vain(result.simulated_stats));
-      std::fflush(stdout);
+      print(choice, std::string(one.name));
     }
-  }
+  });
 }
 
 } // namespace
@@ -328,6 +330,6 @@ int main(int argc, char** argv) {
   return benchmarks::run_program("emulated_machine", app, argc, argv, [&] {
     prctl(PR_SET_TIMERSLACK, 1UL); // threads inherit it
     set_machine(choice);
-    print(choice);
+    print_all(choice);
   });
 }

@@ -143,15 +143,13 @@ public:
 
   [[nodiscard]] std::size_t running() const noexcept override;
 
-  [[nodiscard]] bool empty() const noexcept override { return slots_.empty(); }
-
   [[nodiscard]] bool lost() const noexcept override { return device_.lost; }
 
   void commit(TaskRecord& task) override;
   bool poll(DeviceEvents& events) override;
 
-  /// Whether followers of a failed task are still running: they use places, of which nobody else
-  /// may know. Asked by the device's worker.
+  /// Whether followers of a failed task are still running. They use their places, which no other
+  /// task and no transfer may get meanwhile. Asked by the device's worker.
   [[nodiscard]] bool has_undone() const noexcept;
 
 private:

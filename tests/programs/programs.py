@@ -1403,6 +1403,8 @@ def test_emulated_machine(program):
     check(row["threads_s"] >= 0.9 * row["simulated_s"], f"emulated_machine: {row}")
     refuses(program, "--scheduler", "--platform", platform, "--scheduler", "nobody")
     refuses(program, "no_such_file", "--platform", "no_such_file.json")
+    doubles = str(Path(platform).with_name("haswell_k40.json"))
+    refuses(program, "haswell_k40.json", "--platform", doubles)
 
 
 def test_task_memory(program):

@@ -230,8 +230,7 @@ struct alignas(64) AccessQueue {
   void after_writer(Access& writer, Visit&& visit) const {
     auto* first = head;
     // A task that is not bound holds all its data. It may have been bound until they were granted.
-    auto const binding = task_of(writer).binding.load(std::memory_order_acquire);
-    if (binding == Binding::bound || binding == Binding::undone) {
+    if (is_early(task_of(writer).binding.load(std::memory_order_acquire))) {
       for (auto const* access = head; access != nullptr; access = access->next) {
         if (access == &writer) {
           first = access->next;

@@ -145,6 +145,11 @@ enum class Binding : std::uint8_t {
   return binding >= Binding::claimed;
 }
 
+/// A device's worker got the task before it held all its data, and they were not granted yet.
+[[nodiscard]] constexpr bool is_early(Binding binding) noexcept {
+  return binding == Binding::bound || binding == Binding::undone;
+}
+
 /// The device that claims the task.
 [[nodiscard]] constexpr NodeId claimant(Binding binding) noexcept {
   return {static_cast<std::int32_t>(binding) - static_cast<std::int32_t>(Binding::claimed) + 1};

@@ -67,7 +67,7 @@ public:
   [[nodiscard]] virtual std::size_t taken() const noexcept = 0;
   [[nodiscard]] virtual std::size_t running() const noexcept = 0;
 
-  [[nodiscard]] virtual bool empty() const noexcept = 0;
+  [[nodiscard]] bool empty() const noexcept { return taken() == 0; }
 
   /// Whether the device has broken down: it refuses all tasks from then on.
   [[nodiscard]] virtual bool lost() const noexcept = 0;

@@ -25,26 +25,23 @@ public:
 
   /// Whether the worker takes a task now.
   [[nodiscard]] bool takes_now() const {
-    auto const taken = window_.taken();
     auto const& policies = *core_.policies_;
-    auto const abreast = window_.streams();
-    if (taken == 0) {
+    if (window_.empty()) {
       return true;
     }
-    if (taken >= most_taken(policies, window_.length(), abreast)) {
+    if (is_full()) {
       return false;
     }
-    if (!policies.has(hook_peek)) {
-      return true;
+    if (claims().size() != 0) {
+      DeviceLoad const load{window_.taken(), window_.running(), window_.streams()};
+      return takes_beside(load, First{*this});
     }
-    return claims().size() != 0 ? takes_beside({taken, window_.running(), abreast}, First{*this})
-                                : policies.has(hook_steal);
+    return !policies.has(hook_peek) || policies.has(hook_steal);
   }
 
   /// Whether the scheduler has no task for the worker while the device has room for one more.
   [[nodiscard]] bool has_room_behind() const {
-    return claims().size() == 0 && window_.running() != 0 &&
-           window_.taken() < most_taken(*core_.policies_, window_.length(), window_.streams());
+    return claims().size() == 0 && window_.running() != 0 && !is_full();
   }
 
   /// Whether others would end a task sooner than this worker, which would begin it behind a task
@@ -67,11 +64,8 @@ public:
   void look() {
     looked_at_ = core_.clock();
     Dropped const dropped(*this);
-    if (!core_.policies_->has(hook_peek) || window_.length() == 1) {
-      return;
-    }
     std::array<TaskId, most_peeked> next;
-    auto const room = std::span(next).first(std::min(next.size(), most_claimed()));
+    auto const room = std::span(next).first(most_claimed());
     if (room.empty()) {
       return;
     }
@@ -157,13 +151,20 @@ private:
 
   [[nodiscard]] Claims& claims() const noexcept { return worker_.launched.claims; }
 
+  [[nodiscard]] bool is_full() const {
+    return window_.taken() >= most_taken(*core_.policies_, window_.length(), window_.streams());
+  }
+
   /// Where no times are known, nobody can be said to end a task sooner, so the claims hold. Then
   /// the device has few.
   [[nodiscard]] std::size_t most_claimed() const {
+    if (!core_.policies_->has(hook_peek) || window_.length() == 1) {
+      return 0;
+    }
+    auto const most = std::min(window_.length(), most_peeked);
     return core_.policies_->predicts()
-               ? window_.length()
-               : std::min(window_.length(),
-                          most_without_times - std::min(most_without_times, window_.taken()));
+               ? most
+               : std::min(most, most_without_times - std::min(most_without_times, window_.taken()));
   }
 
   void claim(TaskId id) {
@@ -216,7 +217,7 @@ private:
   /// Others may have the task. The record may be another task's by now, for which some worker was
   /// woken in vain: so all look.
   void drop(TaskId id) noexcept {
-    if (release(*TaskRecord::from(id)) && core_.waiting_.parking.any_asleep()) {
+    if (release(*TaskRecord::from(id))) {
       core_.wake_all(WakeReason::task);
     }
   }

@@ -115,8 +115,7 @@ HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& 
 /// it already.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::unbind(TaskRecord& task) {
   // If it was bound, that was before its predecessors ended, and this thread comes here after that.
-  if (auto const before = task.binding.load(std::memory_order_relaxed);
-      before == Binding::none || is_claimed(before)) {
+  if (!is_early(task.binding.load(std::memory_order_relaxed))) {
     return false;
   }
   bool const queued = task.state.load(std::memory_order_relaxed) == TaskState::ready;

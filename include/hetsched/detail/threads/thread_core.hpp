@@ -330,14 +330,6 @@ protected:
     return devices_ ? static_cast<int>(devices_->nodes().size()) - 1 : 0;
   }
 
-  [[nodiscard]] ThreadWorker& driver_of(NodeId device) noexcept {
-    return crew_.workers[static_cast<std::size_t>(crew_.placement.workers + device.value - 1)];
-  }
-
-  [[nodiscard]] Claims const& claims_of(NodeId device) const noexcept {
-    return const_cast<ThreadCore*>(this)->driver_of(device).launched.claims;
-  }
-
   /// Whether the task is bound to another worker, or a device claims it and keeps it.
   [[nodiscard]] bool is_kept_from(ThreadWorker const& worker,
                                   TaskRecord const& task) const noexcept;

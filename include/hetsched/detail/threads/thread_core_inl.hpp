@@ -152,7 +152,7 @@ HETSCHED_INLINE bool ThreadCore::is_kept_from(ThreadWorker const& worker,
     auto const device = claimant(binding);
     return device != worker.info.node &&
            !(worker.claims_yield.load(std::memory_order_relaxed) &&
-             claims_of(device).ends_sooner(task, worker.info.arch, clock()));
+             crew_.driver_of(device).launched.claims.ends_sooner(task, worker.info.arch, clock()));
   }
   return binding == Binding::bound &&
          task.worker.load(std::memory_order_relaxed) != worker.info.id.value;

@@ -60,7 +60,7 @@ HETSCHED_INLINE void ThreadCore::BareHost::count_hint(TaskRecord& hint) noexcept
 }
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::Host::give_to_device(TaskRecord& hint) {
-  auto& worker = core_.driver_of(hint.accesses()[0].carried.hint.node);
+  auto& worker = core_.crew_.driver_of(hint.accesses()[0].carried.hint.node);
   hint.state.store(TaskState::ready, std::memory_order_relaxed);
   {
     std::lock_guard const guard(worker.mail.lock);

@@ -55,6 +55,19 @@ struct Crew {
   FixedArray<ThreadWorker> workers;
 
   Crew(Config const& config, int devices, void* core, TaskDepot& depot);
+
+  [[nodiscard]] ThreadWorker& driver_of(NodeId device) noexcept {
+    return workers[driver_at(device)];
+  }
+
+  [[nodiscard]] ThreadWorker const& driver_of(NodeId device) const noexcept {
+    return workers[driver_at(device)];
+  }
+
+private:
+  [[nodiscard]] std::size_t driver_at(NodeId device) const noexcept {
+    return static_cast<std::size_t>(placement.workers + device.value - 1);
+  }
 };
 
 /// The state of seat 0. `spawning` lasts for one spawn, so no thread sleeps for its end, and a mere
