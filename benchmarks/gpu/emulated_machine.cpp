@@ -20,9 +20,11 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string_view>
+#include <vector>
 
 namespace hs = hetsched;
 
@@ -225,6 +227,11 @@ void spawn_all(Rt& rt, std::vector<hs::Handle<Tile>> const& a, std::size_t n) {
   }
 }
 
+struct Makespans {
+  double threads; // seconds
+  double simulated;
+};
+
 struct Result {
   hs::Duration threads; // that the graph took there
   hs::Stats stats;      // of the threads
@@ -276,7 +283,8 @@ double tiles_in_vain(hs::Stats const& stats) {
   return static_cast<double>(bytes) / static_cast<double>(small_bytes);
 }
 
-void print(Choice const& choice, std::string const& scheduler) {
+/// Returns the two makespans in seconds.
+Makespans print(Choice const& choice, std::string const& scheduler) {
   auto const result = run(choice, scheduler);
   auto const threads = result.threads.seconds();
   auto const simulated = result.simulated.elapsed.seconds();
@@ -291,6 +299,25 @@ void print(Choice const& choice, std::string const& scheduler) {
               tiles_in_vain(result.stats),
               tiles_in_vain(result.simulated));
   std::fflush(stdout);
+  return {threads, simulated};
+}
+
+/// Of the pairs of schedulers that virtual time separates by 10 %: how many threads put in the same
+/// order?
+void print_order(std::vector<Makespans> const& all) {
+  int pairs = 0;
+  int same = 0;
+  for (auto const& better : all) {
+    for (auto const& worse : all) {
+      if (worse.simulated >= 1.1 * better.simulated) {
+        ++pairs;
+        same += better.threads < worse.threads ? 1 : 0;
+      }
+    }
+  }
+  std::printf("%d of the %d pairs that virtual time separates by 10 %% are in the same order\n",
+              same,
+              pairs);
 }
 
 void print_all(Choice const& choice) {
@@ -306,11 +333,20 @@ void print_all(Choice const& choice) {
                 "ratio",
                 "tiles in vain");
   }
+  std::vector<Makespans> medians;
   example::for_all_schedulers(choice.scheduler, [&](auto one) {
+    std::vector<Makespans> runs;
     for (int k = 0; k < choice.repeat; ++k) {
-      print(choice, std::string(one.name));
+      runs.push_back(print(choice, std::string(one.name)));
     }
+    std::sort(runs.begin(), runs.end(), [](Makespans const& a, Makespans const& b) {
+      return a.threads < b.threads;
+    });
+    medians.push_back(runs[runs.size() / 2]);
   });
+  if (!choice.json && medians.size() > 1) {
+    print_order(medians);
+  }
 }
 
 } // namespace
@@ -325,7 +361,8 @@ int main(int argc, char** argv) {
   app.add_option("--gpus", choice.gpus, "emulated devices (default 2)")->check(CLI::Range(1, 8));
   app.add_option("--scale", choice.scale, "of all times (default 1)")
       ->check(CLI::Range(0.1, 100.0));
-  app.add_option("--repeat", choice.repeat, "runs (default 1)")->check(CLI::Range(1, 1000));
+  app.add_option("--repeat", choice.repeat, "runs, of which the order has the medians (default 1)")
+      ->check(CLI::Range(1, 1000));
   app.add_flag("--json", choice.json, "one JSON object per line instead of a table");
   return benchmarks::run_program("emulated_machine", app, argc, argv, [&] {
     prctl(PR_SET_TIMERSLACK, 1UL); // threads inherit it

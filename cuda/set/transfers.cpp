@@ -64,13 +64,15 @@ bool DeviceSet::settle_copies() {
   bool any = false;
   for (std::size_t k = 0; k < moving_.size(); ++k) {
     auto& moving = *moving_[k];
+    // Those for whose waiters it is kept have not returned yet. It is no news until then.
+    bool const known = moving.over && moving.waiting != 0;
     if (!moving.over) {
       auto const status = moving.by->driver.event_query(moving.done);
       if (status != hs_not_ready) {
         settle(moving, status);
       }
     }
-    any = any || moving.over;
+    any = any || (moving.over && !known);
   }
   std::erase_if(moving_, [](std::unique_ptr<Moving> const& moving) {
     if (!moving->over || moving->waiting != 0) {

@@ -28,6 +28,9 @@ struct Program {
 /// Programs with emulated devices.
 [[nodiscard]] std::span<Program const> device_programs();
 
+/// Those in which devices claim tasks that others could run.
+[[nodiscard]] std::span<Program const> claim_programs();
+
 /// The first with AnyScheduler; `name` says which.
 [[nodiscard]] std::span<Program const> programs_of_any(char const* name);
 
