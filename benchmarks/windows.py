@@ -32,18 +32,19 @@ GRAPHS = {
 }
 
 
-def run(simulate, platform, dag, tiles, schedulers, options):
+def run(simulate, platform, dag, tiles, schedulers, options, precision="single"):
     """Yields scheduler, tiles and makespan in seconds of each run that ends well. Says which do not."""
     for scheduler in schedulers:
         command = [
             simulate, "--platform", HERE / "platforms" / f"{platform}.json", "--dag", dag,
-            "--tiles", tiles, "--precision", "single", "--rank", "min", "--serve", "gpu",
+            "--tiles", tiles, "--precision", precision, "--rank", "min", "--serve", "gpu",
             "--comm", "shared", "--bounds", "area", "--scheduler", scheduler, "--deterministic",
             "--json", *options,
         ]  # fmt: skip
         ran = subprocess.run(command, capture_output=True, text=True)
         if ran.returncode != 0:
-            print(f"{platform} {dag} {' '.join(options)}: {ran.stderr.splitlines()[-1]}", flush=True)
+            why = ran.stderr.splitlines()[-1:] or [f"status {ran.returncode}"]
+            print(f"{platform} {dag} {' '.join(options)}: {why[0]}", flush=True)
         for row in map(json.loads, ran.stdout.splitlines()):
             yield row["scheduler"], str(row["tiles"]), row["makespan_s"]
 

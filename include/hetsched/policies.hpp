@@ -21,6 +21,7 @@
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
+#include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>

@@ -24,6 +24,7 @@ public:
                                     "heft:xkaapi:queue=priority",
                                     "heft",
                                     "heftp",
+                                    "heterogeneous",
                                     "dualhp",
                                     "dmda",
                                     "dmdar",
@@ -46,7 +47,7 @@ private:
     [[maybe_unused]] static bool const once = [] {
       add_scheduler<XkaapiHeft<PriorityHeap>>({names[3], "heft:xkaapi, highest priority first"});
       add_scheduler<WorkStealing<WorkStealingDeque, MostLoadedVictim>>(
-          {names[14], "ws, from the most loaded first"});
+          {names.back(), "ws, from the most loaded first"});
       return true;
     }();
     return name;

@@ -15,6 +15,7 @@
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
+#include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
@@ -83,6 +84,7 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Heft,
                    hs::policies::Heftp<>,
                    hs::policies::Heftp<hs::policies::LookAhead::min_makespan>,
+                   hs::policies::Heterogeneous,
                    hs::policies::HeteroPrio,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hp>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::sp>,

@@ -16,6 +16,7 @@
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
+#include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
@@ -91,6 +92,8 @@ inline constexpr auto shipped_table = [] {
            "dmda", "each to the worker that ends it first, transfers included", all),
        detail::named<Dmdar>("dmdar", "so, and of a queue what lacks the fewest bytes first", all),
        detail::named<Dmdas>("dmdas", "so, and of a queue the highest priority first", all),
+       detail::named<Heterogeneous>(
+           "heterogeneous", "heftp, and idle cores take over what is least urgent", all),
        detail::named<HeteroPrio>("heteroprio", "by acceleration factor, with spoliation", all),
        detail::named<DualHP>(
            "dualhp", "cores and GPUs share what is ready by dual approximation", all),

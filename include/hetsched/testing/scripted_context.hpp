@@ -4,6 +4,7 @@
 
 #include <hetsched/concepts/context.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -99,6 +100,11 @@ public:
 
   void set_busy_until(WorkerId worker, Instant until) noexcept {
     slots_[worker.index()].busy_until.store(until.ns);
+  }
+
+  /// From now on so many bytes of the memory node are in use.
+  void set_used_bytes(NodeId node, std::size_t bytes) noexcept {
+    slots_[static_cast<std::size_t>(node.value)].used_bytes.store(bytes);
   }
 
   /// From now on `predicted` returns `mean` for the task on workers of this class.
@@ -199,7 +205,9 @@ public:
 
   [[nodiscard]] std::size_t free_bytes(NodeId node) const noexcept {
     auto const capacity = nodes_[static_cast<std::size_t>(node.value)].capacity_bytes;
-    return capacity == 0 ? std::numeric_limits<std::size_t>::max() : capacity;
+    auto const used = slots_[static_cast<std::size_t>(node.value)].used_bytes.load();
+    return capacity == 0 ? std::numeric_limits<std::size_t>::max()
+                         : capacity - std::min(capacity, used);
   }
 
 private:
@@ -212,11 +220,12 @@ private:
     std::atomic<bool> finished{false};
   };
 
-  struct Slot { // one per worker, and one for outside threads
+  struct Slot { // one per worker, and one for outside threads; memory nodes are no more
     std::atomic<std::uint64_t> random{0};
     std::atomic<std::uint64_t> running{0};
     std::atomic<std::int64_t> busy_until{0};
     std::atomic<std::uint32_t> group{0};
+    std::atomic<std::size_t> used_bytes{0}; // of the memory node of that number
   };
 
   /// An id like an engine's: a generation above something like an address, neither small nor dense.

@@ -164,12 +164,33 @@ public:
     auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
     auto& slot = slots_[worker.index()];
     if (slot.queued.load(std::memory_order_seq_cst) != 0) {
-      if (auto const [task, cost] = take_from(slot, take, accept); task) {
+      if (auto const [task, cost, at] = take_from(slot, take, accept); task) {
         note_taken(ctx, slot, task, cost, worker);
         return task;
       }
     }
     return undecided_.pop(accept);
+  }
+
+  /// `taker` takes what comes last of what it can run in the queue of another worker.
+  /// `cost(task)`: what that costs there; no value: the task stays where it is.
+  template <context Ctx, class Cost>
+  TaskId take_last(Ctx const& ctx, WorkerId owner, WorkerId taker, Cost const& cost) {
+    std::optional<Duration> there;
+    auto const take = [&](Queue& queue, auto const& accept) {
+      auto const last = queue.last(accept);
+      if (!last || !(there = cost(last))) {
+        return no_task;
+      }
+      return queue.pop([last](TaskId task) { return task == last; });
+    };
+    auto const task = take_from(slots_[owner.index()], take, [&](TaskId offered) {
+                        return ctx.can_run(offered, taker);
+                      }).task;
+    if (task) {
+      note_taken(ctx, slots_[taker.index()], task, *there, taker);
+    }
+    return task;
   }
 
   template <context Ctx>
@@ -192,6 +213,16 @@ public:
       count = look(slot.queue, next, accept);
     }
     return count + undecided_.peek(next.subspan(count), accept);
+  }
+
+  /// When the worker took the task, which has not ended yet; the start if that is not known.
+  [[nodiscard]] Instant taken_at(TaskId task, WorkerId worker) const {
+    for (auto const& taken : slots_[worker.index()].taken) {
+      if (taken.task == task) {
+        return taken.at;
+      }
+    }
+    return {};
   }
 
   template <clock_context Ctx>
@@ -271,6 +302,7 @@ private:
   struct Taken {
     TaskId task;
     Duration cost;
+    Instant at; // when the worker took it
   };
 
   struct Assigned {
@@ -305,7 +337,7 @@ private:
     slot.queued.store(slot.assigned.size(),
                       std::memory_order_relaxed); // the number falls: no thread waits for that
     slot.load.remove(priority, cost);
-    return {task, cost};
+    return {task, cost, {}};
   }
 
   /// The worker takes the task.
@@ -318,7 +350,7 @@ private:
       slot.taken.clear();
     }
     try {
-      slot.taken.push_back({task, cost});
+      slot.taken.push_back({task, cost, ctx.now()});
     } catch (std::bad_alloc const&) { // the next end sets the date as if this task were over
     }
     slot.busy_until(std::max(slot.until(), ctx.now()) + cost);

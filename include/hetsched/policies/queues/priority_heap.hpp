@@ -17,7 +17,7 @@ namespace hetsched::policies {
 
 /// Decides: highest priority first; first come, first served among equals.
 /// Source: the textbook.
-/// Cost: push and pop O(log Q) for Q tasks; pop O(Q) if the first task is refused.
+/// Cost: push and pop O(log Q) for Q tasks; pop O(Q) if the first is refused; last, least O(Q).
 /// Needs: nothing of the context.
 /// Threading: any operation from any thread; one mutex.
 /// Deterministic: yes, for one thread.
@@ -74,6 +74,24 @@ public:
     return count;
   }
 
+  /// The task that would come last of those accepted, or none. O(Q).
+  template <class Accept>
+  [[nodiscard]] TaskId last(Accept&& accept) {
+    return first_by([](Entry const& a, Entry const& b) { return before(b, a); }, accept);
+  }
+
+  /// The accepted task with the least `key(task)`, the first among equals, or none. O(Q).
+  template <class Key, class Accept>
+  [[nodiscard]] TaskId least(Key const& key, Accept&& accept) {
+    return first_by(
+        [&key](Entry const& a, Entry const& b) {
+          auto const of_a = key(a.task);
+          auto const of_b = key(b.task);
+          return of_a != of_b ? of_a < of_b : before(a, b);
+        },
+        accept);
+  }
+
   /// relaxed, like its stores under the lock: a hint, from one moment or another.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
@@ -86,6 +104,18 @@ private:
 
   static bool before(Entry const& a, Entry const& b) noexcept {
     return a.priority != b.priority ? a.priority > b.priority : a.arrival < b.arrival;
+  }
+
+  template <class Earlier, class Accept>
+  TaskId first_by(Earlier const& earlier, Accept& accept) {
+    std::lock_guard const guard(mutex_);
+    Entry const* best = nullptr;
+    for (auto const& entry : heap_) {
+      if (accept(entry.task) && (best == nullptr || earlier(entry, *best))) {
+        best = &entry;
+      }
+    }
+    return best != nullptr ? best->task : no_task;
   }
 
   /// Position of the first accepted entry in the heap's order, without the top; 0 if there is none.

@@ -5,6 +5,7 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/core/make_room.hpp>
+#include <hetsched/detail/policies/bytes_missing.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
@@ -81,7 +82,7 @@ public:
         if (!accept(*it)) {
           continue;
         }
-        auto const missing = bytes_missing(ctx, *it, node);
+        auto const missing = detail::bytes_missing(ctx, *it, node);
         if (best == list.tasks.end() || missing < fewest) {
           best = it;
           fewest = missing;
@@ -104,7 +105,8 @@ public:
           list.lacking.clear();
           for (auto const task : list.tasks) {
             if (accept(task)) {
-              list.lacking.push_back({bytes_missing(ctx, task, node), list.lacking.size(), task});
+              list.lacking.push_back(
+                  {detail::bytes_missing(ctx, task, node), list.lacking.size(), task});
             }
           }
           auto const count = std::min(room.size(), list.lacking.size());
@@ -143,18 +145,6 @@ private:
       tasks.push_back(task);
     }
   };
-
-  /// Of what the task reads.
-  template <context Ctx>
-  static std::size_t bytes_missing(Ctx const& ctx, TaskId task, NodeId node) {
-    auto const view = ctx.task(task);
-    std::size_t bytes = 0;
-    for (std::size_t k = 0; k < view.arguments; ++k) {
-      auto const argument = view.argument(k);
-      bytes += reads(argument.mode) && !argument.valid_at(node) ? argument.bytes : 0;
-    }
-    return bytes;
-  }
 
   detail::EarliestFinish<List, Fifo> dates_;
 };

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makespans of a scheduler over those of the best online scheduler, on all platforms.
+
+Online: what `simulate --scheduler all` runs, without look-ahead or a plan. Cholesky, LU and QR where
+the platform has the kernels, and gemm in device memories of 1/2, 1/4 and 1/8 of the three matrices.
+Transfers share links, GPUs are served first, ranks are min, tiles of 960.
+
+Usage: default_policy.py SIMULATE [--scheduler NAME] [--limit R] [--save FILE]
+Prints the cases above the limit, and for each scheduler the mean, the greatest, and how many are.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import sys
+
+from windows import GRAPHS, in_parallel, run
+
+TILES = "8,12,16,20,24,32"
+DOUBLES = {
+    "haswell_k40": ["cholesky", "lu", "qr"],
+    "sirocco_k40m": ["cholesky", "lu", "qr"],
+    "mirage": ["cholesky", "lu"],
+    "idgraf": ["lu"],
+}
+
+
+def all_jobs():
+    for precision, graphs in (("single", GRAPHS), ("double", DOUBLES)):
+        for platform, dags in graphs.items():
+            for dag in dags:
+                yield platform, dag, TILES, precision, []
+    for platform in GRAPHS:
+        for tiles in (8, 16, 24):
+            for part in (2, 4, 8):
+                size = 3 * tiles**2 * 960**2 * 4 // part
+                yield platform, "gemm", str(tiles), "single", ["--device-memory", str(size)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("simulate")
+    parser.add_argument("--scheduler", default="heterogeneous")
+    parser.add_argument("--limit", type=float, default=1.05)
+    parser.add_argument("--save", help="a file for the makespans")
+    its = parser.parse_args()
+
+    def work(platform, dag, tiles, precision, options):
+        return run(its.simulate, platform, dag, tiles, ["all"], options, precision)
+
+    cases = {}
+    for (platform, dag, _, precision, options), rows in in_parallel(all_jobs(), work):
+        for scheduler, tiles, makespan in rows:
+            name = " ".join([platform, dag, tiles, precision, *options])
+            cases.setdefault(name, {})[scheduler] = makespan
+    if its.save:
+        pathlib.Path(its.save).write_text(json.dumps(cases, indent=1) + "\n")
+    ratios = {}
+    for name, makespans in cases.items():
+        best = min(makespans, key=makespans.get)
+        for scheduler, makespan in makespans.items():
+            ratios.setdefault(scheduler, []).append(makespan / makespans[best])
+        ratio = makespans[its.scheduler] / makespans[best]
+        if ratio > its.limit:
+            print(f"{name}: {its.scheduler} {ratio:.3f} of {best}")
+    for scheduler, values in sorted(ratios.items(), key=lambda one: sum(map(math.log, one[1]))):
+        mean = math.exp(sum(map(math.log, values)) / len(values))
+        print(f"{scheduler:16} mean {mean:.3f}, greatest {max(values):.3f}, "
+              f"{sum(value > its.limit for value in values)} of {len(values)} above {its.limit}")  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
