@@ -26,6 +26,7 @@ public:
                                     "heftp",
                                     "heterogeneous",
                                     "dualhp",
+                                    "multiprio",
                                     "dmda",
                                     "dmdar",
                                     "dmdas",

@@ -17,6 +17,7 @@
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/multi_prio.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
@@ -96,6 +97,7 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::area>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hetindex>,
                    hs::policies::DualHP,
+                   hs::policies::MultiPrio,
                    hs::policies::SciotoSingle,
                    hs::policies::SciotoDouble<>,
                    own::OldestFirst,

@@ -18,6 +18,7 @@
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
+#include <hetsched/policies/schedulers/multi_prio.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
@@ -95,6 +96,8 @@ inline constexpr auto shipped_table = [] {
        detail::named<Heterogeneous>(
            "heterogeneous", "heftp, and idle cores take over what is least urgent", all),
        detail::named<HeteroPrio>("heteroprio", "by acceleration factor, with spoliation", all),
+       detail::named<MultiPrio>(
+           "multiprio", "by gain and criticality, of the first ones the nearest", all),
        detail::named<DualHP>(
            "dualhp", "cores and GPUs share what is ready by dual approximation", all),
        detail::named<BatchesForms, detail::solved_by<DualApprox43>>(

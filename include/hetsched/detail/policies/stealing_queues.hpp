@@ -5,6 +5,7 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/policies/at_node.hpp>
 #include <hetsched/detail/policies/victims.hpp>
 
 #include <algorithm>
@@ -15,11 +16,6 @@
 #include <span>
 
 namespace hetsched::detail {
-
-/// As in ArgumentView::valid_nodes and valid_at.
-[[nodiscard]] inline std::uint64_t node_bit(WorkerInfo const& info) noexcept {
-  return std::uint64_t{1} << std::min(info.node.value, 63);
-}
 
 /// Draws one of these memory nodes, and one of its workers that can run the task. Returns no_worker
 /// if the task's maker is one of these workers, or if there is no node. Each node has such a

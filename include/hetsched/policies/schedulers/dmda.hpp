@@ -5,7 +5,7 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/core/make_room.hpp>
-#include <hetsched/detail/policies/bytes_missing.hpp>
+#include <hetsched/detail/policies/at_node.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
 #include <hetsched/fwd.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>

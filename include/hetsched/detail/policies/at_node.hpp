@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a task reads and a memory node does not have.
+// What a memory node has.
 
 #include <hetsched/concepts/context.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace hetsched::detail {
+
+/// As in ArgumentView::valid_nodes and valid_at.
+[[nodiscard]] inline std::uint64_t node_bit(WorkerInfo const& info) noexcept {
+  return std::uint64_t{1} << std::min(info.node.value, 63);
+}
 
 /// Bytes of the data that the task reads and of which the node has no valid copy.
 template <placement_context Ctx>
