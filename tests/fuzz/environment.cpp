@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <array>
+#include <cstddef>
 
 namespace {
 
@@ -28,12 +29,15 @@ constexpr std::array names{"NCPU",
                            "PRIORITIES",
                            "BIND"};
 
+/// glibc's setenv keeps each value for ever.
 void set(std::string_view line) {
+  static std::array<std::string, names.size()> variables; // the environment points into them
   auto const equals = line.find('=');
-  for (std::string_view const name : names) {
-    if (equals != line.npos && line.substr(0, equals) == name) {
-      auto const variable = "HETSCHED_" + std::string(name);
-      setenv(variable.c_str(), std::string(line.substr(equals + 1)).c_str(), 1);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (equals != line.npos && line.substr(0, equals) == names[k]) {
+      unsetenv((std::string("HETSCHED_") + names[k]).c_str());
+      variables[k] = "HETSCHED_" + std::string(line);
+      putenv(variables[k].data());
     }
   }
 }
