@@ -135,14 +135,11 @@ HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
 /// The finishing worker takes one of the tasks itself, so one wake-up can be saved; `pay_owed_wake`
 /// makes up for it if the worker leaves without taking any.
 HETSCHED_INLINE void ThreadCore::Host::wake_activated(Wake wake, TaskId task) {
-  if (!core_.crew_.one_class && core_.offer(wake, task)) [[unlikely]] {
-    return;
-  }
   if (wake.is_any() && worker_ != nullptr && !worker_->owed_wake && !worker_->drives_device() &&
       core_.can_run(*TaskRecord::from(task), worker_->info.id)) {
     worker_->owed_wake = task;
   } else {
-    core_.wake_as(wake, task);
+    core_.apply(wake, task);
   }
 }
 

@@ -10,13 +10,6 @@
 namespace hetsched::detail {
 
 [[gnu::always_inline]] inline void ThreadCore::apply(Wake wake, TaskId task) {
-  if (crew_.one_class || !offer(wake, task)) [[likely]] {
-    wake_as(wake, task);
-  }
-}
-
-/// Wakes whom the scheduler says.
-[[gnu::always_inline]] inline void ThreadCore::wake_as(Wake wake, TaskId task) {
   if (wake.is_any()) {
     if (waiting_.parking.any_asleep()) {
       wake_for(task);
