@@ -16,7 +16,7 @@ import math
 import pathlib
 import sys
 
-from windows import GRAPHS, in_parallel, run
+from windows import GRAPHS, in_parallel, print_ratios, run
 
 TILES = "8,12,16,20,24,32"
 DOUBLES = {
@@ -66,9 +66,7 @@ def main():
         if ratio > its.limit:
             print(f"{name}: {its.scheduler} {ratio:.3f} of {best}")
     for scheduler, values in sorted(ratios.items(), key=lambda one: sum(map(math.log, one[1]))):
-        mean = math.exp(sum(map(math.log, values)) / len(values))
-        print(f"{scheduler:16} mean {mean:.3f}, greatest {max(values):.3f}, "
-              f"{sum(value > its.limit for value in values)} of {len(values)} above {its.limit}")  # fmt: skip
+        print_ratios(scheduler, values, its.limit)
     return 0
 
 

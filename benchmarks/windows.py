@@ -54,6 +54,12 @@ def in_parallel(jobs, work):
         yield from pool.map(lambda job: (job, list(work(*job))), jobs)
 
 
+def print_ratios(scheduler, values, limit):
+    mean = math.exp(sum(map(math.log, values)) / len(values))
+    print(f"{scheduler:24} mean {mean:.3f}, greatest {max(values):.3f}, "
+          f"{sum(value > limit for value in values)} of {len(values)} above {limit}")  # fmt: skip
+
+
 def measure(its):
     best = {}
     jobs = [(p, d, w) for p, dags in GRAPHS.items() for d in dags for w in its.windows.split(",")]
@@ -92,9 +98,7 @@ def compare(its):
         values = [ratio for ratio, _, _ in cases.values()]
         worse = {case: of for case, of in cases.items() if of[0] > its.limit}
         above += len(worse)
-        mean = math.exp(sum(map(math.log, values)) / len(values))
-        print(f"{scheduler:24} mean {mean:.3f}, greatest {max(values):.3f}, "
-              f"{len(worse)} of {len(values)} above {its.limit}")  # fmt: skip
+        print_ratios(scheduler, values, its.limit)
         if its.verbose:
             for case, (ratio, makespan, before) in worse.items():
                 print(f"    {case:24} {ratio:.3f} = {makespan:.4f} / {before:.4f} s")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Small programs whose tasks any core or emulated device may run, so that cores and thieves meet
-// what devices claim and what is offered to them.
+// what devices claim.
 
 #include <hetsched/hetsched.hpp>
 

@@ -10,26 +10,21 @@ namespace interleavings {
 
 namespace {
 
-struct Default {
-  using Runtime = hs::Runtime<>;
+template <class... Policies>
+struct With {
+  using Runtime = hs::Runtime<Policies...>;
 
   static Runtime make(hs::Config const& config) { return Runtime(config); }
 };
+
+using Default = With<>;
 
 /// One central queue: the oldest first, whoever asks.
-struct OldestFirst {
-  using Runtime = hs::Runtime<hs::policies::Eager<>>;
-
-  static Runtime make(hs::Config const& config) { return Runtime(config); }
-};
+using OldestFirst = With<hs::policies::Eager<>>;
 
 /// The same, with times of tasks.
 template <std::int64_t Host, std::int64_t Device>
-struct Timed {
-  using Runtime = hs::Runtime<hs::policies::Eager<>, hs::policies::Lru, FixedTimes<Host, Device>>;
-
-  static Runtime make(hs::Config const& config) { return Runtime(config); }
-};
+using Timed = With<hs::policies::Eager<>, hs::policies::Lru, FixedTimes<Host, Device>>;
 
 using FastHost = Timed<1, 1000000000>; // a core ends any claimed task sooner
 using FastDevice = Timed<1000000000, 1>;

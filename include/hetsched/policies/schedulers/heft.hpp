@@ -4,13 +4,13 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/policies/activated_order.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
 #include <hetsched/detail/policies/heft_forecast.hpp>
 #include <hetsched/detail/policies/heft_look_ahead.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -125,22 +125,13 @@ public:
                       std::span<TaskId const> tasks,
                       WorkerId /*worker*/,
                       std::span<Wake> wakes) {
-    order_.clear();
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-      auto const view = ctx.task(tasks[k]);
-      order_.push_back({view.priority, k, view.graph_node});
-    }
-    std::sort(order_.begin(), order_.end(), [](Place const& a, Place const& b) {
-      return a.priority != b.priority ? a.priority > b.priority
-             : a.node != b.node       ? a.node < b.node
-                                      : a.number < b.number;
-    });
+    auto const order = order_.of(ctx, tasks);
     rest_.clear();
-    for (auto const& place : order_) {
+    for (auto const& place : order) {
       rest_.push_back(static_cast<Node>(place.node));
     }
-    for (std::size_t k = 0; k < order_.size(); ++k) {
-      wakes[order_[k].number] = assign(ctx, tasks[order_[k].number], k);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      wakes[order[k].number] = assign(ctx, tasks[order[k].number], order[k].node, k);
     }
   }
 
@@ -178,16 +169,10 @@ private:
     static constexpr bool ordered_by_priority = false;
   };
 
-  struct Place {
-    std::int32_t priority;
-    std::size_t number; // among those activated
-    std::int32_t node;
-  };
-
-  /// The k-th of order_.
+  /// The task, a node of the graph or none of it, is the k-th of those that are made ready.
   template <context Ctx>
-  Wake assign(Ctx const& ctx, TaskId task, std::size_t k) {
-    if (how_ == LookAhead::none || !forecast_.knows(order_[k].node)) {
+  Wake assign(Ctx const& ctx, TaskId task, std::int32_t node, std::size_t k) {
+    if (how_ == LookAhead::none || !forecast_.knows(node)) {
       return dates_.assign(ctx, task);
     }
     auto const rest = std::span(rest_).subspan(k + 1);
@@ -195,7 +180,7 @@ private:
     foresee(
         [&] { classes = detail::classes_to_ask(forecast_, how_, ctx.now().ns, rest_[k], rest); });
     auto const wake = dates_.assign(ctx, task, classes);
-    if (wake.target() && forecast_.knows(order_[k].node)) {
+    if (wake.target() && forecast_.knows(node)) {
       foresee([&] { forecast_.give(rest_[k], wake.target()); });
     }
     return wake;
@@ -214,8 +199,8 @@ private:
   LookAhead how_;
   detail::EarliestFinish<Queue, PriorityHeap> dates_;
   detail::HeftForecast forecast_; // of look-ahead
-  std::vector<Place> order_;
-  std::vector<Node> rest_; // nodes of order_
+  detail::ActivatedOrder order_;
+  std::vector<Node> rest_; // nodes in that order
 };
 
 /// With one look-ahead, as a type of its own, which has no hooks but those it needs.

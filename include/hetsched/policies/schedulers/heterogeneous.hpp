@@ -4,6 +4,7 @@
 
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/policies/activated_order.hpp>
 #include <hetsched/detail/policies/at_node.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace hetsched::policies {
 
@@ -60,13 +60,7 @@ public:
                       WorkerId /*worker*/,
                       std::span<Wake> wakes) {
     dates_.together([&] {
-      order_.clear();
-      for (std::size_t k = 0; k < tasks.size(); ++k) {
-        auto const view = ctx.task(tasks[k]);
-        order_.push_back({view.priority, view.graph_node, k});
-      }
-      std::sort(order_.begin(), order_.end());
-      for (auto const& place : order_) {
+      for (auto const& place : order_.of(ctx, tasks)) {
         wakes[place.number] = assign(ctx, tasks[place.number]);
       }
     });
@@ -132,18 +126,6 @@ private:
     static constexpr bool ordered_by_priority = false;
   };
 
-  struct Place {
-    std::int32_t priority;
-    std::int32_t node;  // in its graph
-    std::size_t number; // among those activated
-
-    friend bool operator<(Place const& a, Place const& b) noexcept {
-      return a.priority != b.priority ? a.priority > b.priority
-             : a.node != b.node       ? a.node < b.node
-                                      : a.number < b.number;
-    }
-  };
-
   static bool is_core(WorkerInfo const& info) noexcept { return info.arch == ArchHost; }
 
   /// The worker that the task was given to is woken, or a core that would take over a task of it.
@@ -154,13 +136,13 @@ private:
     if (!device || is_core(ctx.workers()[device.index()]) || !ctx.running(device)) {
       return wake; // a device at work does not sleep
     }
-    for (auto const& info : ctx.workers()) {
-      if (is_core(info) && !ctx.running(info.id) && ctx.can_run(task, info.id) &&
-          cost_of_taking_over(ctx, task, device, info.id)) {
-        return Wake::worker(info.id);
-      }
-    }
-    return wake;
+    auto const workers = ctx.workers();
+    auto const idle = std::find_if(workers.begin(), workers.end(), [&](WorkerInfo const& info) {
+      return is_core(info) && !ctx.running(info.id) && ctx.can_run(task, info.id);
+    });
+    return idle != workers.end() && cost_of_taking_over(ctx, task, device, idle->id) // as any core
+               ? Wake::worker(idle->id)
+               : wake;
   }
 
   template <context Ctx>
@@ -230,7 +212,7 @@ private:
   detail::FixedArray<Balance> balances_; // each of one worker
   std::int64_t cores_;
   std::int64_t devices_;
-  std::vector<Place> order_; // under the lock of `together`
+  detail::ActivatedOrder order_; // under the lock of `together`
 };
 
 } // namespace hetsched::policies
