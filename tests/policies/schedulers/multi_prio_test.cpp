@@ -40,7 +40,7 @@ struct Machine {
     auto const id = ctx.add(std::move(task));
     ctx.predict(id, ArchHost, {on_core});
     ctx.predict(id, ArchCUDA, {on_gpu});
-    CHECK(scheduler.push(ctx, id, w0) == hs::Wake::any());
+    CHECK(scheduler.push(ctx, id, w0) == hs::Wake::worker(on_core <= on_gpu ? w1 : g2));
     return id;
   }
 
@@ -108,6 +108,39 @@ TEST_CASE("MultiPrio: a class that is not the best takes what others would have 
   CHECK(m.pop(w1) == tasks[1]); // 40
   CHECK(!m.pop(w0));            // 30
   CHECK(m.pop(g2) == tasks[2]);
+}
+
+TEST_CASE("MultiPrio: wakes an idle worker of the best class, because others may refuse the task") {
+  Machine m;
+  auto const running = m.ctx.add({.archs = both});
+  m.ctx.set_running(w1, running);
+  auto const add = [&m](std::int64_t on_core, std::int64_t on_gpu) {
+    auto const task = m.ctx.add({.archs = both});
+    m.ctx.predict(task, ArchHost, {on_core});
+    m.ctx.predict(task, ArchCUDA, {on_gpu});
+    return m.scheduler.push(m.ctx, task, w0);
+  };
+  CHECK(add(10, 20) == hs::Wake::worker(w0));
+  CHECK(add(100, 10) == hs::Wake::worker(g2));
+  m.ctx.set_running(g2, running);
+  CHECK(add(100, 10) == hs::Wake::any()); // the GPU comes for it
+}
+
+TEST_CASE("MultiPrio: any class takes what no worker of the best one can run now") {
+  Machine m;
+  auto const task = m.push(100, 10);
+  CHECK(!m.pop(w0)); // forgotten at the cores
+  m.ctx.forbid(task, g2);
+  CHECK(!m.pop(g2));
+  CHECK(m.pop(w0) == task);
+  auto const others = m.push(10, 100);
+  std::array<hs::TaskId, 1> next;
+  CHECK(m.scheduler.peek(m.ctx, g2, next) == 0);
+  m.ctx.forbid(others, w0);
+  CHECK(m.scheduler.peek(m.ctx, g2, next) == 0);
+  m.ctx.forbid(others, w1);
+  CHECK(m.scheduler.peek(m.ctx, g2, next) == 1);
+  CHECK(m.pop(g2) == others);
 }
 
 TEST_CASE("MultiPrio: of equal gains the most critical, of the first ones the nearest") {

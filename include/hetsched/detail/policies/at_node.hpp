@@ -27,4 +27,18 @@ template <placement_context Ctx>
   return bytes;
 }
 
+/// MultiPrio's score of what the node has of a task's data: the bytes that it reads, and the
+/// squares of those that it writes.
+template <placement_context Ctx>
+[[nodiscard]] double local_score(Ctx const& ctx, TaskId task, NodeId node) {
+  auto const view = ctx.task(task);
+  double score = 0;
+  for (std::size_t k = 0; k < view.arguments; ++k) {
+    auto const argument = view.argument(k);
+    auto const bytes = argument.valid_at(node) ? static_cast<double>(argument.bytes) : 0;
+    score += writes(argument.mode) ? bytes * bytes : bytes;
+  }
+  return score;
+}
+
 } // namespace hetsched::detail

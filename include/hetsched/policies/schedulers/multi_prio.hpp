@@ -5,7 +5,7 @@
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/policies/at_node.hpp>
-#include <hetsched/detail/policies/gains.hpp>
+#include <hetsched/detail/policies/scored_task.hpp>
 #include <hetsched/detail/policies/times_by_class.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
@@ -17,7 +17,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <tuple>
 #include <vector>
 
 namespace hetsched::policies {
@@ -27,11 +26,12 @@ namespace hetsched::policies {
 ///   0.8 of the first one's, a worker takes the one with the greatest local score: the bytes that
 ///   it reads and its node has, and the squares of those that it writes. A class that is not the
 ///   task's best takes it only if the best has more work waiting for each of its workers than this
-///   one would take; else this memory node forgets the task, and the worker tries the next.
+///   one would take, or can run it nowhere now; else this memory node forgets the task, and the
+///   worker tries the next.
 /// Source: MultiPrio (Tayeb, Bramas, Faverge, Guermouche 2024), as in StarPU 1.4. Left open there,
-///   so ours: five tries; work that runs does not count as waiting; criticality without a graph is
-///   the task's priority, with one its normalised out-degree (of its successors, the sum of one
-///   over their predecessors).
+///   so ours: work that runs does not count as waiting; criticality without a graph is the task's
+///   priority, with one its normalised out-degree (of its successors, the sum of one over their
+///   predecessors).
 /// Cost: push O(W + log Q), pop O(log Q + 10 data); one lock.
 /// Needs: context: predicted times, valid copies; the graph, from Runtime::run.
 /// Threading: serialized.
@@ -71,15 +71,16 @@ public:
     }
     scored.gains.compare(greatest_ns_);
     insert(scored);
-    return Wake::any();
+    return wake_for(ctx, scored);
   }
 
   template <context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
     auto const& info = ctx.workers()[worker.index()];
     auto const accept = [&](TaskId task) { return ctx.can_run(task, worker); };
-    auto const* const found =
-        find(ctx, info, accept, [&](Scored const& it) { it.forgotten |= detail::node_bit(info); });
+    auto const* const found = find(ctx, info, no_peek, accept, [&](Scored const& scored) {
+      scored.forgotten |= detail::node_bit(info);
+    });
     if (found == nullptr) {
       return undecided_.pop(accept);
     }
@@ -92,64 +93,40 @@ public:
   template <context Ctx>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
     auto const& info = ctx.workers()[worker.index()];
-    std::array<TaskId, most_tries> refused;
-    std::size_t refusals = 0;
     std::size_t count = 0;
-    auto const in = [](std::span<TaskId const> tasks, TaskId task) {
-      return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
-    };
     auto const accept = [&](TaskId task) {
-      return ctx.can_run(task, worker) && !in(next.first(count), task) &&
-             !in(std::span(refused).first(refusals), task);
+      auto const told = next.first(count);
+      return ctx.can_run(task, worker) && std::find(told.begin(), told.end(), task) == told.end();
     };
-    while (count < next.size()) {
-      refusals = 0;
-      auto const* const found =
-          find(ctx, info, accept, [&](Scored const& scored) { refused[refusals++] = scored.task; });
+    bool goes_on = true;
+    while (goes_on && count < next.size()) {
+      auto const peek = ++peeks_;
+      auto const* const found = find(ctx, info, peek, accept, [&](Scored const& scored) {
+        scored.passed = peek;
+        goes_on = false;
+      });
       bool const suited = found != nullptr && found->gains.best == info.arch;
       if (found != nullptr && (suited || count == 0)) {
         next[count++] = found->task;
       }
-      if (!suited || refusals != 0) {
-        break;
-      }
+      goes_on = goes_on && suited;
     }
     return count != 0 ? count : undecided_.peek(next, accept);
   }
 
 private:
-  static constexpr std::size_t most_tries = 5;
+  using Scored = detail::ScoredTask;
+  using Entry = detail::ScoredEntry;
+
+  static constexpr std::uint64_t no_peek = ~std::uint64_t{0};
   static constexpr int most_compared = 10;
   static constexpr double near_gain = 0.8;
-
-  struct Scored {
-    TaskId task;
-    std::uint64_t number; // in the order of pushes
-    double critical;
-    detail::Gains gains{};
-    mutable std::uint64_t forgotten = 0; // a bit for each memory node
-  };
-
-  struct Entry {
-    double gain;
-    double critical;
-    std::uint64_t number;
-    Scored const* scored;
-
-    friend bool operator<(Entry const& a, Entry const& b) noexcept {
-      return std::tie(b.gain, b.critical, a.number) < std::tie(a.gain, a.critical, b.number);
-    }
-  };
 
   struct Class {
     std::int64_t workers = 0;
     std::int64_t work_ns = 0; // of the tasks that wait and for which this class is best
     std::set<Entry> ready;
   };
-
-  static Entry entry_of(Scored const& scored, std::size_t arch) noexcept {
-    return {scored.gains.on[arch], scored.critical, scored.number, &scored};
-  }
 
   [[nodiscard]] double criticality(TaskView const& view) const noexcept {
     auto const node = static_cast<std::size_t>(view.graph_node);
@@ -161,7 +138,7 @@ private:
     classes_[kept.gains.best.index].work_ns += kept.gains.best_time();
     try {
       kept.gains.for_each(
-          [&](std::size_t arch) { classes_[arch].ready.insert(entry_of(kept, arch)); });
+          [&](std::size_t arch) { classes_[arch].ready.insert(Entry(kept, arch)); });
     } catch (...) {
       remove(kept);
       throw;
@@ -171,20 +148,48 @@ private:
   void remove(Scored const& scored) noexcept {
     classes_[scored.gains.best.index].work_ns -= scored.gains.best_time();
     scored.gains.for_each(
-        [&](std::size_t arch) { classes_[arch].ready.erase(entry_of(scored, arch)); });
+        [&](std::size_t arch) { classes_[arch].ready.erase(Entry(scored, arch)); });
     scored_.erase(scored.number);
   }
 
-  /// What the worker would take; null: nothing, after some that were refused.
+  /// An idle worker of the best class, because others may refuse the task and would then sleep
+  /// again. If all of these are at work, they come for it when they have done that. Worker 0, in
+  /// which no thread may sit, comes last.
+  template <context Ctx>
+  static Wake wake_for(Ctx const& ctx, Scored const& scored) {
+    auto const workers = ctx.workers();
+    for (auto k = workers.size(); k-- > 0;) {
+      auto const& info = workers[k];
+      if (info.arch == scored.gains.best && !ctx.running(info.id) &&
+          ctx.can_run(scored.task, info.id)) {
+        return Wake::worker(info.id);
+      }
+    }
+    return Wake::any();
+  }
+
+  /// What the worker would take; null: nothing. `refuse` is told what it would not.
   template <context Ctx, class Accept, class Refuse>
-  Scored const*
-  find(Ctx const& ctx, WorkerInfo const& info, Accept const& accept, Refuse const& refuse) const {
-    for (std::size_t k = 0; k < most_tries; ++k) {
-      auto const* const found = nearest(ctx, info, accept);
-      if (found == nullptr || may_take(*found, info.arch)) {
+  Scored const* find(Ctx const& ctx,
+                     WorkerInfo const& info,
+                     std::uint64_t peek,
+                     Accept const& accept,
+                     Refuse const& refuse) const {
+    while (auto const* const found = nearest(ctx, info, peek, accept)) {
+      if (may_take(*found, info.arch)) {
         return found;
       }
       refuse(*found);
+    }
+    // What no worker of the best class can run now.
+    auto const workers = ctx.workers();
+    for (auto const& [gain, scored] : classes_[info.arch.index].ready) {
+      auto const best_can = [&ctx, one = scored](WorkerInfo const& other) {
+        return other.arch == one->gains.best && ctx.can_run(one->task, other.id);
+      };
+      if (accept(scored->task) && std::none_of(workers.begin(), workers.end(), best_can)) {
+        return scored;
+      }
     }
     return nullptr;
   }
@@ -197,7 +202,8 @@ private:
 
   /// Among the first ones, the one with most on the worker's node.
   template <context Ctx, class Accept>
-  Scored const* nearest(Ctx const& ctx, WorkerInfo const& info, Accept const& accept) const {
+  Scored const*
+  nearest(Ctx const& ctx, WorkerInfo const& info, std::uint64_t peek, Accept const& accept) const {
     Scored const* best = nullptr;
     double best_score = 0;
     double first_gain = 0;
@@ -207,11 +213,12 @@ private:
       if (compared == most_compared || (compared != 0 && entry.gain < first_gain - near_gain)) {
         break;
       }
-      if ((scored.forgotten & detail::node_bit(info)) != 0 || !accept(scored.task)) {
+      if ((scored.forgotten & detail::node_bit(info)) != 0 || scored.passed == peek ||
+          !accept(scored.task)) {
         continue;
       }
       first_gain = compared++ == 0 ? entry.gain : first_gain;
-      auto const local = local_score(ctx, scored.task, info.node);
+      auto const local = detail::local_score(ctx, scored.task, info.node);
       if (best == nullptr || local > best_score) {
         best = &scored;
         best_score = local;
@@ -220,24 +227,13 @@ private:
     return best;
   }
 
-  template <context Ctx>
-  static double local_score(Ctx const& ctx, TaskId task, NodeId node) {
-    auto const view = ctx.task(task);
-    double score = 0;
-    for (std::size_t k = 0; k < view.arguments; ++k) {
-      auto const argument = view.argument(k);
-      auto const bytes = argument.valid_at(node) ? static_cast<double>(argument.bytes) : 0;
-      score += writes(argument.mode) ? bytes * bytes : bytes;
-    }
-    return score;
-  }
-
   std::array<Class, max_archs> classes_;
   std::array<std::int64_t, max_archs> greatest_ns_{}; // see Gains::compare
   std::map<std::uint64_t, Scored> scored_;
   std::vector<double> out_degrees_; // of the graph that runs
   Fifo undecided_;
   std::uint64_t pushed_ = 0;
+  std::uint64_t peeks_ = 0;
 };
 
 } // namespace hetsched::policies
