@@ -169,6 +169,18 @@ DEFECTS = [
          "    return takes_though_lost(task, worker);",
          "    return true;"),
     ]),
+    ("a device falls asleep over what is offered to it", [
+        ("include/hetsched/detail/threads/device_driver.hpp",
+         "worker_.mail.there.load(std::memory_order_seq_cst) || worker_.launched.offers.any();",
+         "worker_.mail.there.load(std::memory_order_seq_cst);"),
+    ]),
+    ("what is offered to a lost device stays there", [
+        ("include/hetsched/detail/threads/device_ahead.hpp",
+         "    for (auto const id : offers().take()) {\n"
+         "      drop(id);\n"
+         "    }",
+         "    (void)offers().take();"),
+    ]),
     ("the end of a body does not keep a part while it is merged", [
         ("include/hetsched/detail/dataflow/reductions.hpp",
          "    bool const kept = queue->data->retain();",
@@ -249,7 +261,8 @@ def main():
         planted = {name: HERE / f"{name}.cpp" for name in EACH}
         changed = {file for file, _, _ in changes}
         for source in EMULATION:
-            if source in changed or (source.startswith("cuda/set/") and any("/memory/" in file for file in changed)):
+            of_devices = any("/memory/" in file or "/threads/device" in file for file in changed)
+            if source in changed or (source.startswith("cuda/set/") and of_devices):
                 planted[source] = tree / source
         built = {}
         for source, path in planted.items():

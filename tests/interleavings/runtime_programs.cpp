@@ -23,18 +23,24 @@ using Default = With<>;
 using OldestFirst = With<hs::policies::Eager<>>;
 
 /// The same, with times of tasks.
-template <std::int64_t Host, std::int64_t Device>
-using Timed = With<hs::policies::Eager<>, hs::policies::Lru, FixedTimes<Host, Device>>;
+template <class Scheduler, std::int64_t Host, std::int64_t Device>
+using Timed = With<Scheduler, hs::policies::Lru, FixedTimes<Host, Device>>;
 
-using FastHost = Timed<1, 1000000000>; // a core ends any claimed task sooner
-using FastDevice = Timed<1000000000, 1>;
+// A core ends any claimed task sooner.
+using FastHost = Timed<hs::policies::Eager<>, 1, 1000000000>;
+
+// Ready tasks are offered to devices.
+using FastDevice = Timed<hs::policies::Eager<>, 1000000000, 1>;
+using FastDeviceOfThieves = Timed<hs::policies::WorkStealing<>, 1000000000, 1>;
 
 constexpr Program claimed[] = {
-    {"claimed beside thieves", ClaimPrograms<Default>::on_one},
-    {"claimed beside thieves by two", ClaimPrograms<Default>::on_two},
-    {"made ready together beside thieves", ClaimPrograms<Default>::made_ready_together},
-    {"claimed and waited for beside thieves", ClaimPrograms<Default>::waited_for_in_a_body},
-    {"claimed and lost beside thieves", ClaimPrograms<Default>::lost<2>},
+    {"claimed beside thieves", ClaimPrograms<FastDeviceOfThieves>::on_one},
+    {"claimed beside thieves by two", ClaimPrograms<FastDeviceOfThieves>::on_two},
+    {"made ready together beside thieves", ClaimPrograms<FastDeviceOfThieves>::made_ready_together},
+    {"claimed and waited for beside thieves",
+     ClaimPrograms<FastDeviceOfThieves>::waited_for_in_a_body},
+    {"claimed and lost beside thieves", ClaimPrograms<FastDeviceOfThieves>::lost<2>},
+    {"claimed beside thieves, no times", ClaimPrograms<Default>::on_one},
     {"claimed", ClaimPrograms<OldestFirst>::on_one},
     {"claimed by two", ClaimPrograms<OldestFirst>::on_two},
     {"claimed and waited for", ClaimPrograms<OldestFirst>::waited_for_in_a_body},
@@ -47,7 +53,12 @@ constexpr Program claimed[] = {
     {"claimed and lost, cores are faster", ClaimPrograms<FastHost>::lost<2>},
     {"claimed, the device is faster", ClaimPrograms<FastDevice>::on_one},
     {"claimed by two, devices are faster", ClaimPrograms<FastDevice>::on_two},
-    {"claimed and lost, the device is faster", ClaimPrograms<FastDevice>::lost<2>},
+    {"made ready together, the device is faster", ClaimPrograms<FastDevice>::made_ready_together},
+    {"claimed and waited for, the device is faster",
+     ClaimPrograms<FastDevice>::waited_for_in_a_body},
+    {"claimed and lost, the device is faster", ClaimPrograms<FastDevice>::lost<1>},
+    {"claimed and lost later, the device is faster", ClaimPrograms<FastDevice>::lost<3>},
+    {"claimed beside a failure, the device is faster", ClaimPrograms<FastDevice>::beside_a_failure},
 };
 
 constexpr Program oldest_first[] = {

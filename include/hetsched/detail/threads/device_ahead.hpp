@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -25,7 +26,6 @@ public:
 
   /// Whether the worker takes a task now.
   [[nodiscard]] bool takes_now() const {
-    auto const& policies = *core_.policies_;
     if (window_.empty()) {
       return true;
     }
@@ -36,7 +36,7 @@ public:
       DeviceLoad const load{window_.taken(), window_.running(), window_.streams()};
       return takes_beside(load, First{*this});
     }
-    return !policies.has(hook_peek) || policies.has(hook_steal);
+    return takes_unseen();
   }
 
   /// Whether the scheduler has no task for the worker while the device has room for one more.
@@ -59,9 +59,21 @@ public:
         core_, task, worker_.launched.successors, worker_.info, begin, expected);
   }
 
+  /// Takes what others have offered to the device. Returns whether there was anything.
+  bool take_offers() noexcept {
+    if (!offers().any()) {
+      return false;
+    }
+    for (auto const id : offers().take()) {
+      held_[held_count_++] = id;
+    }
+    return true;
+  }
+
   /// Claims what the worker would take next, and sends the data of these tasks there. What it does
   /// not claim any more others may have.
   void look() {
+    (void)take_offers();
     looked_at_ = core_.clock();
     Dropped const dropped(*this);
     std::array<TaskId, most_peeked> next;
@@ -78,12 +90,28 @@ public:
     (void)core_.policies_->peek(worker_.info.id, room, claim_all);
   }
 
-  /// The same now and then, as long as more could be claimed or sent.
-  void look_again() {
+  /// The same now and then, as long as more could be claimed or sent. Returns whether it looked.
+  bool look_again() {
     constexpr Duration pause{100000};
-    if ((!all_there_ || claims().size() < most_claimed()) && looked_at_ + pause < core_.clock()) {
+    bool const looks =
+        (!all_there_ || claims().size() < most_claimed()) && looked_at_ + pause < core_.clock();
+    if (looks) {
       look();
     }
+    return looks;
+  }
+
+  /// The worker takes nothing more for now. Others may have what was offered and is not claimed.
+  /// Then as much may be offered as the device has room for.
+  void settle() {
+    for (auto const id : std::span(held_).first(std::exchange(held_count_, 0))) {
+      if (!claims().has(id)) {
+        drop(id);
+      } else if (claims().ends_sooner(*TaskRecord::from(id), ArchHost, core_.clock())) {
+        core_.wake_core(); // none was woken for the task, and it need not wait for this device
+      }
+    }
+    offers().set_room(room(), window_.empty() ? Instant{} : begin_);
   }
 
   /// This worker has taken the task, and claims it no longer. Returns whether it did.
@@ -97,6 +125,14 @@ public:
   void drop_all() {
     if (claims().size() != 0) {
       Dropped const dropped(*this);
+    }
+  }
+
+  /// Gives up all that was offered, too. Nothing more can be until `settle`.
+  void close() {
+    drop_all();
+    for (auto const id : offers().take()) {
+      drop(id);
     }
   }
 
@@ -150,6 +186,22 @@ private:
   };
 
   [[nodiscard]] Claims& claims() const noexcept { return worker_.launched.claims; }
+
+  [[nodiscard]] Offers& offers() const noexcept { return worker_.launched.offers; }
+
+  /// Whether the worker cannot know what it takes next: it is given it, or steals.
+  [[nodiscard]] bool takes_unseen() const {
+    return !core_.policies_->has(hook_peek) || core_.policies_->has(hook_steal);
+  }
+
+  /// How many tasks the worker would take or claim beside those that it has.
+  [[nodiscard]] std::size_t room() const {
+    if (takes_unseen()) {
+      auto const most = most_taken(*core_.policies_, window_.length(), window_.streams());
+      return most - std::min(most, window_.taken());
+    }
+    return most_claimed() - std::min(most_claimed(), claims().size()) + (window_.empty() ? 1 : 0);
+  }
 
   [[nodiscard]] bool is_full() const {
     return window_.taken() >= most_taken(*core_.policies_, window_.length(), window_.streams());
@@ -225,8 +277,10 @@ private:
   ThreadCore& core_;
   ThreadWorker& worker_;
   DeviceWindow& window_;
-  Devices::Ahead first_;  // of the first claim
-  bool all_there_ = true; // all data of claimed tasks
+  Devices::Ahead first_;                  // of the first claim
+  bool all_there_ = true;                 // all data of claimed tasks
+  std::array<TaskId, Offers::most> held_; // offered to the device, and not looked at yet
+  std::size_t held_count_ = 0;
   Instant looked_at_;
   Instant begin_; // there, of the next task to be claimed
 };

@@ -44,7 +44,7 @@ private:
 
   [[nodiscard]] bool has_other_work() const noexcept {
     return core_.waiting_.stopping.load(std::memory_order_seq_cst) ||
-           worker_.mail.there.load(std::memory_order_seq_cst);
+           worker_.mail.there.load(std::memory_order_seq_cst) || worker_.launched.offers.any();
   }
 
   bool take_mail();
@@ -203,9 +203,11 @@ inline void DeviceDriver::work() {
     bool const lost = window_.lost();
     if (!lost) {
       moved = fill_window(moved);
-    } else if (moved) {
-      ahead_.drop_all();
-      give_all_back();
+    } else {
+      ahead_.close();
+      if (moved) {
+        give_all_back();
+      }
     }
     if (moved) {
       last_event = core_.clock();
@@ -228,15 +230,22 @@ inline void DeviceDriver::work() {
 /// anything happened before. Returns whether anything has happened.
 inline bool DeviceDriver::fill_window(bool moved) {
   auto const has_other_work = [this] { return this->has_other_work(); };
+  moved = ahead_.take_offers() || moved;
+  bool looked = moved;
   for (;;) {
     TaskId task;
     if (window_.empty() && moved) {
       task = core_.take(worker_); // before others have what it claims
     } else if (window_.empty()) {
       ahead_.drop_all();
+      ahead_.settle();
       task = core_.find_task(worker_, Condition::that(has_other_work));
     } else {
-      moved ? ahead_.look() : ahead_.look_again();
+      if (moved) {
+        ahead_.look();
+      } else {
+        looked = ahead_.look_again() || looked;
+      }
       task = ahead_.takes_now() ? core_.take(worker_) : no_task;
     }
     if (worker_.attempt != nullptr) {
@@ -244,9 +253,12 @@ inline bool DeviceDriver::fill_window(bool moved) {
     } else if (task || (task = take_early())) {
       commit(task);
     } else {
+      if (looked) {
+        ahead_.settle();
+      }
       return moved;
     }
-    moved = true;
+    moved = looked = true;
   }
 }
 

@@ -34,7 +34,8 @@ namespace hetsched::detail {
     watch_ready(id, from, spawned);
   }
   try {
-    apply(policies_->push(id, from), id);
+    auto const preferred = offered_to(task);
+    apply(policies_->push(id, from), id, preferred);
   } catch (...) {
     keep_unpushed(task);
   }

@@ -289,7 +289,6 @@ protected:
   bool lift_scopes_if_all_sleep();
   void ask_lost_if_all_sleep();
   TaskId take_unscoped(ThreadWorker& worker);
-  TaskId take_claimed(ThreadWorker& worker);
   void wait(TaskRecord* scope, Condition const& done);
   void wait_inside(TaskRecord* scope, Condition const& done);
   void wait_outside(Condition const& done);
@@ -297,11 +296,20 @@ protected:
   void work_nested(ThreadWorker& worker);
   bool run_one(ThreadWorker& worker, Condition const& done);
   bool work_outside(bool patient);
-  void apply(Wake wake, TaskId task);
+  void apply(Wake wake, TaskId task, NodeId preferred);
   void pay_owed_wake(ThreadWorker& worker);
   void wake_target(WorkerId worker, TaskId task);
   void wake_for(TaskId task);
   void wake_all(WakeReason reason);
+
+  // ---- what devices claim: claims_inl.hpp ----
+  [[nodiscard]] bool is_kept_from(ThreadWorker const& worker,
+                                  TaskRecord const& task) const noexcept;
+  TaskId take_claimed(ThreadWorker& worker);
+  [[nodiscard]] NodeId preferred_device(TaskRecord const& task) const;
+  [[nodiscard]] NodeId offered_to(TaskRecord const& task) const;
+  bool offer(Wake wake, TaskId task, NodeId device);
+  void wake_core();
 
   // ---- who runs what while a body waits: stand_ins.hpp ----
   bool may_run_on_top(TaskRecord const& task, Condition const& done) const noexcept;
@@ -329,10 +337,6 @@ protected:
   [[nodiscard]] int device_count() const noexcept {
     return devices_ ? static_cast<int>(devices_->nodes().size()) - 1 : 0;
   }
-
-  /// Whether the task is bound to another worker, or a device claims it and keeps it.
-  [[nodiscard]] bool is_kept_from(ThreadWorker const& worker,
-                                  TaskRecord const& task) const noexcept;
 
   /// Whether only workers whose devices are lost could run the task: they let it fail.
   [[nodiscard]] bool is_left_to_lost(TaskRecord const& task) const noexcept {
@@ -384,6 +388,7 @@ protected:
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 #ifdef HETSCHED_DEFINITIONS
+#include <hetsched/detail/threads/claims_inl.hpp>
 #include <hetsched/detail/threads/lost_devices_inl.hpp>
 #include <hetsched/detail/threads/stand_ins_inl.hpp>
 #include <hetsched/detail/threads/task_execution_inl.hpp>

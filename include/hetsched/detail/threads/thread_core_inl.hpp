@@ -145,19 +145,6 @@ HETSCHED_INLINE Instant ThreadCore::busy_until(WorkerId worker) const noexcept {
   return until > now ? until : now + Duration{now.ns - since};
 }
 
-HETSCHED_INLINE bool ThreadCore::is_kept_from(ThreadWorker const& worker,
-                                              TaskRecord const& task) const noexcept {
-  auto const binding = task.binding.load(std::memory_order_seq_cst);
-  if (is_claimed(binding)) {
-    auto const device = claimant(binding);
-    return device != worker.info.node &&
-           !(worker.claims_yield.load(std::memory_order_relaxed) &&
-             crew_.driver_of(device).launched.claims.ends_sooner(task, worker.info.arch, clock()));
-  }
-  return binding == Binding::bound &&
-         task.worker.load(std::memory_order_relaxed) != worker.info.id.value;
-}
-
 HETSCHED_INLINE bool ThreadCore::can_run_here(TaskRecord const& task,
                                               ThreadWorker const& worker) const noexcept {
   if (!ArchMask{task.archs.load(std::memory_order_relaxed)}.has(worker.info.arch) ||

@@ -43,7 +43,8 @@ public:
       watch_ready(id, from, true);
     }
     try {
-      apply(typed_policies_.push(id, from), id);
+      auto const preferred = offered_to(task);
+      apply(typed_policies_.push(id, from), id, preferred);
     } catch (...) {
       keep_unpushed(task);
     }

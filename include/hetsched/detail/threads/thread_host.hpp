@@ -195,7 +195,7 @@ private:
   static constexpr std::size_t batch_size = 32;
 
   void flush() noexcept;
-  void wake_activated(Wake wake, TaskId task);
+  void wake_activated(Wake wake, TaskId task, NodeId preferred);
 
   Origin origin_;
   std::size_t count_ = 0;

@@ -109,7 +109,8 @@ HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
   }
   if (tasks.size() == 1 && !core_.policies_->has(hook_push_activated)) {
     try {
-      wake_activated(core_.policies_->push(tasks[0], from()), tasks[0]);
+      auto const preferred = core_.offered_to(*TaskRecord::from(tasks[0]));
+      wake_activated(core_.policies_->push(tasks[0], from()), tasks[0], preferred);
     } catch (...) {
       core_.keep_unpushed(*TaskRecord::from(tasks[0]));
     }
@@ -117,7 +118,12 @@ HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
   }
   alignas(Wake) std::array<std::byte, batch_size * sizeof(Wake)> answers; // uninitialised
   std::span const wakes(reinterpret_cast<Wake*>(answers.data()), tasks.size());
+  std::fill(wakes.begin(), wakes.end(), not_pushed);
+  std::array<NodeId, batch_size> preferred;
   try {
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      preferred[k] = core_.offered_to(*TaskRecord::from(tasks[k]));
+    }
     core_.policies_->push_activated(tasks, from(), wakes);
   } catch (...) {
     for (std::size_t k = 0; k < tasks.size(); ++k) {
@@ -128,18 +134,18 @@ HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
     }
   }
   for (std::size_t k = 0; k < tasks.size(); ++k) {
-    wake_activated(wakes[k], tasks[k]);
+    wake_activated(wakes[k], tasks[k], preferred[k]);
   }
 }
 
 /// The finishing worker takes one of the tasks itself, so one wake-up can be saved; `pay_owed_wake`
 /// makes up for it if the worker leaves without taking any.
-HETSCHED_INLINE void ThreadCore::Host::wake_activated(Wake wake, TaskId task) {
-  if (wake.is_any() && worker_ != nullptr && !worker_->owed_wake && !worker_->drives_device() &&
-      core_.can_run(*TaskRecord::from(task), worker_->info.id)) {
+HETSCHED_INLINE void ThreadCore::Host::wake_activated(Wake wake, TaskId task, NodeId preferred) {
+  if (preferred == host_node && wake.is_any() && worker_ != nullptr && !worker_->owed_wake &&
+      !worker_->drives_device() && core_.can_run(*TaskRecord::from(task), worker_->info.id)) {
     worker_->owed_wake = task;
   } else {
-    core_.apply(wake, task);
+    core_.apply(wake, task, preferred);
   }
 }
 

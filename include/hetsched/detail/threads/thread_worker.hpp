@@ -15,6 +15,7 @@
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
 #include <hetsched/detail/threads/claims.hpp>
+#include <hetsched/detail/threads/offers.hpp>
 #include <hetsched/detail/threads/team_port.hpp>
 
 #include <algorithm>
@@ -138,6 +139,7 @@ struct LaunchedTasks {
   LaunchedSuccessors successors; // used by the worker alone
   Atomic<bool> lost{false};      // the device has broken down: see ThreadCore::retire
   Claims claims;
+  Offers offers;
   bool gives_back = false; // the worker takes what the scheduler keeps for it, to give it back
 };
 

@@ -166,19 +166,6 @@ namespace hetsched::detail {
   return task;
 }
 
-/// Takes a task that a device claims if this worker ends it sooner.
-[[gnu::cold]] HETSCHED_INLINE TaskId ThreadCore::take_claimed(ThreadWorker& worker) {
-  for (NodeId device{1}; device.value <= device_count(); ++device.value) {
-    if (crew_.driver_of(device).launched.claims.size() != 0) {
-      worker.claims_yield.store(true, std::memory_order_relaxed);
-      auto const task = take(worker);
-      worker.claims_yield.store(false, std::memory_order_relaxed);
-      return task;
-    }
-  }
-  return no_task;
-}
-
 // ---- waiting ----
 
 /// Waits for `done()` and works meanwhile. Inside a task it works on descendants of `scope` only
