@@ -32,8 +32,8 @@ GRAPHS = {
 }
 
 
-def run(simulate, platform, dag, tiles, schedulers, options, precision="single"):
-    """Yields scheduler, tiles and makespan in seconds of each run that ends well. Says which do not."""
+def rows(simulate, platform, dag, tiles, schedulers, options, precision="single"):
+    """Yields what simulate says of each run that ends well. Says which do not."""
     for scheduler in schedulers:
         command = [
             simulate, "--platform", HERE / "platforms" / f"{platform}.json", "--dag", dag,
@@ -45,8 +45,13 @@ def run(simulate, platform, dag, tiles, schedulers, options, precision="single")
         if ran.returncode != 0:
             why = ran.stderr.splitlines()[-1:] or [f"status {ran.returncode}"]
             print(f"{platform} {dag} {' '.join(options)}: {why[0]}", flush=True)
-        for row in map(json.loads, ran.stdout.splitlines()):
-            yield row["scheduler"], str(row["tiles"]), row["makespan_s"]
+        yield from map(json.loads, ran.stdout.splitlines())
+
+
+def run(*arguments):
+    """As `rows`: scheduler, tiles and makespan in seconds."""
+    for row in rows(*arguments):
+        yield row["scheduler"], str(row["tiles"]), row["makespan_s"]
 
 
 def in_parallel(jobs, work):

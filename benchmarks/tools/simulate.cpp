@@ -46,8 +46,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"free", "model", "shared"}));
   app.add_option("--window", options.window, "tasks that a GPU prepares for (default 8)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--cache", options.cache, "of GPU memories: lru (default), fifo, reuse, nextuse")
-      ->check(CLI::IsMember({"lru", "fifo", "reuse", "nextuse"}));
+  app.add_option(
+         "--cache", options.cache, "of GPU memories: lru (default), fifo, reuse, nextuse, luf")
+      ->check(CLI::IsMember({"lru", "fifo", "reuse", "nextuse", "luf"}));
   app.add_option("--device-memory", options.device_memory, "of each GPU, such as 2GB")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--memory-trace", options.memory_trace, "file for what decides which bytes move");

@@ -98,6 +98,11 @@ void DeviceSet::unpin(void* memory, PinnedRegion const& region) noexcept {
   }
 }
 
+void DeviceSet::foretell_by(Oracle const& oracle) {
+  std::lock_guard const guard(mutex_);
+  nodes_->foretell_by(oracle);
+}
+
 void DeviceSet::note_spawn(TaskRecord& task) {
   if (nodes_->wants_next_use()) {
     std::lock_guard const guard(mutex_);

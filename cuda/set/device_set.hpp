@@ -245,6 +245,7 @@ public:
 
   void drive(ThreadCore& core, ThreadWorker& worker) override;
 
+  void foretell_by(Oracle const& oracle) override;
   void note_spawn(TaskRecord& task) override;
   void note_end(TaskRecord& task) noexcept override;
   void acquire_on_host(TaskRecord& task) override;

@@ -3,6 +3,7 @@
 // The cache policies by name.
 
 #include <hetsched/policies/caches/fifo_cache.hpp>
+#include <hetsched/policies/caches/least_used_future.hpp>
 #include <hetsched/policies/caches/lru.hpp>
 #include <hetsched/policies/caches/next_use.hpp>
 #include <hetsched/policies/caches/reuse_guided.hpp>
@@ -21,7 +22,7 @@ namespace hs = hetsched;
 class ChosenCache {
 public:
   static constexpr bool wants_next_use = true; // one of them does
-  static constexpr std::array<std::string_view, 4> names{"lru", "fifo", "reuse", "nextuse"};
+  static constexpr std::array<std::string_view, 5> names{"lru", "fifo", "reuse", "nextuse", "luf"};
 
   /// Chooses the policy of the objects made from now on, by the number of its name.
   static void choose(std::size_t which) { chosen_ = which; }
@@ -36,6 +37,9 @@ public:
       break;
     case 3:
       cache_.emplace<hs::policies::NextUse>();
+      break;
+    case 4:
+      cache_.emplace<hs::policies::LeastUsedFuture>();
       break;
     default:
       break;
@@ -72,7 +76,8 @@ private:
   std::variant<hs::policies::Lru,
                hs::policies::FifoCache,
                hs::policies::ReuseGuided,
-               hs::policies::NextUse>
+               hs::policies::NextUse,
+               hs::policies::LeastUsedFuture>
       cache_;
 };
 

@@ -91,7 +91,8 @@ public:
         ->type_name("LIST");
     app.add_option("--device-memory", memory_, "of each device whose @SIZE is not in the list")
         ->type_name("SIZE");
-    app.add_option("--cache", cache_, "what leaves a device first: lru, fifo, reuse or nextuse")
+    app.add_option(
+           "--cache", cache_, "what leaves a device first: lru, fifo, reuse, nextuse or luf")
         ->type_name("NAME")
         ->default_str(cache_);
   }
@@ -101,7 +102,7 @@ public:
     auto const& names = ChosenCache::names;
     auto const chosen = std::find(names.begin(), names.end(), cache_);
     if (chosen == names.end()) {
-      bad_input("--cache", "'" + cache_ + "' is none of lru, fifo, reuse, nextuse");
+      bad_input("--cache", "'" + cache_ + "' is none of lru, fifo, reuse, nextuse, luf");
     }
     ChosenCache::choose(static_cast<std::size_t>(chosen - names.begin()));
     std::string list; // empty: not given

@@ -3,6 +3,7 @@
 // All policies that ship but those that need nlohmann-json: bandwidth.hpp, stored.hpp, table.hpp.
 
 #include <hetsched/policies/caches/fifo_cache.hpp>
+#include <hetsched/policies/caches/least_used_future.hpp>
 #include <hetsched/policies/caches/lru.hpp>
 #include <hetsched/policies/caches/next_use.hpp>
 #include <hetsched/policies/caches/reuse_guided.hpp>
@@ -14,6 +15,7 @@
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/queues/work_stealing_deque.hpp>
 #include <hetsched/policies/schedulers/batches.hpp>
+#include <hetsched/policies/schedulers/darts.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>

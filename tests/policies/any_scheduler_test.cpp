@@ -134,7 +134,7 @@ TEST_CASE("AnyScheduler: offers every hook, and the rules of the one that it is"
   static_assert(hs::hooks_of<AnyScheduler, ContextArchetype>() ==
                 (hs::hook_push | hs::hook_pop | hs::hook_push_activated | hs::hook_steal |
                  hs::hook_prologue | hs::hook_epilogue | hs::hook_prepare | hs::hook_peek |
-                 hs::hook_reconsider | hs::hook_preempt));
+                 hs::hook_reconsider | hs::hook_preempt | hs::hook_future_uses));
   static_assert(hs::chosen_at_run_time<AnyScheduler, ContextArchetype>);
 
   using enum hs::Threading;

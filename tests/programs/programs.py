@@ -18,8 +18,8 @@ from xml.etree import ElementTree
 SCHEDULERS = ["ws", "eager", "random", "priority"]
 ALL_SCHEDULERS = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "heft", "heftp", "dmda", "dmdar", "dmdas",
-    "heterogeneous", "heteroprio", "multiprio", "dualhp", "dual43", "accel32", "dual2", "scioto:single",
-    "scioto:double",
+    "heterogeneous", "heteroprio", "multiprio", "darts", "dualhp", "dual43", "accel32", "dual2",
+    "scioto:single", "scioto:double",
 ]  # fmt: skip
 FORMS = [  # not in "all"
     "heftp:let", "heftp:gb", "heftp:mms",
@@ -103,7 +103,7 @@ def test_devices(program, kernel, n):
     """Emulated devices with little memory, every cache; every scheduler; and what is refused."""
     size = ["--n", str(n), "--tile", "64", "--cpus", "1", "--repeat", "2"]
     misses = 0
-    for cache in ["lru", "fifo", "reuse", "nextuse"]:
+    for cache in ["lru", "fifo", "reuse", "nextuse", "luf"]:
         for row in json_lines(program, *size, "--scheduler", "random", "--cache", cache,
                               "--gpus", "emu:2", "--device-memory", "400KB"):
             name = f"{kernel} on devices, {cache}"
@@ -474,7 +474,7 @@ SIMULATE_KEYS = {
     "mixed_bound_s", "critical_path_s", "iterative_bound_s", "transfer_bound_s", "ratio", "idle_cpu_s", "idle_gpu_s",
     "gemm_peak_gflops", "cores_each",
     "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes",
-    "bytes_ahead", "bytes_in_vain", "hit_ratio", "aborts", "wasted_s", "sched_ns_per_task",
+    "bytes_ahead", "bytes_in_vain", "hit_ratio", "evictions", "aborts", "wasted_s", "sched_ns_per_task",
     "tasks_per_s", "solver_bound_s", "proved",
 }  # fmt: skip
 
@@ -584,6 +584,7 @@ def test_simulate(program):
         check(rows == json_lines(program, *haswell, "--comm", comm, *moving), f"simulate: {comm}")
         for row in rows:
             check(row["ratio"] >= 0.9 and row["window"] == 8, f"simulate: {row}")
+            check(row["evictions"] >= 0, f"simulate: {row}")
             check(0 <= row["bytes_in_vain"] <= row["bytes_ahead"] <= row["bytes"], f"simulate: {row}")
             check(row["bytes"] % (8 * 960 * 960) == 0 and row["bytes"] > 0, f"simulate: {row}")
             check(0 <= row["hit_ratio"] < 1 and row["home_s"] >= 0, f"simulate: {row}")

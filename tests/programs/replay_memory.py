@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 HOST = 0
-CACHES = ["lru", "fifo", "reuse", "nextuse"]
+CACHES = ["lru", "fifo", "reuse", "nextuse", "luf"]
 DEVICES = ["emu:1", "emu:2"]
 
 

@@ -25,6 +25,7 @@ public:
                                     "heft",
                                     "heftp",
                                     "heterogeneous",
+                                    "darts",
                                     "dualhp",
                                     "multiprio",
                                     "dmda",

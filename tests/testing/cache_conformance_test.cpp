@@ -2,6 +2,7 @@
 // The kit finds nothing wrong with any shipped cache, and catches one broken cache for each rule.
 
 #include <hetsched/policies/caches/fifo_cache.hpp>
+#include <hetsched/policies/caches/least_used_future.hpp>
 #include <hetsched/policies/caches/lru.hpp>
 #include <hetsched/policies/caches/next_use.hpp>
 #include <hetsched/policies/caches/reuse_guided.hpp>
@@ -40,6 +41,7 @@ TEST_CASE_TEMPLATE("check_cache: finds nothing wrong with",
                    C,
                    hs::policies::Lru,
                    hs::policies::FifoCache,
+                   hs::policies::LeastUsedFuture,
                    hs::policies::ReuseGuided,
                    hs::policies::NextUse,
                    broken::NewestOut) {

@@ -10,6 +10,7 @@
 #include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
+#include <hetsched/policies/schedulers/darts.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
@@ -96,6 +97,7 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::pcept>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::area>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hetindex>,
+                   hs::policies::Darts,
                    hs::policies::DualHP,
                    hs::policies::MultiPrio,
                    hs::policies::SciotoSingle,

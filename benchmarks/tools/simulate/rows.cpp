@@ -52,12 +52,14 @@ ordered_json row_of(Case const& instance,
   std::uint64_t in_vain = 0;
   std::uint64_t hits = 0;
   std::uint64_t uses = 0;
+  std::uint64_t evictions = 0;
   for (auto const& device : stats.devices) {
     bytes += device.bytes_from_host + device.bytes_to_host + device.bytes_from_peers;
     ahead += device.bytes_ahead;
     in_vain += device.bytes_ahead - device.bytes_ahead_used;
     hits += device.hits;
     uses += device.hits + device.misses;
+    evictions += device.evictions_clean + device.evictions_dirty;
   }
   ordered_json row;
   row["platform"] = instance.platform.name;
@@ -113,6 +115,7 @@ ordered_json row_of(Case const& instance,
   row["bytes_in_vain"] = moves ? ordered_json(in_vain) : nullptr;
   row["hit_ratio"] =
       uses != 0 ? ordered_json(static_cast<double>(hits) / static_cast<double>(uses)) : nullptr;
+  row["evictions"] = moves ? ordered_json(evictions) : nullptr;
   row["home_s"] = (stats.elapsed - makespan).seconds();
   row["aborts"] = stats.aborted;
   row["wasted_s"] = stats.wasted.seconds();

@@ -2,6 +2,8 @@
 #pragma once
 // The contract of replacement policies for a device memory.
 
+#include <hetsched/core/task.hpp>
+
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -31,18 +33,27 @@ struct BlockUse {
   std::uint64_t next_use = never_again;
 };
 
-/// Says whether a block holds the only valid copy of a datum, so that its eviction costs a
-/// transfer. Valid only during the call that receives it.
+/// What a policy may ask about the blocks in the node. Valid only during the call that receives it.
 class DirtyBlocks {
 public:
   using Answer = bool (*)(void const* source, BlockId block);
+  using Foretold = FutureUses (*)(void const* source, BlockId block);
 
-  DirtyBlocks(Answer answer, void const* source) noexcept : answer_(answer), source_(source) {}
+  DirtyBlocks(Answer answer, void const* source, Foretold future = nullptr) noexcept
+      : answer_(answer), future_(future), source_(source) {}
 
+  /// Whether the block holds the only valid copy of a datum, so that its eviction costs a transfer.
   [[nodiscard]] bool operator()(BlockId block) const { return answer_(source_, block); }
+
+  /// What the scheduler says about uses of the block that are to come, with plans for this node.
+  /// Nothing if it has no `future_uses`, as most have not.
+  [[nodiscard]] FutureUses future_uses(BlockId block) const {
+    return future_ == nullptr ? FutureUses{} : future_(source_, block);
+  }
 
 private:
   Answer answer_;
+  Foretold future_;
   void const* source_;
 };
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -113,6 +114,11 @@ concept chosen_at_run_time = requires(S const& s) {
 ///     Returns a task that a worker has taken, to be aborted, or no_task. The aborted task is
 ///     pushed again, as if by that worker. The worker is then offered work (sec. 3.7.2, HP+PP).
 ///     Called in virtual time only.
+///   FutureUses future_uses(std::uint64_t data, NodeId node) const          optional
+///     How many tasks that the scheduler plans to give to workers of the memory node use a datum,
+///     which is named as in ArgumentView, and how many ready tasks. Caches may ask for this when
+///     they evict. Called without a context, by any thread, beside any hook, and under the lock of
+///     the node's memory: so it waits for no lock under which a hook asks for free_bytes.
 /// reconsider and preempt return only tasks with ctx.task(t).abortable; ctx.running(w) names some
 /// of the tasks that have been taken. An aborted attempt leaves no trace in its data and has no
 /// epilogue. In virtual time all tasks are abortable. On threads those that were spawned so are.
@@ -182,6 +188,11 @@ concept has_preempt = requires(S& s, Ctx const& ctx, TaskId task) {
   { s.preempt(ctx, task) } -> std::same_as<TaskId>;
 };
 
+template <class S>
+concept has_future_uses = requires(S const& s, std::uint64_t data, NodeId node) {
+  { s.future_uses(data, node) } -> std::same_as<FutureUses>;
+};
+
 /// The hooks that an engine found, as bits. Every scheduler's test asserts its set, so that a
 /// misspelt optional hook cannot go unnoticed.
 enum Hook : unsigned {
@@ -195,6 +206,7 @@ enum Hook : unsigned {
   hook_peek = 128,
   hook_reconsider = 256,
   hook_preempt = 512,
+  hook_future_uses = 1024,
 };
 
 template <class S, class Ctx>
@@ -206,7 +218,7 @@ template <class S, class Ctx>
          (has_epilogue<S, Ctx> ? hook_epilogue : 0U) |
          (has_prepare<S, Ctx> || has_prepare_expecting<S, Ctx> ? hook_prepare : 0U) |
          (has_peek<S, Ctx> ? hook_peek : 0U) | (has_reconsider<S, Ctx> ? hook_reconsider : 0U) |
-         (has_preempt<S, Ctx> ? hook_preempt : 0U);
+         (has_preempt<S, Ctx> ? hook_preempt : 0U) | (has_future_uses<S> ? hook_future_uses : 0U);
 }
 
 /// The rules of a scheduler: constants of its type, or what a scheduler chosen at run time says.

@@ -134,6 +134,14 @@ struct ArgumentView {
   }
 };
 
+/// What a scheduler can say about uses of a datum that are to come. Ordered by how much they count.
+struct FutureUses {
+  std::size_t planned = 0; // by tasks that the scheduler has planned for a memory node
+  std::size_t ready = 0;   // by tasks that are ready, wherever they will run
+
+  friend constexpr auto operator<=>(FutureUses const&, FutureUses const&) = default;
+};
+
 /// A task as schedulers and performance models see it. Valid from push until epilogue returns.
 class TaskView {
 public:

@@ -112,6 +112,10 @@ public:
         ctx, [&](detail::AnyContext const& any) { return scheduler_->preempt(any, task); });
   }
 
+  [[nodiscard]] FutureUses future_uses(std::uint64_t data, NodeId node) const {
+    return scheduler_->future_uses(data, node);
+  }
+
 private:
   explicit AnyScheduler(detail::ChosenScheduler chosen) noexcept
       : name_(chosen.name), scheduler_(std::move(chosen.scheduler)) {}

@@ -9,6 +9,7 @@
 #include <hetsched/policies/names.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/schedulers/batches.hpp>
+#include <hetsched/policies/schedulers/darts.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/dual_hp.hpp>
@@ -98,6 +99,8 @@ inline constexpr auto shipped_table = [] {
        detail::named<HeteroPrio>("heteroprio", "by acceleration factor, with spoliation", all),
        detail::named<MultiPrio>(
            "multiprio", "by gain and criticality, of the first ones the nearest", all),
+       detail::named<Darts>(
+           "darts", "the datum that lets a GPU run most tasks next, then these tasks", all),
        detail::named<DualHP>(
            "dualhp", "cores and GPUs share what is ready by dual approximation", all),
        detail::named<BatchesForms, detail::solved_by<DualApprox43>>(

@@ -2,6 +2,7 @@
 // The state machine alone: no device, no thread; the test performs the transfers.
 
 #include <hetsched/detail/memory/memory_nodes.hpp>
+#include <hetsched/policies/caches/least_used_future.hpp>
 #include <hetsched/policies/caches/lru.hpp>
 
 #include <doctest/doctest.h>
@@ -34,8 +35,10 @@ class NoKeeper final : public hs::detail::ReplicaKeeper {
 /// Two devices with three kilobytes each, and data of one.
 class Machine {
 public:
-  explicit Machine(std::size_t capacity = 3 * kilo, hs::detail::TransferCosts costs = {})
-      : nodes(hs::detail::cache_kind<hs::policies::Lru>, std::array{capacity, capacity}, costs) {}
+  explicit Machine(std::size_t capacity = 3 * kilo,
+                   hs::detail::TransferCosts costs = {},
+                   hs::detail::CacheKind const& cache = hs::detail::cache_kind<hs::policies::Lru>)
+      : nodes(cache, std::array{capacity, capacity}, costs) {}
 
   ~Machine() {
     finish(true);
@@ -126,6 +129,40 @@ TEST_CASE("MemoryNodes: a copy elsewhere comes through host memory, or straight 
     CHECK(machine.nodes.counters(two).bytes_from_host == (connected ? 0 : kilo));
     CHECK(machine.nodes.counters(two).bytes_from_peers == (connected ? kilo : 0));
   }
+}
+
+TEST_CASE("MemoryNodes: the cache learns what is foretold of a datum for its node") {
+  Machine machine(3 * kilo, {}, hs::detail::cache_kind<hs::policies::LeastUsedFuture>);
+  auto& a = machine.datum();
+  auto& b = machine.datum();
+  auto& c = machine.datum();
+  auto& d = machine.datum();
+  for (auto* const datum : {&a, &b, &c, &d}) {
+    datum->identity = datum;
+  }
+  for (auto const at : {one, two}) {
+    machine.run(at, {reading(a)});
+    machine.run(at, {reading(b)});
+    machine.run(at, {reading(c)});
+  }
+
+  struct Foretold {
+    Replicas const* used_at_one;
+    Replicas const* used_at_two;
+  } const foretold{&a, &b};
+
+  machine.nodes.foretell_by(
+      {&foretold, [](void const* from, std::uint64_t data, hs::NodeId node) {
+         auto const& uses = *static_cast<Foretold const*>(from);
+         auto const* const used = node == one ? uses.used_at_one : uses.used_at_two;
+         return hs::FutureUses{data == reinterpret_cast<std::uintptr_t>(used) ? 1U : 0U, 0};
+       }});
+  machine.run(one, {reading(d)});
+  machine.run(two, {reading(d)});
+
+  CHECK(a.valid == 0b011); // the oldest of both nodes
+  CHECK(b.valid == 0b101);
+  CHECK(c.valid == 0b111);
 }
 
 TEST_CASE("MemoryNodes: eviction writes back the only copy, and no other") {

@@ -77,6 +77,11 @@ concept misdeclared_preempt =
     } || requires(S& s, Ctx const& ctx) { s.preempt(ctx, TaskId{}, WorkerId{}); } ||
     requires(S& s, Ctx const& ctx) { s.preempt(ctx); });
 
+template <class S>
+concept misdeclared_future_uses =
+    !has_future_uses<S> &&
+    (requires { &S::future_uses; } || requires(S& s) { s.future_uses(std::uint64_t{}, NodeId{}); });
+
 /// One sentence a rung; false after the first broken one.
 template <class Scheduler, class Ctx>
 struct CheckScheduler {
@@ -147,9 +152,14 @@ struct CheckScheduler {
                 "hetsched: Scheduler's preempt must be `TaskId preempt(Ctx const&, TaskId)`; see "
                 "concepts/scheduler.hpp");
 
+  static constexpr bool plans = !misdeclared_future_uses<Scheduler>;
+  static_assert(plans,
+                "hetsched: Scheduler's future_uses must be `FutureUses future_uses(std::uint64_t, "
+                "NodeId) const`; see concepts/scheduler.hpp");
+
   static constexpr bool ok = declares && constructible && pushes && pops && answers && steals &&
                              activates && begins && ends && peeks && prepares && reconsiders &&
-                             preempts;
+                             preempts && plans;
 };
 
 template <class C>

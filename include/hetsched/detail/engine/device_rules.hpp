@@ -12,12 +12,24 @@
 #include <hetsched/detail/dataflow/early.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/detail/engine/policies.hpp>
+#include <hetsched/detail/memory/memory_events.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace hetsched::detail {
+
+/// Asks the scheduler, if it can tell.
+[[nodiscard]] inline Oracle oracle_of(PolicyPort const& policies) noexcept {
+  if (!policies.has(hook_future_uses)) {
+    return {};
+  }
+  return {&policies, [](void const* port, std::uint64_t data, NodeId node) {
+            return static_cast<PolicyPort const*>(port)->future_uses(data, node);
+          }};
+}
 
 /// What a device has, as far as that decides whether it takes another task.
 struct DeviceLoad {

@@ -101,6 +101,9 @@ public:
   virtual void note_spawn(TaskRecord& task) = 0;
   virtual void note_end(TaskRecord& task) noexcept = 0;
 
+  /// Where caches learn of future uses. Called before the first task.
+  virtual void foretell_by(Oracle const& oracle) = 0;
+
   /// Before a body on the host: brings the data that the task reads to host memory, and makes all
   /// other copies of the data that it writes invalid. Throws Error(device_failed) if data that it
   /// reads are lost.

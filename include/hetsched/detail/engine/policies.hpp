@@ -61,6 +61,9 @@ public:
   virtual TaskId reconsider(WorkerId worker, AfterHook<TaskId> after = {}) = 0;
   virtual TaskId preempt(TaskId task) = 0;
 
+  /// Thread-safe.
+  [[nodiscard]] virtual FutureUses future_uses(std::uint64_t data, NodeId node) const = 0;
+
   /// `expected` is empty unless `expects_times`.
   virtual void prepare(TaskGraph const& graph, std::span<ExpectedTimes const> expected) = 0;
 
@@ -230,6 +233,15 @@ public:
           [&](PolicyCall const& call, TaskId victim) { check_aborted(core_, call, victim); });
     } else {
       return no_task;
+    }
+  }
+
+  [[nodiscard]] FutureUses future_uses([[maybe_unused]] std::uint64_t data,
+                                       [[maybe_unused]] NodeId node) const override {
+    if constexpr (has_future_uses<Scheduler>) {
+      return scheduler_.future_uses(data, node);
+    } else {
+      return {};
     }
   }
 

@@ -75,16 +75,29 @@ private:
     struct Source {
       NodeMemory const* node;
       NodeId at;
-    } const source{&node(at), at};
+      Oracle oracle;
+
+      [[nodiscard]] Replicas const& datum(BlockId block) const {
+        if (!node->has(block)) [[unlikely]] {
+          node->refuse(block, "asked about a block that is not there");
+        }
+        return *node->block(block).owner;
+      }
+    } const source{&node(at), at, oracle()};
 
     auto const dirty = [](void const* from, BlockId block) {
-      auto const& [node, id] = *static_cast<Source const*>(from);
-      if (!node->has(block)) [[unlikely]] {
-        node->refuse(block, "asked about a block that is not there");
-      }
-      return is_only_copy(*node->block(block).owner, id);
+      auto const& source = *static_cast<Source const*>(from);
+      return is_only_copy(source.datum(block), source.at);
     };
-    return source.node->victim(DirtyBlocks(dirty, &source));
+    auto const future = [](void const* from, BlockId block) {
+      auto const& [node, id, oracle] = *static_cast<Source const*>(from);
+      auto const& datum = static_cast<Source const*>(from)->datum(block);
+      return oracle.answer == nullptr || datum.contribution
+                 ? FutureUses{}
+                 : oracle.answer(
+                       oracle.scheduler, reinterpret_cast<std::uintptr_t>(datum.identity), id);
+    };
+    return source.node->victim(DirtyBlocks(dirty, &source, future));
   }
 
   /// Makes places for the data that have none, and pins all. Evicts as far as needed. Undoes what

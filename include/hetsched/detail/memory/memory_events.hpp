@@ -36,6 +36,12 @@ struct TransferCosts {
   Duration (*predict)(void const* model, std::size_t bytes, NodeId from, NodeId to) = nullptr;
 };
 
+/// Foretells what uses a datum, by a scheduler's `future_uses`. Null: nobody can. Thread-safe.
+struct Oracle {
+  void const* scheduler = nullptr;
+  FutureUses (*answer)(void const* scheduler, std::uint64_t data, NodeId node) = nullptr;
+};
+
 /// The counters of one node, since the beginning.
 struct NodeCounters {
   std::uint64_t hits = 0;   // data that a task found in the node at its admission

@@ -33,6 +33,9 @@ public:
   /// Who is told of everything; null: nobody.
   void observe(MemoryObserver* observer) noexcept { observer_ = observer; }
 
+  /// Where caches learn of future uses.
+  void foretell_by(Oracle const& oracle) noexcept { oracle_ = oracle; }
+
   void add(Replicas& datum) noexcept {
     datum.number = ++added_;
     datum.next = all_;
@@ -156,6 +159,8 @@ protected:
   /// Who is told of everything; null: nobody.
   [[nodiscard]] MemoryObserver* observer() const noexcept { return observer_; }
 
+  [[nodiscard]] Oracle const& oracle() const noexcept { return oracle_; }
+
   /// Takes the datum off the list of all.
   void unlist(Replicas& datum) noexcept {
     (datum.previous != nullptr ? datum.previous->next : all_) = datum.next;
@@ -180,6 +185,7 @@ private:
   Replicas* all_ = nullptr;
   std::uint64_t added_ = 0;
   MemoryObserver* observer_ = nullptr;
+  Oracle oracle_;
 };
 
 } // namespace hetsched::detail

@@ -73,6 +73,16 @@ public:
     return first;
   }
 
+  /// From the first one on, while `visit` answers true.
+  template <class Visit>
+  void for_each_unpinned(List const& list, Visit const& visit) const {
+    for (BlockId block{list.first}; block != no_block; block.value = entries_[block.value].after) {
+      if (entries_[block.value].pins == 0 && !visit(block)) {
+        return;
+      }
+    }
+  }
+
 private:
   struct Entry {
     std::uint64_t key = 0;
@@ -98,6 +108,12 @@ public:
 
   [[nodiscard]] BlockId victim(DirtyBlocks const& dirty) const {
     return table_.victim(oldest_first_, dirty);
+  }
+
+protected:
+  template <class Visit>
+  void for_each_unpinned(Visit const& visit) const {
+    table_.for_each_unpinned(oldest_first_, visit);
   }
 
 private:

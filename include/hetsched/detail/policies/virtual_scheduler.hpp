@@ -38,6 +38,7 @@ public:
   prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> expected) = 0;
   virtual TaskId reconsider(Ctx const& ctx, WorkerId worker) = 0;
   virtual TaskId preempt(Ctx const& ctx, TaskId task) = 0;
+  [[nodiscard]] virtual FutureUses future_uses(std::uint64_t data, NodeId node) const = 0;
 };
 
 template <class S, class Ctx>
@@ -119,6 +120,15 @@ public:
       return scheduler_.preempt(ctx, task);
     } else {
       return no_task;
+    }
+  }
+
+  [[nodiscard]] FutureUses future_uses([[maybe_unused]] std::uint64_t data,
+                                       [[maybe_unused]] NodeId node) const override {
+    if constexpr (has_future_uses<S>) {
+      return scheduler_.future_uses(data, node);
+    } else {
+      return {};
     }
   }
 

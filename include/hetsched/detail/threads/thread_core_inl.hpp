@@ -2,6 +2,7 @@
 #pragma once
 // ThreadCore: start and end, and rare questions of contexts.
 
+#include <hetsched/detail/engine/device_rules.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
 
 #include <algorithm>
@@ -72,6 +73,9 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::start(PolicyPort& policies) {
   policies_ = &policies;
+  if (devices_) {
+    devices_->foretell_by(oracle_of(policies));
+  }
   if (timing_ || recorder_ || policies.measures()) {
     attention_ |= attention_clock;
   }

@@ -4,6 +4,7 @@
 
 #include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/dataflow/dataflow.hpp>
+#include <hetsched/detail/engine/device_rules.hpp>
 #include <hetsched/detail/engine/engine_context.hpp>
 #include <hetsched/detail/engine/explanations.hpp>
 #include <hetsched/detail/engine/policies.hpp>
@@ -339,6 +340,7 @@ inline void VirtualCore::be_ruled_by(PolicyPort& policies, CacheKind const& cach
   auto const& config = machine_.config();
   if (config.transfers != Simulation::Transfers::free && nodes().size() > 1) {
     memory_ = std::make_unique<VirtualMemory>(config, cache, nodes(), spoliates() || preempts());
+    memory_->foretell_by(oracle_of(policies));
     for (auto const& info : workers()) {
       if (info.node != host_node) {
         device_workers_.push_back(info.id);

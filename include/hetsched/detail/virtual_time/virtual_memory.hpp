@@ -80,6 +80,9 @@ public:
     nodes_.observe(&recorded_.emplace(recorder, Clock{&now_}, trace_ ? &*trace_ : nullptr));
   }
 
+  /// As Devices::foretell_by.
+  void foretell_by(Oracle const& oracle) noexcept { nodes_.foretell_by(oracle); }
+
   /// By the platform and the model of transfers.
   [[nodiscard]] Duration time(std::size_t bytes, NodeId from, NodeId to) const {
     return transfers_.time(bytes, from, to);
