@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expected-error: hetsched: Scheduler's future_uses must be `FutureUses future_uses(std::uint64_t, NodeId) const`
+// expected-error: hetsched: Scheduler's future_uses must be `FutureUses future_uses(std::uint64_t,
 #include "scheduler.hpp"
 
 #include <cstddef>

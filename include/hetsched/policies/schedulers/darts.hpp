@@ -12,19 +12,19 @@
 
 namespace hetsched::policies {
 
-/// Decides: each GPU has planned tasks. Those come first whose data its memory has or is about to
-///   get, of these the most urgent. If there are none, it plans anew: the tasks that lack nothing;
-///   else those that lack one datum only, and it is the datum for which these are most; else the
-///   one that lacks the fewest bytes. What another GPU alone could do without a transfer of what
-///   the task changes it leaves to that one, and it plans no more than one GPU's share. If nothing
-///   is left, it takes a task from the longest plan. A core takes what it runs no later than a GPU
-///   would; else what GPUs gain least on, if that takes no more than 10/3 of the time that they
-///   need for all that is ready.
+/// Decides: a GPU has planned tasks. Those come first whose data its memory has or is about to get,
+///   the most urgent first. If there are none, it plans anew: the tasks that lack nothing; else
+///   those that lack one datum only, and it is the datum for which these are most; else the one
+///   that lacks the fewest bytes. As long as it finds others, it leaves a task to the GPU that has
+///   the only copy of what the task changes. It plans at most its share. If nothing is left, it
+///   takes a task from the longest plan. A core takes what it runs no later than a GPU; else what
+///   GPUs gain least on, if that takes at most 10/3 of the time that they need for all that is
+///   ready.
 /// Source: DARTS (Gonthier, Marchal, Thibault, Memory-aware scheduling of tasks sharing data on
-///   multiple GPUs with dynamic runtime systems, 2022), without cores, shares and owners; there an
-///   eviction takes tasks out of a plan, here they are found to lack data when they would come.
-/// Cost: push O(data log D); pop O(P x data) for P planned tasks, O(Q x data) if it plans; one
-/// lock. Needs: context: valid copies; for cores predicted times. The cache LeastUsedFuture.
+///   multiple GPUs with dynamic runtime systems, 2022), without cores, shares and owners. There
+///   evictions change plans; here tasks are found to lack data when they would come next.
+/// Cost: push O(data log D); pop O(P x data) for P planned tasks, O(Q x data) for a new plan.
+/// Needs: context: valid copies; for cores predicted times. The cache LeastUsedFuture.
 /// Threading: serialized.
 /// Deterministic: with one thread or in virtual time.
 /// Knobs: none.
