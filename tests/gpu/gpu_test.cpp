@@ -4,11 +4,14 @@
 #include <hetsched/capture.hpp>
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/policies/caches/least_used_future.hpp>
 #include <hetsched/policies/caches/next_use.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <random>
 #include <set>
@@ -61,6 +64,23 @@ struct Preparing : hs::policies::Eager<> {
     for (auto const& node : graph.nodes()) {
       priorities.push_back(node.priority);
     }
+  }
+};
+
+/// Foretells a use of what the last task of priority 1 used.
+struct Foretelling : hs::policies::Eager<> {
+  static inline std::atomic<std::uint64_t> kept{0};
+
+  hs::Wake push(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId worker) {
+    auto const view = ctx.task(task);
+    if (view.priority == 1) {
+      kept = view.argument(0).data;
+    }
+    return Eager::push(ctx, task, worker);
+  }
+
+  [[nodiscard]] hs::FutureUses future_uses(std::uint64_t data, hs::NodeId node) const {
+    return {data == kept && node == hs::NodeId{1} ? 1U : 0U, 0};
   }
 };
 
@@ -222,6 +242,22 @@ TEST_CASE("gpu: hints move data and nothing else") {
   CHECK(counted().bytes_to_host == 0);
   CHECK(rt.stats().executed == 4 + 2); // unpin and evict are tasks
   CHECK(message_of([&] { rt.pin(hx, hs::NodeId{2}); }).find("memory node 2") != std::string::npos);
+}
+
+TEST_CASE("gpu: the cache learns what the scheduler foretells") {
+  for (bool const foretold : {false, true}) {
+    std::vector<double> x(n, 1), y(n, 1), z(n, 1);
+    Foretelling::kept = 0;
+    hs::Runtime<Foretelling, hs::policies::LeastUsedFuture> rt(with("emu:1@2KB"));
+    auto hx = rt.data(x), hy = rt.data(y), hz = rt.data(z);
+    rt.spawn<Look>(hs::priority(foretold ? 1 : 0))(hx);
+    rt.wait();
+    for (auto const& h : {hy, hz, hx}) { // z takes the place of x or y
+      rt.spawn<Look>()(h);
+      rt.wait();
+    }
+    CHECK(rt.stats().devices[0].hits == (foretold ? 1 : 0));
+  }
 }
 
 TEST_CASE("gpu: what is invalidated is not brought home") {
