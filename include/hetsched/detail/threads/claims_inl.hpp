@@ -36,10 +36,23 @@ HETSCHED_INLINE bool ThreadCore::is_kept_from(ThreadWorker const& worker,
   return no_task;
 }
 
+/// A task is ready while there are devices: hands it to the scheduler, which may throw, and offers
+/// it to a device or wakes whom the scheduler says.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::push_beside_devices(TaskRecord& task,
+                                                                   WorkerId from) {
+  auto const id = task.id();
+  auto const preferred = preferred_device(task);
+  auto const wake = policies_->push(id, from);
+  if (!offer(wake, id, preferred)) {
+    apply(wake, id);
+  }
+}
+
 /// The device that has most room, if it is expected to end the ready task well before a core that
 /// begins it now: a device's worker that sleeps between two polls takes 0.2 ms to see the task.
-/// Otherwise, or if a time is not known, the host.
-[[gnu::cold]] HETSCHED_INLINE NodeId ThreadCore::preferred_device(TaskRecord const& task) const {
+/// Otherwise, or if a time is not known, the host. To be called before the scheduler has the task.
+[[gnu::cold]] HETSCHED_INLINE NodeId
+ThreadCore::preferred_device(TaskRecord const& task) const noexcept {
   ThreadWorker const* best = nullptr;
   std::size_t most = 0;
   for (NodeId device{1}; device.value <= device_count(); ++device.value) {
@@ -53,23 +66,30 @@ HETSCHED_INLINE bool ThreadCore::is_kept_from(ThreadWorker const& worker,
   if (best == nullptr || !archs.has(ArchHost) || !archs.has(best->info.arch)) {
     return host_node;
   }
-  auto const on_host = predicted(task, workers().front());
-  auto const there = predicted(task, best->info);
-  if (!on_host || !there) {
+  try {
+    auto const on_host = predicted(task, workers().front());
+    auto const there = predicted(task, best->info);
+    if (!on_host || !there) {
+      return host_node;
+    }
+    constexpr Duration notice{200000};
+    auto const now = clock();
+    auto const begin = std::max(now + notice, best->launched.offers.begin());
+    bool const sooner = begin + there->mean < now + on_host->mean;
+    return sooner ? best->info.node : host_node;
+  } catch (...) { // the model cannot tell
     return host_node;
   }
-  constexpr Duration notice{200000};
-  auto const now = clock();
-  auto const begin = std::max(now + notice, best->launched.offers.begin());
-  bool const sooner = begin + there->mean < now + on_host->mean;
-  return sooner ? best->info.node : host_node;
 }
 
 /// Offers a task that was pushed to the device, if any worker may take the task, or steal it from
 /// the core for which it was pushed. Others may have taken it by now: then the device claims a
 /// record that is another task's or nobody's, until it has looked. Returns false if the task is not
-/// for all, or the device has no room for it any more.
+/// for all, or the device is the host or has no room any more.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::offer(Wake wake, TaskId task, NodeId device) {
+  if (device == host_node) {
+    return false;
+  }
   if (!wake.is_any()) {
     auto const target = wake.target();
     if (!target || crew_.workers[target.index()].drives_device() || !policies_->has(hook_steal)) {

@@ -34,8 +34,11 @@ namespace hetsched::detail {
     watch_ready(id, from, spawned);
   }
   try {
-    auto const preferred = offered_to(task);
-    apply(policies_->push(id, from), id, preferred);
+    if (crew_.one_class) [[likely]] {
+      apply(policies_->push(id, from), id);
+    } else {
+      push_beside_devices(task, from);
+    }
   } catch (...) {
     keep_unpushed(task);
   }

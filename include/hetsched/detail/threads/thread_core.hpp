@@ -296,7 +296,7 @@ protected:
   void work_nested(ThreadWorker& worker);
   bool run_one(ThreadWorker& worker, Condition const& done);
   bool work_outside(bool patient);
-  void apply(Wake wake, TaskId task, NodeId preferred);
+  void apply(Wake wake, TaskId task);
   void pay_owed_wake(ThreadWorker& worker);
   void wake_target(WorkerId worker, TaskId task);
   void wake_for(TaskId task);
@@ -306,8 +306,8 @@ protected:
   [[nodiscard]] bool is_kept_from(ThreadWorker const& worker,
                                   TaskRecord const& task) const noexcept;
   TaskId take_claimed(ThreadWorker& worker);
-  [[nodiscard]] NodeId preferred_device(TaskRecord const& task) const;
-  [[nodiscard]] NodeId offered_to(TaskRecord const& task) const;
+  void push_beside_devices(TaskRecord& task, WorkerId from);
+  [[nodiscard]] NodeId preferred_device(TaskRecord const& task) const noexcept;
   bool offer(Wake wake, TaskId task, NodeId device);
   void wake_core();
 

@@ -43,8 +43,11 @@ public:
       watch_ready(id, from, true);
     }
     try {
-      auto const preferred = offered_to(task);
-      apply(typed_policies_.push(id, from), id, preferred);
+      if (crew_.one_class) [[likely]] {
+        apply(typed_policies_.push(id, from), id);
+      } else {
+        push_beside_devices(task, from);
+      }
     } catch (...) {
       keep_unpushed(task);
     }

@@ -195,7 +195,8 @@ private:
   static constexpr std::size_t batch_size = 32;
 
   void flush() noexcept;
-  void wake_activated(Wake wake, TaskId task, NodeId preferred);
+  void push_alone(TaskId task);
+  void wake_activated(Wake wake, TaskId task);
 
   Origin origin_;
   std::size_t count_ = 0;

@@ -109,8 +109,7 @@ HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
   }
   if (tasks.size() == 1 && !core_.policies_->has(hook_push_activated)) {
     try {
-      auto const preferred = core_.offered_to(*TaskRecord::from(tasks[0]));
-      wake_activated(core_.policies_->push(tasks[0], from()), tasks[0], preferred);
+      push_alone(tasks[0]);
     } catch (...) {
       core_.keep_unpushed(*TaskRecord::from(tasks[0]));
     }
@@ -118,12 +117,13 @@ HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
   }
   alignas(Wake) std::array<std::byte, batch_size * sizeof(Wake)> answers; // uninitialised
   std::span const wakes(reinterpret_cast<Wake*>(answers.data()), tasks.size());
-  std::fill(wakes.begin(), wakes.end(), not_pushed);
-  std::array<NodeId, batch_size> preferred;
+  alignas(NodeId) std::array<std::byte, batch_size * sizeof(NodeId)> devices; // uninitialised
+  auto* const preferred = reinterpret_cast<NodeId*>(devices.data());
+  bool const one_class = core_.crew_.one_class;
+  for (std::size_t k = 0; !one_class && k < tasks.size(); ++k) {
+    preferred[k] = core_.preferred_device(*TaskRecord::from(tasks[k]));
+  }
   try {
-    for (std::size_t k = 0; k < tasks.size(); ++k) {
-      preferred[k] = core_.offered_to(*TaskRecord::from(tasks[k]));
-    }
     core_.policies_->push_activated(tasks, from(), wakes);
   } catch (...) {
     for (std::size_t k = 0; k < tasks.size(); ++k) {
@@ -134,18 +134,32 @@ HETSCHED_INLINE void ThreadCore::Host::flush() noexcept {
     }
   }
   for (std::size_t k = 0; k < tasks.size(); ++k) {
-    wake_activated(wakes[k], tasks[k], preferred[k]);
+    if (one_class || !core_.offer(wakes[k], tasks[k], preferred[k])) {
+      wake_activated(wakes[k], tasks[k]);
+    }
+  }
+}
+
+HETSCHED_INLINE void ThreadCore::Host::push_alone(TaskId task) {
+  if (core_.crew_.one_class) [[likely]] {
+    wake_activated(core_.policies_->push(task, from()), task);
+    return;
+  }
+  auto const preferred = core_.preferred_device(*TaskRecord::from(task));
+  auto const wake = core_.policies_->push(task, from());
+  if (!core_.offer(wake, task, preferred)) {
+    wake_activated(wake, task);
   }
 }
 
 /// The finishing worker takes one of the tasks itself, so one wake-up can be saved; `pay_owed_wake`
 /// makes up for it if the worker leaves without taking any.
-HETSCHED_INLINE void ThreadCore::Host::wake_activated(Wake wake, TaskId task, NodeId preferred) {
-  if (preferred == host_node && wake.is_any() && worker_ != nullptr && !worker_->owed_wake &&
-      !worker_->drives_device() && core_.can_run(*TaskRecord::from(task), worker_->info.id)) {
+HETSCHED_INLINE void ThreadCore::Host::wake_activated(Wake wake, TaskId task) {
+  if (wake.is_any() && worker_ != nullptr && !worker_->owed_wake && !worker_->drives_device() &&
+      core_.can_run(*TaskRecord::from(task), worker_->info.id)) {
     worker_->owed_wake = task;
   } else {
-    core_.apply(wake, task, preferred);
+    core_.apply(wake, task);
   }
 }
 

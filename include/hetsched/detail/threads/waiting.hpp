@@ -9,17 +9,7 @@
 
 namespace hetsched::detail {
 
-/// The device to which a task is offered when it is pushed, or the host. To be called before the
-/// scheduler knows the task.
-[[gnu::always_inline]] inline NodeId ThreadCore::offered_to(TaskRecord const& task) const {
-  return crew_.one_class ? host_node : preferred_device(task);
-}
-
-/// Wakes whom the scheduler says, unless the task waits for the device to which it is offered.
-[[gnu::always_inline]] inline void ThreadCore::apply(Wake wake, TaskId task, NodeId preferred) {
-  if (preferred != host_node && offer(wake, task, preferred)) [[unlikely]] {
-    return;
-  }
+[[gnu::always_inline]] inline void ThreadCore::apply(Wake wake, TaskId task) {
   if (wake.is_any()) {
     if (waiting_.parking.any_asleep()) {
       wake_for(task);
