@@ -83,21 +83,23 @@ private:
         }
         return *node->block(block).owner;
       }
-    } const source{&node(at), at, oracle()};
+    } const asked{&node(at), at, oracle()};
 
     auto const dirty = [](void const* from, BlockId block) {
       auto const& source = *static_cast<Source const*>(from);
       return is_only_copy(source.datum(block), source.at);
     };
     auto const future = [](void const* from, BlockId block) {
-      auto const& [node, id, oracle] = *static_cast<Source const*>(from);
-      auto const& datum = static_cast<Source const*>(from)->datum(block);
+      auto const& source = *static_cast<Source const*>(from);
+      auto const& datum = source.datum(block);
+      auto const& oracle = source.oracle;
       return oracle.answer == nullptr || datum.contribution
                  ? FutureUses{}
-                 : oracle.answer(
-                       oracle.scheduler, reinterpret_cast<std::uintptr_t>(datum.identity), id);
+                 : oracle.answer(oracle.scheduler,
+                                 reinterpret_cast<std::uintptr_t>(datum.identity),
+                                 source.at);
     };
-    return source.node->victim(DirtyBlocks(dirty, &source, future));
+    return asked.node->victim(DirtyBlocks(dirty, &asked, future));
   }
 
   /// Makes places for the data that have none, and pins all. Evicts as far as needed. Undoes what
