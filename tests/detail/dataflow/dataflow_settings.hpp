@@ -34,6 +34,15 @@ namespace dataflow_model {
   return setting;
 }
 
+/// Every mode alone, so that longer sequences can be tried.
+[[nodiscard]] inline Setting single_modes() {
+  auto setting = plain("single_modes", {"R", "W", "X", "C", "K", "L"});
+  setting.runs = true;
+  setting.fails = true;
+  setting.waits = true;
+  return setting;
+}
+
 [[nodiscard]] inline Setting commuting() {
   auto setting = plain("commuting", {"C", "CC", "RC", "X"});
   setting.data = 3;
@@ -128,6 +137,17 @@ namespace dataflow_model {
   setting.runs = true;
   setting.losses = true;
   setting.fails = true;
+  setting.waits = true;
+  setting.divisions = 1;
+  return setting;
+}
+
+/// Fewer tasks than in `losses`, so that longer sequences can be tried.
+[[nodiscard]] inline Setting losses_between_writes() {
+  auto setting = plain("losses_between_writes", {"R", "W"});
+  setting.runs = true;
+  setting.fails = true;
+  setting.losses = true;
   setting.waits = true;
   setting.divisions = 1;
   return setting;

@@ -15,19 +15,21 @@ namespace {
 using namespace dataflow_model;
 
 constexpr exploration::Exploration<Setting> explorations[] = {
-    {&modes, 5},
+    {&modes, 6},
+    {&single_modes, 10},
     {&commuting, 10},
-    {&failures, 9},
-    {&group, 8},
-    {&contributions, 8},
-    {&parts, 7},
+    {&failures, 10},
+    {&group, 10},
+    {&contributions, 10},
+    {&parts, 10},
     {&parts_of_parts, 10},
-    {&handles, 9},
+    {&handles, 10},
     {&children, 12},
     {&children_in_group, 9},
     {&contributing_children, 12},
     {&early, 10},
     {&losses, 6},
+    {&losses_between_writes, 10},
 };
 
 constexpr exploration::Exploration<attempts_model::Setting> of_attempts[] = {

@@ -25,14 +25,14 @@ constexpr exploration::Exploration<Setting> explorations[] = {
     {&pins, 10},
     {&at_home, 12},
     {&syncs, 10},
-    {&all_at_once, 8},
-    {&pieces, 5},
+    {&all_at_once, 10},
+    {&pieces, 6},
     {&small_and_large, 8},
     {&two_devices, 8},
     {&two_devices_pairs, 8},
     {&two_devices_aborts, 8},
-    {&two_devices_home, 6},
-    {&attempts_on_two, 7},
+    {&two_devices_home, 7},
+    {&attempts_on_two, 8},
 };
 
 } // namespace

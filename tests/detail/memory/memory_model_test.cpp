@@ -34,6 +34,20 @@ TEST_CASE("MemoryNodes: what arrives on a lost device is not valid there") {
             .empty());
 }
 
+TEST_CASE("MemoryNodes: a sync that misses the lost home of a datum waits for its last copy") {
+  CHECK(violation_of(two_devices_home(),
+                     {
+                         {Step::prefetch, 2, 0, 0}, // a is sent ahead to device 2
+                         {Step::lose, 1, 0, 0},     // device 1 is lost
+                         {Step::arrive, 0, 0, 0},   // transfer 0 ends well
+                         {Step::commit, 2, 4, 0},   // device 2 gets a task that reads b
+                         {Step::lose, 2, 0, 0},     // device 2 is lost
+                         {Step::home, 0, 0, 0},     // a sync wants a at home
+                         {Step::arrive, 0, 0, 0},   // transfer 0 ends well
+                     })
+            .empty());
+}
+
 TEST_CASE("MemoryNodes: transfers that failed do not count for a new version") {
   CHECK(violation_of(two_data(),
                      {

@@ -91,8 +91,10 @@ private:
       return MemoryNodes::Arrival::failed;
     }
     auto const arrival = nodes_->request(datum, to);
+    // What is on its way elsewhere may be the last copy: only its arrival tells whether there is
+    // one.
     bool const busy = taken_ && datum.copies_moving != 0;
-    return arrival == MemoryNodes::Arrival::here && busy ? MemoryNodes::Arrival::coming : arrival;
+    return busy ? MemoryNodes::Arrival::coming : arrival;
   }
 
   void tell(Replicas& datum, NodeId at) {
