@@ -25,6 +25,7 @@ public:
                                     "heft",
                                     "heftp",
                                     "heterogeneous",
+                                    "heteroprio:affinity",
                                     "darts",
                                     "dualhp",
                                     "multiprio",

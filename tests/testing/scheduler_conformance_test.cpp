@@ -15,6 +15,7 @@
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_affinity.hpp>
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
@@ -88,6 +89,7 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Heftp<hs::policies::LookAhead::min_makespan>,
                    hs::policies::Heterogeneous,
                    hs::policies::HeteroPrio,
+                   hs::policies::HeteroPrioAffinity,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hp>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::sp>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::cgv>,

@@ -16,6 +16,7 @@
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/heft.hpp>
 #include <hetsched/policies/schedulers/hetero_prio.hpp>
+#include <hetsched/policies/schedulers/hetero_prio_affinity.hpp>
 #include <hetsched/policies/schedulers/hetero_prio_types.hpp>
 #include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
@@ -97,6 +98,8 @@ inline constexpr auto shipped_table = [] {
        detail::named<Heterogeneous>(
            "heterogeneous", "heftp, and idle cores take over what is least urgent", all),
        detail::named<HeteroPrio>("heteroprio", "by acceleration factor, with spoliation", all),
+       detail::named<HeteroPrioAffinity>(
+           "heteroprio:affinity", "so, GPUs by transfers, cores take over what suits them", all),
        detail::named<MultiPrio>(
            "multiprio", "by gain and criticality, of the first ones the nearest", all),
        detail::named<Darts>(

@@ -66,6 +66,21 @@ TEST_CASE("Heterogeneous: hooks and declarations") {
   static_assert(Heterogeneous::priority_scope == hs::PriorityScope::per_queue);
 }
 
+TEST_CASE("Heterogeneous: only GPUs are asked for what they accelerate most") {
+  Machine m;
+  for (int k = 0; k < 10; ++k) {
+    CHECK(m.push(m.add()) == hs::Wake::worker(gpu)); // the last ends at 100
+  }
+  CHECK(m.push(m.add(0, 25, 10)) == hs::Wake::worker(gpu)); // a quarter of the factor 10
+  CHECK(m.push(m.add(0, 24, 10)) == hs::Wake::worker(w0));
+  auto const refused = m.add();
+  m.ctx.forbid(refused, gpu); // it is lost
+  CHECK(m.push(refused) == hs::Wake::worker(w1));
+  CHECK(m.pop(w1) == refused);
+  CHECK(m.push(m.add(0, 10000, 10)) == hs::Wake::worker(gpu));
+  CHECK(m.push(m.add(0, 100, 10)) == hs::Wake::worker(w0)); // 10 is little now
+}
+
 TEST_CASE("Heterogeneous: an idle core takes over the last task of a GPU that has enough") {
   Machine m;
   CHECK(m.push(m.add(7)) == hs::Wake::worker(gpu));
@@ -134,6 +149,8 @@ TEST_CASE("Heterogeneous: a GPU tells the two tasks that come next, a core all")
 
 TEST_CASE("Heterogeneous: of those made ready together the highest priority chooses first") {
   Machine m;
+  m.push(m.add());
+  m.end(m.begin(), 10, 10);
   std::array<hs::TaskId, 2> const ready{m.add(1, 15, 10), m.add(2, 15, 10)};
   std::array<hs::Wake, 2> wakes;
   m.scheduler.push_activated(m.ctx, ready, w0, wakes);

@@ -172,17 +172,18 @@ public:
     return undecided_.pop(accept);
   }
 
-  /// `taker` takes what comes last of what it can run in the queue of another worker.
-  /// `cost(task)`: what that costs there; no value: the task stays where it is.
-  template <context Ctx, class Cost>
-  TaskId take_last(Ctx const& ctx, WorkerId owner, WorkerId taker, Cost const& cost) {
+  /// `taker` takes what `choose(queue, accept)` answers of what it can run in the queue of another
+  /// worker. `cost(task)`: what that costs there; no value: the task stays where it is.
+  template <context Ctx, class Choose, class Cost>
+  TaskId take_over(
+      Ctx const& ctx, WorkerId owner, WorkerId taker, Choose const& choose, Cost const& cost) {
     std::optional<Duration> there;
     auto const take = [&](Queue& queue, auto const& accept) {
-      auto const last = queue.last(accept);
-      if (!last || !(there = cost(last))) {
+      auto const chosen = choose(queue, accept);
+      if (!chosen || !(there = cost(chosen))) {
         return no_task;
       }
-      return queue.pop([last](TaskId task) { return task == last; });
+      return queue.pop([chosen](TaskId task) { return task == chosen; });
     };
     auto const task = take_from(slots_[owner.index()], take, [&](TaskId offered) {
                         return ctx.can_run(offered, taker);

@@ -5,6 +5,7 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/policies/peek_each.hpp>
 #include <hetsched/detail/policies/ratio_of_times.hpp>
+#include <hetsched/detail/policies/spoliation.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -66,33 +67,12 @@ public:
 
   template <context Ctx>
   TaskId reconsider(Ctx const& ctx, WorkerId worker) {
-    auto best = no_task;
     auto const can_run = [&](Entry const& entry) { return ctx.can_run(entry.task, worker); };
     if (std::any_of(queue_.begin(), queue_.end(), can_run)) {
-      return best;
+      return no_task;
     }
-    auto const arch = ctx.workers()[worker.index()].arch;
-    auto const begin = std::max(ctx.now(), ctx.busy_until(worker)); // after what it has already
-    std::int32_t priority = 0;
-    Instant end;
-    for (auto const& other : ctx.workers()) {
-      auto const task = other.arch == arch ? no_task : ctx.running(other.id);
-      if (!task || !ctx.can_run(task, worker)) {
-        continue;
-      }
-      auto const view = ctx.task(task);
-      auto const there = ctx.busy_until(other.id);
-      if (!view.abortable || (best && std::tie(view.priority, there) <= std::tie(priority, end))) {
-        continue;
-      }
-      auto const here = ctx.predicted(task, worker);
-      if (here && begin + ctx.transfer(task, worker) + here->mean < there) {
-        best = task;
-        priority = view.priority;
-        end = there;
-      }
-    }
-    return best;
+    return detail::spoliated_by(
+        ctx, worker, [](WorkerInfo const&, TaskId, TaskView const&) { return true; });
   }
 
 private:

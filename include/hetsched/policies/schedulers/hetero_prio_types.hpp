@@ -7,6 +7,7 @@
 #include <hetsched/detail/policies/affinity_types.hpp>
 #include <hetsched/detail/policies/hetero_prio_options.hpp>
 #include <hetsched/detail/policies/peek_each.hpp>
+#include <hetsched/detail/policies/spoliation.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -145,29 +146,12 @@ public:
     if (ready && config_.constraint == PriorityConstraint::none) {
       return no_task;
     }
-    auto best = no_task;
-    std::int32_t priority = 0;
-    Instant end;
-    auto const begin = std::max(ctx.now(), ctx.busy_until(worker)); // after what it has already
-    for (auto const& other : ctx.workers()) {
-      auto const task = plan_.fast(other.arch) ? no_task : ctx.running(other.id);
-      if (!task || !ctx.can_run(task, worker)) {
-        continue;
-      }
-      auto const view = ctx.task(task);
-      auto const there = ctx.busy_until(other.id);
-      if (!view.abortable || (best && std::tie(view.priority, there) <= std::tie(priority, end)) ||
-          (ready && (view.priority <= *ready || is_excepted(types_.type_of(ctx, task, view))))) {
-        continue;
-      }
-      auto const here = ctx.predicted(task, worker);
-      if (here && begin + ctx.transfer(task, worker) + here->mean < there) {
-        best = task;
-        priority = view.priority;
-        end = there;
-      }
-    }
-    return best;
+    return detail::spoliated_by(
+        ctx, worker, [&](WorkerInfo const& other, TaskId task, TaskView const& view) {
+          return !plan_.fast(other.arch) &&
+                 !(ready &&
+                   (view.priority <= *ready || is_excepted(types_.type_of(ctx, task, view))));
+        });
   }
 
   template <context Ctx>

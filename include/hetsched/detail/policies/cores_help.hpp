@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The common part of schedulers that place tasks where they end first, and let cores help GPUs.
+
+#include <hetsched/concepts/queue.hpp>
+#include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/detail/policies/activated_order.hpp>
+#include <hetsched/detail/policies/at_node.hpp>
+#include <hetsched/detail/policies/earliest_finish.hpp>
+#include <hetsched/detail/policies/ratio_of_times.hpp>
+#include <hetsched/policies/queues/priority_heap.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace hetsched::detail {
+
+/// See policies::Heterogeneous. What a core that has nothing takes over from a GPU is `Takeover`'s
+/// part: `choose(ctx, queue, accept)` answers one of the GPU's tasks, or no_task, and
+/// `whatever_it_takes(ctx, task, transfer)` whether the core may have the task even if it takes
+/// much longer than the GPU's tasks.
+///
+/// push, push_activated, pop, peek and epilogue are a scheduler's hooks.
+template <class Takeover>
+class CoresHelp {
+public:
+  static constexpr auto threading = Threading::concurrent;
+  static constexpr auto priority_scope = PriorityScope::per_queue;
+
+  explicit CoresHelp(std::span<WorkerInfo const> workers)
+      : dates_(workers), balances_(workers.size()),
+        cores_(std::count_if(workers.begin(), workers.end(), is_core)),
+        devices_(static_cast<std::int64_t>(workers.size()) - cores_) {}
+
+  template <context Ctx>
+  Wake push(Ctx const& ctx, TaskId task, WorkerId worker) {
+    auto wake = Wake::none();
+    push_activated(ctx, {&task, 1}, worker, {&wake, 1});
+    return wake;
+  }
+
+  template <context Ctx>
+  void push_activated(Ctx const& ctx,
+                      std::span<TaskId const> tasks,
+                      WorkerId /*worker*/,
+                      std::span<Wake> wakes) {
+    dates_.together([&] {
+      for (auto const& place : order_.of(ctx, tasks)) {
+        wakes[place.number] = assign(ctx, tasks[place.number]);
+      }
+    });
+  }
+
+  template <context Ctx>
+  TaskId pop(Ctx const& ctx, WorkerId worker) {
+    auto const& info = ctx.workers()[worker.index()];
+    if (data_first(ctx, info)) {
+      return dates_.pop_by(ctx, worker, [&](Queue& queue, auto const& accept) {
+        auto const least = queue.least(missing_on(ctx, info.node), accept);
+        return queue.pop([least](TaskId task) { return task == least; });
+      });
+    }
+    auto const task = dates_.pop(ctx, worker);
+    return task || !is_core(info) ? task : take_over(ctx, worker);
+  }
+
+  template <context Ctx>
+  std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
+    auto const& info = ctx.workers()[worker.index()];
+    if (is_core(info)) {
+      return dates_.peek(ctx, worker, next);
+    }
+    auto const told = next.first(std::min(next.size(), most_told));
+    if (!data_first(ctx, info)) {
+      return dates_.peek(ctx, worker, told);
+    }
+    return dates_.peek_by(
+        ctx, worker, told, [&](Queue& queue, std::span<TaskId> room, auto const& accept) {
+          std::size_t count = 0;
+          auto const others = [&](TaskId task) {
+            auto const found = room.first(count);
+            return std::find(found.begin(), found.end(), task) == found.end() && accept(task);
+          };
+          for (; count < room.size(); ++count) {
+            room[count] = queue.least(missing_on(ctx, info.node), others);
+            if (!room[count]) {
+              break;
+            }
+          }
+          return count;
+        });
+  }
+
+  template <clock_context Ctx>
+  void epilogue(Ctx const& ctx, TaskId task, WorkerId worker, Duration measured) {
+    auto& balance = balances_[worker.index()];
+    auto const end = ctx.now();
+    auto const could_begin = std::max(balance.end, dates_.taken_at(task, worker));
+    auto const waited = std::max<std::int64_t>(0, (end - could_begin).ns - measured.ns);
+    balance.waited = 0.98 * balance.waited + static_cast<double>(waited);
+    balance.ran = 0.98 * balance.ran + static_cast<double>(measured.ns);
+    balance.end = end;
+    dates_.epilogue(ctx, task, worker, measured);
+  }
+
+protected:
+  /// Whether the worker's queue has a task that it can run now.
+  template <context Ctx>
+  bool has_ready(Ctx const& ctx, WorkerId worker) {
+    auto next = no_task;
+    return dates_.peek(ctx, worker, {&next, 1}) != 0;
+  }
+
+private:
+  static constexpr std::size_t most_told = 2;
+
+  /// Highest first, and all that is there counts.
+  struct Queue : policies::PriorityHeap {
+    static constexpr bool ordered_by_priority = false;
+  };
+
+  static bool is_core(WorkerInfo const& info) noexcept { return info.arch == ArchHost; }
+
+  static ArchMask without_cores(ArchMask archs) noexcept {
+    return {static_cast<std::uint8_t>(archs.bits & ~ArchMask::only(ArchHost).bits)};
+  }
+
+  /// Whether its acceleration factor is at least a quarter of the greatest one, and a device can
+  /// run it now.
+  template <context Ctx>
+  bool suits_devices(Ctx const& ctx, TaskId task) {
+    auto const ratio = ratio_of_times(ctx, task);
+    if (!std::isinf(ratio)) {
+      greatest_ratio_ = std::max(greatest_ratio_, ratio);
+    }
+    auto const workers = ctx.workers();
+    return ratio > 1 && 4 * ratio >= greatest_ratio_ &&
+           std::any_of(workers.begin(), workers.end(), [&](WorkerInfo const& info) {
+             return !is_core(info) && ctx.can_run(task, info.id);
+           });
+  }
+
+  /// The worker that the task was given to is woken, or a core that would take over a task of it.
+  template <context Ctx>
+  Wake assign(Ctx const& ctx, TaskId task) {
+    auto const wake = suits_devices(ctx, task)
+                          ? dates_.assign(ctx, task, without_cores(ctx.task(task).archs))
+                          : dates_.assign(ctx, task);
+    auto const device = wake.target();
+    if (!device || is_core(ctx.workers()[device.index()]) || !ctx.running(device)) {
+      return wake; // a device at work does not sleep
+    }
+    auto const workers = ctx.workers();
+    auto const idle = std::find_if(workers.begin(), workers.end(), [&](WorkerInfo const& info) {
+      return is_core(info) && !ctx.running(info.id) && ctx.can_run(task, info.id);
+    });
+    return idle != workers.end() && cost_of_taking_over(ctx, task, device, idle->id) // as any core
+               ? Wake::worker(idle->id)
+               : wake;
+  }
+
+  template <context Ctx>
+  TaskId take_over(Ctx const& ctx, WorkerId core) {
+    WorkerId busiest;
+    Instant until = ctx.now();
+    for (auto const& info : ctx.workers()) {
+      if (!is_core(info) && ctx.running(info.id)) {
+        if (auto const free = dates_.free_at(info.id, ctx.now()); free > until) {
+          busiest = info.id;
+          until = free;
+        }
+      }
+    }
+    return busiest ? dates_.take_over(
+                         ctx,
+                         busiest,
+                         core,
+                         [&](Queue& queue, auto const& accept) {
+                           return Takeover::choose(ctx, queue, accept);
+                         },
+                         [&](TaskId task) { return cost_of_taking_over(ctx, task, busiest, core); })
+                   : no_task;
+  }
+
+  /// How long the core would take for a task that the device has, if it may take that over.
+  template <context Ctx>
+  std::optional<Duration>
+  cost_of_taking_over(Ctx const& ctx, TaskId task, WorkerId device, WorkerId core) const {
+    auto const here = ctx.predicted(task, core);
+    auto const there = ctx.predicted(task, device);
+    if (!here || !there || 12 * cores_ * there->mean.ns < devices_ * here->mean.ns) {
+      return std::nullopt;
+    }
+    auto const transfer = ctx.transfer(task, core);
+    auto const cost = transfer + here->mean;
+    auto const wait = dates_.free_at(device, ctx.now()) - ctx.now();
+    return 3 * cost.ns <= 10 * wait.ns || Takeover::whatever_it_takes(ctx, task, transfer)
+               ? std::optional(cost)
+               : std::nullopt;
+  }
+
+  /// Whether the worker's memory is full but for a tenth, and data are what it waits for.
+  template <context Ctx>
+  bool data_first(Ctx const& ctx, WorkerInfo const& worker) const {
+    if constexpr (memory_context<Ctx>) {
+      for (auto const& info : ctx.nodes()) {
+        if (info.id == worker.node && info.capacity_bytes != 0) {
+          return balances_[worker.id.index()].waits_much() &&
+                 ctx.free_bytes(info.id) < info.capacity_bytes / 10;
+        }
+      }
+    }
+    return false;
+  }
+
+  template <context Ctx>
+  static auto missing_on(Ctx const& ctx, NodeId node) {
+    return [&ctx, node](TaskId task) { return bytes_missing(ctx, task, node); };
+  }
+
+  /// How long a worker has run tasks, and waited for the data of those that it had. Of late: with
+  /// each task, what was before it counts a fiftieth less.
+  struct alignas(64) Balance {
+    Instant end; // of the last task
+    double ran = 0;
+    double waited = 0;
+
+    [[nodiscard]] bool waits_much() const noexcept { return 10 * waited > ran; }
+  };
+
+  EarliestFinish<Queue, policies::PriorityHeap> dates_;
+  FixedArray<Balance> balances_; // each of one worker
+  std::int64_t cores_;
+  std::int64_t devices_;
+  // under the lock of `together`
+  ActivatedOrder order_;
+  double greatest_ratio_ = 1; // of a task's times so far
+};
+
+} // namespace hetsched::detail
