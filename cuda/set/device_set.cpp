@@ -244,7 +244,7 @@ Devices::Ahead DeviceSet::send_ahead(TaskId id, NodeId at, AfterHook<TaskRecord 
     bool const sends = !window_of(at).has_undone();
     try {
       (void)kept().sent_ahead(task, [&](Replicas& datum) {
-        if (sends && !datum.valid_at(at) && few_on_their_way(at)) {
+        if (sends && !datum.valid_at(at) && may_send_ahead(at)) {
           nodes_->prefetch(datum, at);
           start_copies();
         }
@@ -265,9 +265,11 @@ Devices::Ahead DeviceSet::send_ahead(TaskId id, NodeId at, AfterHook<TaskRecord 
 }
 
 /// Whether another transfer to a device would soon begin: one is under way at most, so that there
-/// is no pause between the two. What a task waits for there is not to wait for what is sent ahead.
-bool DeviceSet::few_on_their_way(NodeId to) const noexcept {
-  return std::count_if(moving_.begin(), moving_.end(), [&](auto const& moving) {
+/// is no pause between the two. What a task waits for, on any device, is not to wait for what is
+/// sent ahead, and to have the links for itself.
+bool DeviceSet::may_send_ahead(NodeId to) const noexcept {
+  return nodes_->awaited() == 0 &&
+         std::count_if(moving_.begin(), moving_.end(), [&](auto const& moving) {
            return !moving->over && moving->copy->to == to;
          }) < 2;
 }

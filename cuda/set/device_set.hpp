@@ -286,7 +286,7 @@ private:
                   std::optional<Stretch> kernel,
                   bool done,
                   bool stopped);
-  [[nodiscard]] bool few_on_their_way(NodeId to) const noexcept;
+  [[nodiscard]] bool may_send_ahead(NodeId to) const noexcept;
   void wait_for_copy(Lock& lock, Replicas const& datum);
   void bring(Lock& lock,
              std::span<Replicas* const> data,

@@ -113,6 +113,27 @@ TEST_CASE("Sent ahead: each task's data go to the device that claims it, and to 
   CHECK(ahead == 500);
 }
 
+TEST_CASE("Sent ahead: nothing, while a task on any device waits for data") {
+  // On one link 48 and 100 bytes come to two GPUs, at half the rate each, until 101. The 52 bytes
+  // that are missing then come by 153, because no datum of the tasks behind is sent before that.
+  Done done;
+  auto config = joined(0, 2, Transfers::shared, 8);
+  config.platform.kernels[0] = kernel("Even", std::nullopt, 1000);
+  config.on_task = [&](hs::SimulatedTask const& task) { done[std::string(task.label)] = task; };
+  std::vector<int> memory(4 * array);
+  hs::SimulatedRuntime<Eager> rt(config);
+  auto x = arrays(rt, memory);
+  std::vector<int> small(12);
+  x[0] = rt.data(small.data(), small.size());
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    rt.spawn<Even>(hs::label(std::to_string(k + 1)))(x[k]);
+  }
+  rt.wait();
+  CHECK(done.at("1").end.ns == 101 + 1000);
+  CHECK(done.at("2").end.ns == 153 + 1000);
+  CHECK(done.at("3").end.ns == 101 + 2000); // sent behind that, under the first kernel
+}
+
 TEST_CASE("Sent ahead: what has its data does not wait behind what has not") {
   std::vector<int> memory(2 * array);
   Done done;

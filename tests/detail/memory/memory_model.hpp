@@ -301,6 +301,9 @@ private:
     bool coming = false; // a transfer brings the newest version
   };
 
+  /// Transfers into devices that were not sent ahead, or whose data an admitted task uses.
+  [[nodiscard]] int awaited() const;
+
   [[nodiscard]] bool has_moved(Transfer const& transfer) const;
   void count_tasks(std::array<Counts, most_data>& counts) const;
   void check_datum(std::size_t datum, Counts const& counts);

@@ -16,8 +16,16 @@ bool Model::has_moved(Transfer const& transfer) const {
          transfer.to_offset != offset(*copy.datum, at(copy.to));
 }
 
+int Model::awaited() const {
+  return static_cast<int>(
+      std::count_if(transfers_.begin(), transfers_.end(), [](Transfer const& transfer) {
+        return transfer.copy->to != hs::host_node && !transfer.copy->ahead;
+      }));
+}
+
 void Model::check() {
   std::array<Counts, most_data> counts{};
+  must(nodes_.awaited() == awaited(), "transfers that somebody waits for are miscounted");
   for (auto const& transfer : transfers_) {
     auto const& copy = *transfer.copy;
     auto& of = counts[transfer.datum];
@@ -257,6 +265,7 @@ std::uint64_t Model::key_of(Order const& nodes) const {
     }
   }
   hash.add(on_host_ ? 1 : 0);
+  hash.add(nodes_.awaited() == awaited() ? 0 : 1);
   return hash.value();
 }
 

@@ -362,6 +362,26 @@ TEST_CASE("MemoryNodes: a task may begin behind one that writes what it reads") 
   CHECK(machine.nodes.counters(one).bytes_from_host == 0);
 }
 
+TEST_CASE(
+    "MemoryNodes: what is sent ahead is not waited for, until a task that uses it is admitted") {
+  Machine machine;
+  auto& a = machine.datum();
+  auto& b = machine.datum();
+  machine.nodes.prefetch(a, one);
+  CHECK(machine.nodes.awaited() == 0);
+  std::vector<Need> const reader{reading(b)};
+  REQUIRE(machine.nodes.admit(one, nullptr, reader, true) == Admission::admitted);
+  REQUIRE(machine.nodes.ready(one, reader) == Arrival::coming);
+  CHECK(machine.nodes.awaited() == 1);
+  std::vector<Need> const later{reading(a)};
+  REQUIRE(machine.nodes.admit(one, nullptr, later, false) == Admission::admitted);
+  CHECK(machine.nodes.awaited() == 2);
+  CHECK(machine.finish(true) == 2);
+  CHECK(machine.nodes.awaited() == 0);
+  machine.nodes.leave(one, reader);
+  machine.nodes.leave(one, later);
+}
+
 TEST_CASE("MemoryNodes: a copy comes from where it takes least time, then from who sends least") {
   hs::detail::TransferCosts const slow_peers{
       nullptr, [](void const*, std::size_t, hs::NodeId from, hs::NodeId) {

@@ -88,8 +88,12 @@ TEST_CASE("Heterogeneous: an idle core takes over the last task of a GPU that ha
   CHECK(m.push(m.add(3)) == hs::Wake::worker(gpu)); // the GPU is busy until 20
   auto const last = m.add(1);
   CHECK(m.push(last) == hs::Wake::worker(w0)); // 30: a core may take 100
+  std::array<hs::TaskId, 2> next;
+  CHECK(m.scheduler.peek(m.ctx, w1, next) == 1);
+  CHECK(next[0] == last);
   CHECK(m.pop(w1) == last);
-  CHECK(!m.pop(w0)); // 20 again: a core may take 66
+  CHECK(m.scheduler.peek(m.ctx, w0, next) == 0); // 20 again: a core may take 66
+  CHECK(!m.pop(w0));
   CHECK(m.ctx.task(m.pop(gpu)).priority == 3);
 }
 

@@ -232,6 +232,9 @@ private:
     } else {
       node.insert(block, use);
     }
+    if (auto* const copy = datum.at(at).arriving) {
+      set_ahead(*copy, false);
+    }
     bool const arrives = datum.valid_at(at) || datum.at(at).arriving != nullptr;
     if (std::exchange(datum.at(at).ahead, false) && known && arrives && need.reads) {
       node.counters.bytes_ahead_used += datum.bytes();

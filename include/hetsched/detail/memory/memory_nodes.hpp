@@ -290,6 +290,7 @@ private:
     (void)request(datum, at);
     if (datum.copies_moving != moving && datum.at(at).arriving != nullptr) {
       datum.at(at).ahead = true;
+      set_ahead(*datum.at(at).arriving, true);
       node(at).counters.bytes_ahead += datum.bytes();
     }
     if (observer() != nullptr && datum.copies_moving != moving) {

@@ -53,6 +53,11 @@ public:
   /// Whether the node is that of a device that is lost.
   [[nodiscard]] bool is_lost(NodeId at) const noexcept { return at != host_node && node(at).lost; }
 
+  /// Transfers into devices, asked for or under way, that somebody waits for: all that were not
+  /// sent ahead, and those of the others whose data an admitted task uses by now. What is sent
+  /// ahead would take from them a part of the links that they share.
+  [[nodiscard]] int awaited() const noexcept { return awaited_; }
+
   /// The next transfer to perform, or null. Its places do not move until it is reported.
   [[nodiscard]] Copy* next_copy() {
     if (next_copy_ == to_perform_.size()) {
@@ -100,6 +105,7 @@ public:
     }
     note_loss(datum);
     if (copy->to != host_node) {
+      awaited_ -= copy->ahead ? 0 : 1;
       --node(copy->to).moving;
       unpin(datum, copy->to);
     }
@@ -135,6 +141,7 @@ protected:
     ++datum.at(from).sending;
     datum.at(to).arriving = copy.get();
     if (to != host_node) {
+      ++awaited_;
       ++node(to).moving;
       node(to).pin(datum.at(to).block);
     }
@@ -143,6 +150,12 @@ protected:
       node(from).pin(datum.at(from).block);
     }
     to_perform_.push_back(copy.release());
+  }
+
+  /// Whether somebody waits for the transfer into a device.
+  void set_ahead(Copy& copy, bool ahead) noexcept {
+    awaited_ += (copy.ahead ? 1 : 0) - (ahead ? 1 : 0);
+    copy.ahead = ahead;
   }
 
 private:
@@ -194,6 +207,7 @@ private:
 
   TransferCosts const costs_;
   std::vector<int> outgoing_; // transfers under way from each node
+  int awaited_ = 0;
   std::vector<bool> reaches_;
   std::vector<Copy*> to_perform_;
   std::size_t next_copy_ = 0;

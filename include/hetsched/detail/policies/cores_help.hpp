@@ -65,14 +65,19 @@ public:
       });
     }
     auto const task = dates_.pop(ctx, worker);
-    return task || !is_core(info) ? task : take_over(ctx, worker);
+    if (task || !is_core(info)) {
+      return task;
+    }
+    return from_busiest(ctx, worker, [&](WorkerId busiest, auto const& choose, auto const& cost) {
+      return dates_.take_over(ctx, busiest, worker, choose, cost);
+    });
   }
 
   template <context Ctx>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
     auto const& info = ctx.workers()[worker.index()];
     if (is_core(info)) {
-      return dates_.peek(ctx, worker, next);
+      return peek_for_core(ctx, worker, next);
     }
     auto const told = next.first(std::min(next.size(), most_told));
     if (!data_first(ctx, info)) {
@@ -144,6 +149,19 @@ private:
            });
   }
 
+  /// What is in the core's queue, or else what it would take over first.
+  template <context Ctx>
+  std::size_t peek_for_core(Ctx const& ctx, WorkerId core, std::span<TaskId> next) {
+    auto const count = dates_.peek(ctx, core, next);
+    if (count != 0 || next.empty()) {
+      return count;
+    }
+    next[0] = from_busiest(ctx, core, [&](WorkerId busiest, auto const& choose, auto const& cost) {
+      return dates_.would_take_over(ctx, busiest, core, choose, cost);
+    });
+    return next[0] ? 1 : 0;
+  }
+
   /// The worker that the task was given to is woken, or a core that would take over a task of it.
   template <context Ctx>
   Wake assign(Ctx const& ctx, TaskId task) {
@@ -163,8 +181,10 @@ private:
                : wake;
   }
 
-  template <context Ctx>
-  TaskId take_over(Ctx const& ctx, WorkerId core) {
+  /// `take(owner, choose, cost)` takes a task from the GPU that will be busy for longest, as
+  /// EarliestFinish::take_over does.
+  template <context Ctx, class Take>
+  TaskId from_busiest(Ctx const& ctx, WorkerId core, Take const& take) {
     WorkerId busiest;
     Instant until = ctx.now();
     for (auto const& info : ctx.workers()) {
@@ -175,10 +195,8 @@ private:
         }
       }
     }
-    return busiest ? dates_.take_over(
-                         ctx,
+    return busiest ? take(
                          busiest,
-                         core,
                          [&](Queue& queue, auto const& accept) {
                            return Takeover::choose(ctx, queue, accept);
                          },

@@ -194,6 +194,17 @@ public:
     return task;
   }
 
+  /// What `take_over` would take now.
+  template <context Ctx, class Choose, class Cost>
+  TaskId would_take_over(
+      Ctx const& ctx, WorkerId owner, WorkerId taker, Choose const& choose, Cost const& cost) {
+    auto& slot = slots_[owner.index()];
+    std::lock_guard const guard(slot.lock);
+    auto const chosen =
+        choose(slot.queue, [&](TaskId offered) { return ctx.can_run(offered, taker); });
+    return chosen && cost(chosen) ? chosen : no_task;
+  }
+
   template <context Ctx>
     requires peekable_queue<Queue> && peekable_queue<Undecided>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {

@@ -245,10 +245,10 @@ public:
   }
 
   /// Asks for what a ready task reads, one datum after the other, as long as nothing else is on its
-  /// way into the device. Returns whether there is still nothing.
+  /// way into the device, and nothing that somebody waits for into any. Returns whether that is so.
   bool send_ahead(TaskRecord const& task, NodeId at) {
     return kept().sent_ahead(task, [&](Replicas& datum) {
-      if (!transfers_.idle_into(at)) {
+      if (!transfers_.idle_into(at) || nodes_.awaited() != 0) {
         return false;
       }
       nodes_.prefetch(datum, at);
