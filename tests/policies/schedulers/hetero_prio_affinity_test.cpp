@@ -18,7 +18,8 @@ namespace hs = hetsched;
 using namespace scripted;
 using hs::policies::HeteroPrioAffinity;
 
-template hs::TaskId HeteroPrioAffinity::pop(ContextArchetype const&, hs::WorkerId);
+template hs::TaskId
+hs::detail::CoresHelp<hs::detail::LeastAccelerated>::pop(ContextArchetype const&, hs::WorkerId);
 template hs::TaskId HeteroPrioAffinity::reconsider(ContextArchetype const&, hs::WorkerId);
 
 namespace hetero_prio_affinity_test {

@@ -17,9 +17,10 @@ namespace hs = hetsched;
 using namespace scripted;
 using hs::policies::Heterogeneous;
 
-template hs::TaskId Heterogeneous::pop(ContextArchetype const&, hs::WorkerId);
-template std::size_t
-Heterogeneous::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
+using Base = hs::detail::CoresHelp<hs::detail::LeastUrgent>; // g++ instantiates no inherited member
+
+template hs::TaskId Base::pop(ContextArchetype const&, hs::WorkerId);
+template std::size_t Base::peek(ContextArchetype const&, hs::WorkerId, std::span<hs::TaskId>);
 
 namespace heterogeneous_test {
 
