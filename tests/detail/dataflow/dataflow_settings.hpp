@@ -144,12 +144,9 @@ namespace dataflow_model {
 
 /// Fewer tasks than in `losses`, so that longer sequences can be tried.
 [[nodiscard]] inline Setting losses_between_writes() {
-  auto setting = plain("losses_between_writes", {"R", "W"});
-  setting.runs = true;
-  setting.fails = true;
-  setting.losses = true;
-  setting.waits = true;
-  setting.divisions = 1;
+  auto setting = losses();
+  setting.name = "losses_between_writes";
+  setting.shapes = shapes_of({"R", "W"});
   return setting;
 }
 

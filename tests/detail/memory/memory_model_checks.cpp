@@ -19,7 +19,8 @@ bool Model::has_moved(Transfer const& transfer) const {
 int Model::awaited() const {
   return static_cast<int>(
       std::count_if(transfers_.begin(), transfers_.end(), [](Transfer const& transfer) {
-        return transfer.copy->to != hs::host_node && !transfer.copy->ahead;
+        auto const& copy = *transfer.copy;
+        return copy.to != hs::host_node && !copy.datum->at(copy.to).ahead;
       }));
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace hetsched::detail {
@@ -232,11 +231,8 @@ private:
     } else {
       node.insert(block, use);
     }
-    if (auto* const copy = datum.at(at).arriving) {
-      set_ahead(*copy, false);
-    }
     bool const arrives = datum.valid_at(at) || datum.at(at).arriving != nullptr;
-    if (std::exchange(datum.at(at).ahead, false) && known && arrives && need.reads) {
+    if (set_ahead(datum.at(at), false) && known && arrives && need.reads) {
       node.counters.bytes_ahead_used += datum.bytes();
     }
     bool const coming = arrives || datum.writers != 0;

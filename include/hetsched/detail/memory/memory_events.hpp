@@ -19,7 +19,6 @@ struct Copy {
   NodeId to;
   bool evicts;            // the source leaves its node when it is done
   std::uint32_t version;  // the datum's version when it began
-  bool ahead = false;     // nobody waits for it yet
   Copy* engine = nullptr; // for the engine's use
 };
 

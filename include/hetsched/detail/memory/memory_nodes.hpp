@@ -289,8 +289,7 @@ private:
     auto const moving = datum.copies_moving;
     (void)request(datum, at);
     if (datum.copies_moving != moving && datum.at(at).arriving != nullptr) {
-      datum.at(at).ahead = true;
-      set_ahead(*datum.at(at).arriving, true);
+      (void)set_ahead(datum.at(at), true);
       node(at).counters.bytes_ahead += datum.bytes();
     }
     if (observer() != nullptr && datum.copies_moving != moving) {

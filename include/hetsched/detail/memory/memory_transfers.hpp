@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hetsched::detail {
@@ -105,7 +106,7 @@ public:
     }
     note_loss(datum);
     if (copy->to != host_node) {
-      awaited_ -= copy->ahead ? 0 : 1;
+      awaited_ -= datum.at(copy->to).ahead ? 0 : 1;
       --node(copy->to).moving;
       unpin(datum, copy->to);
     }
@@ -141,6 +142,7 @@ protected:
     ++datum.at(from).sending;
     datum.at(to).arriving = copy.get();
     if (to != host_node) {
+      datum.at(to).ahead = false;
       ++awaited_;
       ++node(to).moving;
       node(to).pin(datum.at(to).block);
@@ -152,10 +154,12 @@ protected:
     to_perform_.push_back(copy.release());
   }
 
-  /// Whether somebody waits for the transfer into a device.
-  void set_ahead(Copy& copy, bool ahead) noexcept {
-    awaited_ += (copy.ahead ? 1 : 0) - (ahead ? 1 : 0);
-    copy.ahead = ahead;
+  /// Whether what comes, or came, to the device was sent ahead. Returns what it was before.
+  bool set_ahead(Replica& place, bool ahead) noexcept {
+    if (place.arriving != nullptr) {
+      awaited_ += (place.ahead ? 1 : 0) - (ahead ? 1 : 0);
+    }
+    return std::exchange(place.ahead, ahead);
   }
 
 private:

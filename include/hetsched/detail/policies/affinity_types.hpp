@@ -107,8 +107,6 @@ public:
   }
 
 private:
-  static constexpr int extreme = 1000;
-
   static bool typed(std::string_view name) { return !name.empty() && name != "lambda"; }
 
   template <context Ctx>
@@ -116,11 +114,8 @@ private:
     return typed(view.type) ? 0 : magnitude_of(ratio_of_times(ctx, task));
   }
 
-  static int magnitude_of(double factor) {
-    return factor == 0          ? -extreme
-           : std::isinf(factor) ? extreme
-                                : static_cast<int>(std::lround(3 * std::log2(factor)));
-  }
+  /// Three for each doubling.
+  static int magnitude_of(double factor) { return detail::magnitude_of(factor, 3); }
 
   /// size() if there is none.
   [[nodiscard]] std::size_t find(std::string_view name, int magnitude) const {

@@ -7,6 +7,7 @@
 #include <hetsched/detail/policies/activated_order.hpp>
 #include <hetsched/detail/policies/at_node.hpp>
 #include <hetsched/detail/policies/earliest_finish.hpp>
+#include <hetsched/detail/policies/peek_each.hpp>
 #include <hetsched/detail/policies/ratio_of_times.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 
@@ -68,9 +69,8 @@ public:
     if (task || !is_core(info)) {
       return task;
     }
-    return from_busiest(ctx, worker, [&](WorkerId busiest, auto const& choose, auto const& cost) {
-      return dates_.take_over(ctx, busiest, worker, choose, cost);
-    });
+    auto const device = busiest(ctx);
+    return device ? dates_.take_over(ctx, device, worker, choice(ctx, device, worker)) : no_task;
   }
 
   template <context Ctx>
@@ -85,18 +85,9 @@ public:
     }
     return dates_.peek_by(
         ctx, worker, told, [&](Queue& queue, std::span<TaskId> room, auto const& accept) {
-          std::size_t count = 0;
-          auto const others = [&](TaskId task) {
-            auto const found = room.first(count);
-            return std::find(found.begin(), found.end(), task) == found.end() && accept(task);
-          };
-          for (; count < room.size(); ++count) {
-            room[count] = queue.least(missing_on(ctx, info.node), others);
-            if (!room[count]) {
-              break;
-            }
-          }
-          return count;
+          return peek_each(room, accept, [&](auto const& allowed) {
+            return queue.least(missing_on(ctx, info.node), allowed);
+          });
         });
   }
 
@@ -128,6 +119,8 @@ private:
     static constexpr bool ordered_by_priority = false;
   };
 
+  using Dates = EarliestFinish<Queue, policies::PriorityHeap>;
+
   static bool is_core(WorkerInfo const& info) noexcept { return info.arch == ArchHost; }
 
   static ArchMask without_cores(ArchMask archs) noexcept {
@@ -156,9 +149,9 @@ private:
     if (count != 0 || next.empty()) {
       return count;
     }
-    next[0] = from_busiest(ctx, core, [&](WorkerId busiest, auto const& choose, auto const& cost) {
-      return dates_.would_take_over(ctx, busiest, core, choose, cost);
-    });
+    auto const device = busiest(ctx);
+    next[0] =
+        device ? dates_.would_take_over(ctx, device, core, choice(ctx, device, core)) : no_task;
     return next[0] ? 1 : 0;
   }
 
@@ -181,10 +174,9 @@ private:
                : wake;
   }
 
-  /// `take(owner, choose, cost)` takes a task from the GPU that will be busy for longest, as
-  /// EarliestFinish::take_over does.
-  template <context Ctx, class Take>
-  TaskId from_busiest(Ctx const& ctx, WorkerId core, Take const& take) {
+  /// The GPU that will be busy for longest; none if no GPU runs a task.
+  template <context Ctx>
+  WorkerId busiest(Ctx const& ctx) const {
     WorkerId busiest;
     Instant until = ctx.now();
     for (auto const& info : ctx.workers()) {
@@ -195,13 +187,17 @@ private:
         }
       }
     }
-    return busiest ? take(
-                         busiest,
-                         [&](Queue& queue, auto const& accept) {
-                           return Takeover::choose(ctx, queue, accept);
-                         },
-                         [&](TaskId task) { return cost_of_taking_over(ctx, task, busiest, core); })
-                   : no_task;
+    return busiest;
+  }
+
+  /// Chooses what the core takes over from the device's queue.
+  template <context Ctx>
+  auto choice(Ctx const& ctx, WorkerId device, WorkerId core) const {
+    return [this, &ctx, device, core](Queue& queue, auto const& accept) -> typename Dates::Chosen {
+      auto const task = Takeover::choose(ctx, queue, accept);
+      auto const cost = task ? this->cost_of_taking_over(ctx, task, device, core) : std::nullopt;
+      return cost ? typename Dates::Chosen{task, *cost} : typename Dates::Chosen{};
+    };
   }
 
   /// How long the core would take for a task that the device has, if it may take that over.
@@ -250,7 +246,7 @@ private:
     [[nodiscard]] bool waits_much() const noexcept { return 10 * waited > ran; }
   };
 
-  EarliestFinish<Queue, policies::PriorityHeap> dates_;
+  Dates dates_;
   FixedArray<Balance> balances_; // each of one worker
   std::int64_t cores_;
   std::int64_t devices_;

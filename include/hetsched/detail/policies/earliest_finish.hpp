@@ -172,37 +172,37 @@ public:
     return undecided_.pop(accept);
   }
 
-  /// `taker` takes what `choose(queue, accept)` answers of what it can run in the queue of another
-  /// worker. `cost(task)`: what that costs there; no value: the task stays where it is.
-  template <context Ctx, class Choose, class Cost>
-  TaskId take_over(
-      Ctx const& ctx, WorkerId owner, WorkerId taker, Choose const& choose, Cost const& cost) {
-    std::optional<Duration> there;
+  /// What one worker would take from another, and what it costs there.
+  struct Chosen {
+    TaskId task;
+    Duration cost;
+  };
+
+  /// `taker` takes what `choose(queue, accept)` answers, a Chosen, of what it can run in the queue
+  /// of another worker.
+  template <context Ctx, class Choose>
+  TaskId take_over(Ctx const& ctx, WorkerId owner, WorkerId taker, Choose const& choose) {
+    Duration cost;
     auto const take = [&](Queue& queue, auto const& accept) {
       auto const chosen = choose(queue, accept);
-      if (!chosen || !(there = cost(chosen))) {
-        return no_task;
-      }
-      return queue.pop([chosen](TaskId task) { return task == chosen; });
+      cost = chosen.cost;
+      return chosen.task ? queue.pop([&](TaskId task) { return task == chosen.task; }) : no_task;
     };
     auto const task = take_from(slots_[owner.index()], take, [&](TaskId offered) {
                         return ctx.can_run(offered, taker);
                       }).task;
     if (task) {
-      note_taken(ctx, slots_[taker.index()], task, *there, taker);
+      note_taken(ctx, slots_[taker.index()], task, cost, taker);
     }
     return task;
   }
 
   /// What `take_over` would take now.
-  template <context Ctx, class Choose, class Cost>
-  TaskId would_take_over(
-      Ctx const& ctx, WorkerId owner, WorkerId taker, Choose const& choose, Cost const& cost) {
+  template <context Ctx, class Choose>
+  TaskId would_take_over(Ctx const& ctx, WorkerId owner, WorkerId taker, Choose const& choose) {
     auto& slot = slots_[owner.index()];
     std::lock_guard const guard(slot.lock);
-    auto const chosen =
-        choose(slot.queue, [&](TaskId offered) { return ctx.can_run(offered, taker); });
-    return chosen && cost(chosen) ? chosen : no_task;
+    return choose(slot.queue, [&](TaskId offered) { return ctx.can_run(offered, taker); }).task;
   }
 
   template <context Ctx>

@@ -6,6 +6,7 @@
 #include <hetsched/detail/policies/times_by_class.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -26,6 +27,14 @@ template <context Ctx>
     return 1;
   }
   return on_core == never ? never : elsewhere == never ? 0 : on_core / elsewhere;
+}
+
+/// The order of magnitude of a ratio, of which there are so many for each doubling. Similar ratios
+/// have the same. 0 and infinity have the first and the last one.
+[[nodiscard]] inline int magnitude_of(double ratio, int per_doubling) noexcept {
+  constexpr double extreme = 1e4;
+  return static_cast<int>(
+      std::clamp(std::round(per_doubling * std::log2(ratio)), -extreme, extreme));
 }
 
 } // namespace hetsched::detail

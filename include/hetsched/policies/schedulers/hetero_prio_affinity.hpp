@@ -7,21 +7,18 @@
 #include <hetsched/detail/policies/ratio_of_times.hpp>
 #include <hetsched/detail/policies/spoliation.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <utility>
 
 namespace hetsched::detail {
 
 /// The task with the least acceleration factor, of similar ones the lowest priority, of equals the
-/// oldest.
+/// oldest. Factors are alike in four magnitudes for each doubling.
 struct LeastAccelerated {
   template <context Ctx, class Queue, class Accept>
   static TaskId choose(Ctx const& ctx, Queue& queue, Accept const& accept) {
     return queue.least(
         [&ctx](TaskId task) {
-          return std::pair(magnitude(ratio_of_times(ctx, task)), ctx.task(task).priority);
+          return std::pair(magnitude_of(ratio_of_times(ctx, task), 4), ctx.task(task).priority);
         },
         accept);
   }
@@ -30,11 +27,6 @@ struct LeastAccelerated {
   template <context Ctx>
   static bool whatever_it_takes(Ctx const& ctx, TaskId task, Duration transfer) {
     return transfer == Duration{} && ctx.task(task).abortable;
-  }
-
-  /// Four for each doubling.
-  static int magnitude(double factor) noexcept {
-    return static_cast<int>(std::clamp(std::round(4 * std::log2(factor)), -1e4, 1e4));
   }
 };
 

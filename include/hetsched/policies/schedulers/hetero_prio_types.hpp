@@ -15,7 +15,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <vector>
 
 namespace hetsched::policies {
