@@ -14,6 +14,7 @@
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
 #include <hetsched/policies/queues/work_stealing_deque.hpp>
+#include <hetsched/policies/schedulers/auto_hetero_prio.hpp>
 #include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/policies/schedulers/darts.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>

@@ -26,6 +26,7 @@ public:
                                     "heftp",
                                     "heterogeneous",
                                     "heteroprio:affinity",
+                                    "heteroprio:auto",
                                     "darts",
                                     "dualhp",
                                     "multiprio",

@@ -7,6 +7,7 @@
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/queues/mailbox.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/auto_hetero_prio.hpp>
 #include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/policies/schedulers/darts.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
@@ -89,6 +90,7 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Heftp<hs::policies::LookAhead::min_makespan>,
                    hs::policies::Heterogeneous,
                    hs::policies::HeteroPrio,
+                   hs::policies::AutoHeteroPrio,
                    hs::policies::HeteroPrioAffinity,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::hp>,
                    hs::policies::HeteroPrioTypes<hs::policies::hetero_prio::sp>,

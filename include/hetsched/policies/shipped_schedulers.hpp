@@ -8,6 +8,7 @@
 #include <hetsched/independent/dual_approx_43.hpp>
 #include <hetsched/policies/names.hpp>
 #include <hetsched/policies/queues/priority_heap.hpp>
+#include <hetsched/policies/schedulers/auto_hetero_prio.hpp>
 #include <hetsched/policies/schedulers/batches.hpp>
 #include <hetsched/policies/schedulers/darts.hpp>
 #include <hetsched/policies/schedulers/data_aware.hpp>
@@ -100,6 +101,8 @@ inline constexpr auto shipped_table = [] {
        detail::named<HeteroPrio>("heteroprio", "by acceleration factor, with spoliation", all),
        detail::named<HeteroPrioAffinity>(
            "heteroprio:affinity", "so, GPUs by transfers, cores take over what suits them", all),
+       detail::named<AutoHeteroPrio>(
+           "heteroprio:auto", "by orders of types found while they run, at the nearest node", all),
        detail::named<MultiPrio>(
            "multiprio", "by gain and criticality, of the first ones the nearest", all),
        detail::named<Darts>(

@@ -55,13 +55,29 @@ public:
     return best ? best->entry->task : no_task;
   }
 
+  /// The same for one queue, the highest priority first.
+  template <class Accept>
+  TaskId take(std::size_t type, Accept const& accept) {
+    auto const found = find_in(type, true, accept);
+    if (!found) {
+      return no_task;
+    }
+    auto const task = found->entry->task;
+    queues_[type].erase(found->entry);
+    return task;
+  }
+
+  template <class Accept>
+  [[nodiscard]] TaskId first(std::size_t type, Accept const& accept) const {
+    auto const found = find_in(type, true, accept);
+    return found ? found->entry->task : no_task;
+  }
+
   /// The first accepted task of any type.
   template <class Accept>
   TaskId take_any(Accept const& accept) {
     for (std::size_t type = 0; type < queues_.size(); ++type) {
-      if (auto const found = find_in(type, true, accept)) {
-        auto const task = found->entry->task;
-        queues_[type].erase(found->entry);
+      if (auto const task = take(type, accept)) {
         return task;
       }
     }

@@ -41,6 +41,12 @@ public:
 
   /// Forgets all but a graph that is about to run.
   void learn(TaskGraph const& graph, std::span<ExpectedTimes const> expected) {
+    learn(graph, expected, [](std::size_t /*task*/, std::size_t /*type*/) {});
+  }
+
+  /// The same. Calls `use(v, type)` for each task of the graph.
+  template <class Use>
+  void learn(TaskGraph const& graph, std::span<ExpectedTimes const> expected, Use const& use) {
     types_.clear();
     for (std::size_t v = 0; v < graph.size(); ++v) {
       auto const& times = expected[v];
@@ -48,9 +54,11 @@ public:
       AffinityType one;
       add(one, times.archs, [&](std::size_t c) { return times.on[c]; });
       auto const magnitude = typed(name) ? 0 : magnitude_of(acceleration_of(one, workers_));
-      auto& type = types_[found(name, magnitude)];
+      auto const number = found(name, magnitude);
+      auto& type = types_[number];
       add(type, times.archs, [&](std::size_t c) { return times.on[c]; });
       type.of_graph = true;
+      use(v, number);
     }
     changed_ = true;
   }

@@ -4,6 +4,7 @@
 
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/policies/gpu_plans.hpp>
+#include <hetsched/detail/policies/wake_idle.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,15 +42,8 @@ public:
   Wake push(Ctx const& ctx, TaskId task, WorkerId /*worker*/) {
     auto const& added = plans_.add(ctx, task, ++pushed_);
     work_ns_ += added.gpu_ns;
-    auto const workers = ctx.workers();
-    for (auto k = workers.size(); k-- > 0;) {
-      auto const& info = workers[k];
-      if (is_core(info) == added.suits_cores() && !ctx.running(info.id) &&
-          ctx.can_run(task, info.id)) {
-        return Wake::worker(info.id);
-      }
-    }
-    return Wake::any();
+    return detail::wake_idle(
+        ctx, task, [&](WorkerInfo const& info) { return is_core(info) == added.suits_cores(); });
   }
 
   template <context Ctx>

@@ -7,6 +7,7 @@
 #include <hetsched/detail/policies/at_node.hpp>
 #include <hetsched/detail/policies/scored_task.hpp>
 #include <hetsched/detail/policies/times_by_class.hpp>
+#include <hetsched/detail/policies/wake_idle.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/policies/queues/locked_deque.hpp>
 
@@ -71,7 +72,8 @@ public:
     }
     scored.gains.compare(greatest_ns_);
     insert(scored);
-    return wake_for(ctx, scored);
+    return detail::wake_idle(
+        ctx, task, [&](WorkerInfo const& info) { return info.arch == scored.gains.best; });
   }
 
   template <context Ctx>
@@ -150,22 +152,6 @@ private:
     scored.gains.for_each(
         [&](std::size_t arch) { classes_[arch].ready.erase(Entry(scored, arch)); });
     scored_.erase(scored.number);
-  }
-
-  /// An idle worker of the best class, because others may refuse the task and would then sleep
-  /// again. If all of these are at work, they come for it when they have done that. Worker 0, in
-  /// which no thread may sit, comes last.
-  template <context Ctx>
-  static Wake wake_for(Ctx const& ctx, Scored const& scored) {
-    auto const workers = ctx.workers();
-    for (auto k = workers.size(); k-- > 0;) {
-      auto const& info = workers[k];
-      if (info.arch == scored.gains.best && !ctx.running(info.id) &&
-          ctx.can_run(scored.task, info.id)) {
-        return Wake::worker(info.id);
-      }
-    }
-    return Wake::any();
   }
 
   /// What the worker would take; null: nothing. `refuse` is told what it would not.
