@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "runtime_programs.hpp"
 
+#include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 
 #include "claim_programs.hpp"
 #include "device_programs.hpp"
+
+#include <array>
+#include <cstddef>
 
 namespace interleavings {
 
@@ -61,9 +65,39 @@ constexpr Program claimed[] = {
     {"claimed beside a failure, the device is faster", ClaimPrograms<FastDevice>::beside_a_failure},
 };
 
+/// A task's priority is the number of the worker that has it, and no other may take it.
+class OwnQueues {
+public:
+  static constexpr auto threading = hs::Threading::serialized;
+  static constexpr auto priority_scope = hs::PriorityScope::none;
+
+  template <hs::context Ctx>
+  hs::Wake push(Ctx const& ctx, hs::TaskId task, hs::WorkerId /*worker*/) {
+    auto const home = ctx.task(task).priority;
+    queues_[static_cast<std::size_t>(home)].push(task, 0);
+    return hs::Wake::worker(hs::WorkerId{home});
+  }
+
+  template <hs::context Ctx>
+  hs::TaskId pop(Ctx const& ctx, hs::WorkerId worker) {
+    return queues_[worker.index()].pop([&](hs::TaskId task) { return ctx.can_run(task, worker); });
+  }
+
+  /// The engine asks as long as there is something to take over.
+  template <hs::context Ctx>
+  hs::TaskId reconsider(Ctx const& /*ctx*/, hs::WorkerId /*worker*/) {
+    return hs::no_task;
+  }
+
+private:
+  std::array<hs::policies::Fifo, 3> queues_;
+};
+
 constexpr Program oldest_first[] = {
     {"groups in bodies, oldest first", Programs<OldestFirst>::groups_in_bodies},
     {"partition in a body, oldest first", Programs<OldestFirst>::partition_in_a_body},
+    {"crossed beside an abortable task, own queues",
+     Programs<With<OwnQueues>>::crossed_beside_an_abortable},
 };
 
 } // namespace

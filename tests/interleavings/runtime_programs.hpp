@@ -529,6 +529,24 @@ struct Programs {
     expect(x == 2 && y == 1, "x = 2, y = 1");
   }
 
+  /// With OwnQueues, two workers wait for tasks in each other's queue, while the third one executes
+  /// a task that they might take over.
+  static void crossed_beside_an_abortable() {
+    long x = 0;
+    std::array<int, 2> ran{};
+    auto rt = Setup::make(on_cores(3));
+    auto const hx = rt.data(x);
+    rt.spawn(hs::abortable, hs::priority(2))(increment, hs::read_write(hx));
+    for (int k = 0; k < 2; ++k) {
+      rt.spawn(hs::priority(k))([&ran, k](Rt& in) {
+        in.spawn(hs::priority(1 - k))([&ran, k] { ++ran[static_cast<std::size_t>(k)]; });
+        in.sync();
+      });
+    }
+    rt.sync();
+    expect(x == 1 && ran == std::array{1, 1}, "each task runs once");
+  }
+
   static void team() {
     auto config = on_cores(2);
     config.group = 2;
@@ -639,6 +657,7 @@ struct Programs {
       {"partition in a body", partition_in_a_body},
       {"captured", captured},
       {"abortable", abortable},
+      {"crossed beside an abortable task", crossed_beside_an_abortable},
       {"team", team},
       {"two threads spawn", two_threads_spawn},
       {"two threads sync", two_threads_sync},

@@ -57,11 +57,14 @@ ThreadCore::takes_though_lost(TaskRecord const& task, ThreadWorker const& worker
 /// A scheduler that does not steal may keep tasks for a worker whose device is lost. If all workers
 /// sleep, that worker looks for them, unless nothing has happened since it did.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::ask_lost_if_all_sleep() {
-  if (waiting_.retired_devices.load(std::memory_order_seq_cst) == 0 || !all_sleep()) {
+  if (waiting_.retired_devices.load(std::memory_order_seq_cst) == 0) {
     return;
   }
-  auto const events = spawned_total() + completed_total() + 1;
-  if (waiting_.lost_asked.exchange(events, std::memory_order_seq_cst) == events) {
+  auto const now = events() + 1; // before the look: see lift_scopes_if_all_sleep
+  if (!all_sleep()) {
+    return;
+  }
+  if (waiting_.lost_asked.exchange(now, std::memory_order_seq_cst) == now) {
     return;
   }
   for (auto const& worker : crew_.workers) {

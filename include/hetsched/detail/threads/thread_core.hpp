@@ -328,6 +328,7 @@ protected:
   // ---- counting: thread_report.hpp ----
   [[nodiscard]] std::uint64_t spawned_total() const noexcept;
   [[nodiscard]] std::uint64_t completed_total() const noexcept;
+  [[nodiscard]] std::uint64_t events() const noexcept;
   [[nodiscard]] std::uint64_t sum(Counter WorkerCounters::* counter) const noexcept;
   [[nodiscard]] bool quiescent() const noexcept;
   [[nodiscard]] std::uint64_t live() const noexcept;

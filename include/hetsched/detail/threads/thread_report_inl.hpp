@@ -28,6 +28,13 @@ HETSCHED_INLINE std::uint64_t ThreadCore::completed_total() const noexcept {
   return sum(&WorkerCounters::completed) + outsiders_.completed.load(std::memory_order_acquire);
 }
 
+/// Counts what may have changed which tasks a worker can reach: a task was spawned, completed or
+/// given back to the scheduler, a body waits, a sync of a datum has ended. Only grows.
+HETSCHED_INLINE std::uint64_t ThreadCore::events() const noexcept {
+  return spawned_total() + completed_total() + sum(&WorkerCounters::rerun) +
+         sum(&WorkerCounters::waits) + waiting_.syncs.load(std::memory_order_relaxed);
+}
+
 /// Completions are read first. Both counts only grow, and no task completes before it is spawned.
 /// So a difference of 0 proves that all tasks had completed at the first reading.
 HETSCHED_INLINE std::uint64_t ThreadCore::live() const noexcept {

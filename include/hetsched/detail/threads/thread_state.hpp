@@ -144,8 +144,9 @@ struct Waiting {
   Atomic<int> retired_devices{0};      // they have broken down, and their workers know it
   Atomic<std::uint64_t> lost_asked{0}; // see ThreadCore::ask_lost_if_all_sleep
   Atomic<int> aside{0};                // threads that have left their workers while they wait
-  /// Tasks spawned and completed when the nesting rule was lifted last, to see whether it is worth
-  /// looking again.
+  Atomic<std::uint64_t> syncs{0};      // of data, that have ended
+  /// ThreadCore::events when the nesting rule was lifted last, to see whether it is worth looking
+  /// again.
   Atomic<std::uint64_t> lifted_at{never_lifted};
   Atomic<int> drain_waiters{0};
   Mutex merging;                   // one drain inserts merges at a time

@@ -103,6 +103,7 @@ struct WorkerCounters {
   Counter failed;
   Counter cancelled;
   Counter rerun;
+  Counter waits; // of bodies
   Counter early;
   Counter idle_ns;
   Counter aborted;    // attempts that failed or lost

@@ -80,18 +80,17 @@ namespace hetsched::detail {
     if (!found && !has_attempt() && before_sleep()) {
       found = take_unscoped(worker);
     }
-    bool const wait_a_little = is_to_reconsider();
-    if (wait_a_little && !found && !has_attempt() && !done()) {
-      pause_for(200000); // as an announced sleeper, because others rely on that
-    }
-    if (found || has_attempt() || wait_a_little || done()) {
+    if (found || has_attempt() || done()) {
       if (!parking.retract(id)) { // claimed meanwhile, perhaps for another task: wakes others
         wake_all(WakeReason::task);
       }
-      if (wait_a_little && !found && !has_attempt() && !done()) {
-        continue;
-      }
       break;
+    }
+    if (is_to_reconsider()) {
+      pause_for(200000); // as an announced sleeper, because others rely on that
+      if (parking.retract(id)) {
+        continue;
+      } // claimed meanwhile: `park` says why, without sleep
     }
     auto const reason = parking.park(id);
     found = reason == WakeReason::lifted ? take_unscoped(worker) : take(worker);
@@ -139,19 +138,21 @@ namespace hetsched::detail {
 /// Bodies that wait may need tasks that their workers do not run on top of them. If all workers
 /// sleep, each looks for any task once, and runs it on another stack. Not if they did so before and
 /// nothing has happened since. Returns whether they do.
+///
+/// The events are read before the look that counts: while `all_sleep` looks a thread may sit down
+/// in seat 0 and spawn, and what it does then would count as seen. The last one to announce sleep
+/// sees all events, as announcements are RMWs of one word.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::lift_scopes_if_all_sleep() {
   if (!all_sleep()) {
     return false;
   }
+  auto const now = events();
   bool some_wait = waiting_.aside.load(std::memory_order_seq_cst) != 0;
   for (auto const& worker : crew_.workers) { // a sleeper has set its scope before it announced
     some_wait = some_wait || worker.scope.load(std::memory_order_relaxed) != nullptr;
   }
-  if (!some_wait) {
-    return false;
-  }
-  auto const progress = completed_total() + spawned_total();
-  if (waiting_.lifted_at.exchange(progress, std::memory_order_seq_cst) == progress) {
+  if (!some_wait || !all_sleep() ||
+      waiting_.lifted_at.exchange(now, std::memory_order_seq_cst) == now) {
     return false;
   }
   wake_all(WakeReason::lifted);
@@ -191,6 +192,7 @@ namespace hetsched::detail {
                                                            Condition const& done) {
   auto& worker = *this_thread.worker;
   auto* const outer = enter_scope(worker, scope);
+  worker.counts.waits.add();
   auto within = done;
   within.in_body = true;
   work_in_wait(worker, within);
@@ -306,6 +308,9 @@ namespace hetsched::detail {
   auto error = error_of(queue, std::move(lost));
   Spawner spawner(*this);
   release_accesses(spawner.host(), waiter.task);
+  // Tasks may be ready now, and no task was completed for that.
+  waiting_.syncs.fetch_add(1, std::memory_order_relaxed);
+  lift_scopes_if_all_sleep();
   return error;
 }
 
