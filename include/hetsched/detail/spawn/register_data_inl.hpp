@@ -56,8 +56,9 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
   auto const width = std::min(blocks.cols, std::max<std::size_t>(shape.cols, 1));
   for (std::size_t j = 0; j == 0 || j < shape.cols; j += width) {
     for (std::size_t i = 0; i == 0 || i < shape.rows; i += height) {
-      auto* const base =
-          static_cast<std::byte*>(queue.base) + (i + j * queue.ld) * whole.element_bytes;
+      auto const offset = (i + j * queue.ld) * whole.element_bytes;
+      auto* const base = // of no columns: there may be no memory
+          queue.base == nullptr ? nullptr : static_cast<std::byte*>(queue.base) + offset;
       Shape const part_shape{
           std::min(height, shape.rows - i), std::min(width, shape.cols - j), queue.ld};
       auto part = make_record(base, part_shape, whole.element_bytes, *queue.domain);
