@@ -61,6 +61,12 @@ struct AffinityType {
 
 using AffinityWorkers = std::array<int, max_archs>; // the number of workers of each class
 
+/// Whether the class has workers, and can run some task of the type.
+[[nodiscard]] inline bool
+can_run(AffinityType const& type, AffinityWorkers const& workers, std::size_t its_class) {
+  return workers[its_class] > 0 && type.archs.has(Arch{static_cast<std::uint8_t>(its_class)});
+}
+
 /// Time on a core divided by the least time on another class. Infinite if no core can run it, 0 if
 /// no other class can, 1 if a time is not known.
 [[nodiscard]] inline double acceleration_of(AffinityType const& type,
@@ -69,7 +75,7 @@ using AffinityWorkers = std::array<int, max_archs>; // the number of workers of 
   auto on_core = never;
   auto elsewhere = never;
   for (std::size_t c = 0; c < workers.size(); ++c) {
-    if (workers[c] == 0 || !type.archs.has(Arch{static_cast<std::uint8_t>(c)})) {
+    if (!can_run(type, workers, c)) {
       continue;
     }
     auto const mean = type.mean(c);
@@ -168,7 +174,7 @@ private:
   }
 
   [[nodiscard]] bool has(AffinityType const& type, std::size_t its_class) const {
-    return workers_[its_class] > 0 && type.archs.has(Arch{static_cast<std::uint8_t>(its_class)});
+    return can_run(type, workers_, its_class);
   }
 
   /// Whether its tasks can run somewhere, and all times there are known.

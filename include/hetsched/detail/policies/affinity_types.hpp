@@ -164,8 +164,7 @@ private:
 
   [[nodiscard]] bool knows(AffinityType const& type) const {
     for (std::size_t c = 0; c < max_archs; ++c) {
-      if (workers_[c] > 0 && type.archs.has(Arch{static_cast<std::uint8_t>(c)}) &&
-          type.sums[c].samples == 0) {
+      if (can_run(type, workers_, c) && type.sums[c].samples == 0) {
         return false;
       }
     }

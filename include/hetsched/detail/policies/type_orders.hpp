@@ -78,11 +78,6 @@ public:
     return orders;
   }
 
-  [[nodiscard]] static bool
-  can_run(AffinityType const& type, AffinityWorkers const& workers, std::size_t its_class) {
-    return workers[its_class] > 0 && type.archs.has(Arch{static_cast<std::uint8_t>(its_class)});
-  }
-
 private:
   static constexpr auto first_of_all = std::numeric_limits<double>::infinity();
 

@@ -76,11 +76,10 @@ public:
   template <context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
     auto const& info = ctx.workers()[worker.index()];
+    auto const can_run = [&](TaskId task) { return ctx.can_run(task, worker); };
     return find(info, [&](std::size_t type, std::size_t node) {
-      auto const task = queues_.take(queue(type, node), [&](TaskId candidate) {
-        return ctx.can_run(candidate, worker) &&
-               may_take(ctx, candidate, type, info.arch, waiting_[type]);
-      });
+      auto const task =
+          queues_.take(queue(type, node), allowed(ctx, type, info.arch, waiting_[type], can_run));
       if (task) {
         --waiting_[type];
         orders_.count_taken(type, info.arch);
@@ -96,10 +95,9 @@ public:
     auto const can_run = [&](TaskId task) { return ctx.can_run(task, worker); };
     return detail::peek_each(next, can_run, [&](auto const& accept) {
       return find(info, [&](std::size_t type, std::size_t node) {
-        auto const task = queues_.first(queue(type, node), [&](TaskId candidate) {
-          return accept(candidate) &&
-                 may_take(ctx, candidate, type, info.arch, waiting_[type] - told_[type]);
-        });
+        auto const left = waiting_[type] - told_[type];
+        auto const task =
+            queues_.first(queue(type, node), allowed(ctx, type, info.arch, left, accept));
         told_[type] += task ? 1 : 0;
         return task;
       });
@@ -167,7 +165,7 @@ private:
     auto const& times = types_.all()[type];
     std::optional<Arch> fastest;
     for (std::uint8_t c = 0; c < max_archs; ++c) {
-      if (!detail::TypeOrders::can_run(times, types_.workers(), c)) {
+      if (!detail::can_run(times, types_.workers(), c)) {
         continue;
       }
       if (times.mean(c) == 0) {
@@ -178,21 +176,26 @@ private:
     return fastest;
   }
 
-  /// Whether a worker of the class may take the task, as so many of its type wait.
-  template <context Ctx>
-  [[nodiscard]] bool
-  may_take(Ctx const& ctx, TaskId task, std::size_t type, Arch arch, std::int64_t waiting) const {
+  /// What a worker of the class may take of a type of which so many tasks wait, among those that
+  /// `accept` allows.
+  template <context Ctx, class Accept>
+  [[nodiscard]] auto allowed(Ctx const& ctx,
+                             std::size_t type,
+                             Arch arch,
+                             std::int64_t waiting,
+                             Accept const& accept) const {
     auto const fastest = fastest_at(type);
-    if (!fastest || *fastest == ArchHost || *fastest == arch) {
-      return true;
-    }
     auto const& times = types_.all()[type];
-    auto const workers = ctx.workers();
-    return static_cast<double>(waiting) * times.mean(fastest->index) >=
-               types_.workers()[fastest->index] * times.mean(arch.index) ||
-           std::none_of(workers.begin(), workers.end(), [&](WorkerInfo const& info) {
-             return info.arch == *fastest && ctx.can_run(task, info.id);
-           });
+    bool const any = !fastest || *fastest == ArchHost || *fastest == arch ||
+                     static_cast<double>(waiting) * times.mean(fastest->index) >=
+                         types_.workers()[fastest->index] * times.mean(arch.index);
+    return [&ctx, &accept, fastest, any](TaskId task) {
+      auto const workers = ctx.workers();
+      return accept(task) &&
+             (any || std::none_of(workers.begin(), workers.end(), [&](WorkerInfo const& info) {
+                return info.arch == fastest && ctx.can_run(task, info.id);
+              }));
+    };
   }
 
   /// The first task that `use(type, node)` answers for the queues, in the worker's order.
