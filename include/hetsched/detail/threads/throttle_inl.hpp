@@ -86,7 +86,9 @@ namespace hetsched::detail {
     waiting_.parking.announce(worker.info.id);
     before_sleep();
     pause_for(50000);
-    waiting_.parking.retract(worker.info.id);
+    if (!waiting_.parking.retract(worker.info.id)) { // as in sleep_until_task
+      wake_all(WakeReason::task);
+    }
   }
   return false;
 }
