@@ -28,7 +28,10 @@ public:
   static constexpr bool ordered_by_priority = false;
   static constexpr bool gives_up_at_refusal = true;
 
-  WorkStealingDeque() = default;
+  /// Not by a default member initializer: there g++ 12 forgets to free what `new` has taken if the
+  /// constructor of Ring throws.
+  WorkStealingDeque() : ring_(new Ring(256, nullptr)) {}
+
   WorkStealingDeque(WorkStealingDeque const&) = delete;
   WorkStealingDeque& operator=(WorkStealingDeque const&) = delete;
 
@@ -162,7 +165,7 @@ private:
   detail::Atomic<std::int64_t> seen_bottom_{0};
   detail::Atomic<bool> contested_{false};
   alignas(64) detail::Atomic<std::int64_t> bottom_{0};
-  detail::Atomic<Ring*> ring_{new Ring(256, nullptr)};
+  detail::Atomic<Ring*> ring_;
 };
 
 static_assert(owned_queue<WorkStealingDeque> && peekable_queue<WorkStealingDeque>);
