@@ -5,7 +5,7 @@
 # Usage: scripts/thorough.sh [PART...]      (all, in this order)
 #   default   all programs with the default optimisation, and all tests, in build-thorough/
 #   random    more random graphs in that build, and many repetitions of the tests where threads meet
-#   explore   longer sequences of events of the memory nodes and of the dataflow layer, ten minutes
+#   explore   longer sequences of events of the memory nodes and of the dataflow layer, SECONDS_EACH
 #             for each setting
 #   interleavings  a million interleavings of small programs and more, and the planted defects
 #   failures  programs in which each allocation, thread and file operation fails, TIMES / 10 times
@@ -20,6 +20,7 @@
 #   JOBS   compilations at once (2)
 #   SEEDS  further seeds of the random graphs, 10,000 graphs for each (3)
 #   TIMES  repetitions of the tests where threads meet (20)
+#   SECONDS_EACH  for each setting of `explore` (600)
 # shellcheck disable=SC2317  # the parts are called by their names
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -27,7 +28,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 source scripts/counting.sh
 source scripts/sanitizing.sh
 export JOBS=${JOBS:-2}
-readonly seeds=${SEEDS:-3} times=${TIMES:-20} graphs=10000
+readonly seeds=${SEEDS:-3} times=${TIMES:-20} seconds_each=${SECONDS_EACH:-600} graphs=10000
 readonly build=build-thorough
 
 # Five parts need this build. Further calls compile nothing.
@@ -64,7 +65,7 @@ part_explore() {
   title "sequences of events of the memory nodes and of the dataflow layer"
   build_default || return
   for name in explore_memory explore_dataflow; do
-    run_step "$name" "$build/tests/$name" --depth 1000 --seconds 600
+    run_step "$name" "$build/tests/$name" --depth 1000 --seconds "$seconds_each"
   done
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -260,6 +261,27 @@ struct ThrowsAtThirty : List {
   }
 };
 
+/// Keeps a thread in the middle of a wrong step until another thread is there, too, for 5 ms at
+/// most: on a loaded machine they would rarely meet by chance. The thread that made it is alone, so
+/// never waits.
+class Meeting {
+public:
+  void wait() {
+    if (std::this_thread::get_id() == maker_) {
+      return;
+    }
+    auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
+    auto const arrived = arrived_.fetch_add(1) + 1;
+    while (arrived_.load() == arrived && std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+    }
+  }
+
+private:
+  std::thread::id maker_ = std::this_thread::get_id();
+  std::atomic<std::uint64_t> arrived_{0};
+};
+
 /// Looks at the front and removes it in two steps, between which another thread may do the same.
 /// Every access is atomic: wrong, but no data race that a sanitizer would stop at.
 class RemovesInTwoSteps {
@@ -281,7 +303,7 @@ public:
     if (!accept(task)) {
       return hs::no_task;
     }
-    std::this_thread::yield();
+    meeting_.wait();
     begin_.store(begin + 1);
     return task;
   }
@@ -293,10 +315,13 @@ private:
   std::atomic<std::size_t> begin_{0};
   std::atomic<std::size_t> end_{0};
   std::mutex push_;
+  Meeting meeting_;
 };
 
 /// The same for thieves: the owner's ends are right.
 struct StealsInTwoSteps : TwoEnds {
+  Meeting meeting;
+
   template <class Accept>
   hs::TaskId steal(Accept&& accept) {
     hs::TaskId task;
@@ -307,7 +332,7 @@ struct StealsInTwoSteps : TwoEnds {
       }
       task = tasks.back().task;
     }
-    std::this_thread::yield();
+    meeting.wait();
     std::lock_guard const guard(mutex);
     std::erase_if(tasks, [=](Entry const& entry) { return entry.task == task; });
     return task;
