@@ -49,7 +49,7 @@ ChosenPlan StaticChoice::config_for(hs::TaskGraph const& graph,
                                     hs::Priorities rank,
                                     double slower_cores,
                                     hs::SearchLimits const& limits,
-                                    Heuristics const& heuristics) const {
+                                    Simulations const& simulations) const {
   ChosenPlan chosen{name_.config, {}};
   if (!computes()) {
     auto plan = hs::read_plan(name_.from);
@@ -62,12 +62,8 @@ ChosenPlan StaticChoice::config_for(hs::TaskGraph const& graph,
       graph, slower, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
   auto plan = hs::heft_plan(graph, slower, times, rank);
   if (searches() || solves()) {
-    for (auto& other : heuristics(slower)) {
-      if (other.makespan < plan.makespan) {
-        plan = std::move(other);
-      }
-    }
-    plan = hs::search_plan(graph, slower, times, plan, solves() ? half(limits) : limits);
+    plan = search(
+        graph, slower, times, std::move(plan), solves() ? half(limits) : limits, simulations);
   }
 #ifdef HETSCHED_HAVE_GECODE
   if (solves()) {
@@ -78,6 +74,33 @@ ChosenPlan StaticChoice::config_for(hs::TaskGraph const& graph,
 #endif
   chosen.config.plan = std::make_shared<hs::StaticPlan const>(std::move(plan));
   return chosen;
+}
+
+hs::StaticPlan StaticChoice::search(hs::TaskGraph const& graph,
+                                    hs::Platform const& platform,
+                                    hs::ClassTimes const& times,
+                                    hs::StaticPlan start,
+                                    hs::SearchLimits const& limits,
+                                    Simulations const& simulations) const {
+  hs::PlannedTransfers transfers;
+  if (searches() && simulations.transfers != hs::Simulation::Transfers::free) {
+    transfers.kind = simulations.transfers;
+    transfers.follow = [&](hs::StaticPlan const& plan) {
+      auto config = name_.config;
+      config.plan = std::make_shared<hs::StaticPlan const>(plan);
+      return simulations.follow(platform, config);
+    };
+    start.makespan = transfers.follow(start);
+  }
+  for (auto& other : simulations.heuristics(platform)) {
+    if (transfers.follow) {
+      other.makespan = transfers.follow(other);
+    }
+    if (other.makespan < start.makespan) {
+      start = std::move(other);
+    }
+  }
+  return hs::search_plan(graph, platform, times, start, limits, transfers);
 }
 
 void PlanOptions::add_to(CLI::App& app) {

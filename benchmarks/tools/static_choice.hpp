@@ -5,6 +5,7 @@
 #include <hetsched/plans/allocation.hpp>
 #include <hetsched/plans/annealing.hpp>
 #include <hetsched/plans/static_plan.hpp>
+#include <hetsched/platform/simulation.hpp>
 #include <hetsched/policies/schedulers/static_schedule.hpp>
 
 #include "../../examples/common/static_name.hpp"
@@ -29,7 +30,14 @@ struct ChosenPlan {
 /// example::StaticName.
 class StaticChoice {
 public:
-  using Heuristics = std::function<std::vector<hs::StaticPlan>(hs::Platform const&)>;
+  /// What the program can simulate on a platform when a schedule is computed.
+  struct Simulations {
+    hs::Simulation::Transfers transfers;
+    std::function<std::vector<hs::StaticPlan>(hs::Platform const&)> heuristics; // where it begins
+    /// How long the graph takes by a schedule, transfers as they are.
+    std::function<hs::Duration(hs::Platform const&, hs::policies::StaticSchedule::Config const&)>
+        follow;
+  };
 
   /// Nothing if it is another scheduler's name.
   [[nodiscard]] static std::optional<StaticChoice> of(std::string_view name);
@@ -43,7 +51,8 @@ public:
   }
 
   /// For that graph there, whose cores take so much longer when it is computed. A search begins
-  /// with the best that `heuristics(platform)`, which are plans, or list scheduling have.
+  /// with the best of what the heuristics and list scheduling have. Only static:search knows of
+  /// transfers.
   [[nodiscard]] ChosenPlan config_for(hs::TaskGraph const& graph,
                                       hs::Platform const& platform,
                                       Machine const& machine,
@@ -51,9 +60,16 @@ public:
                                       hs::Priorities rank,
                                       double slower_cores,
                                       hs::SearchLimits const& limits,
-                                      Heuristics const& heuristics) const;
+                                      Simulations const& simulations) const;
 
 private:
+  [[nodiscard]] hs::StaticPlan search(hs::TaskGraph const& graph,
+                                      hs::Platform const& platform,
+                                      hs::ClassTimes const& times,
+                                      hs::StaticPlan start,
+                                      hs::SearchLimits const& limits,
+                                      Simulations const& simulations) const;
+
   example::StaticName name_;
 };
 

@@ -199,6 +199,94 @@ TEST_CASE("HeteroPrioLookahead: runs everything when times are off, with transfe
   CHECK(makespan<Lookahead>(simulated::on(1, 0), independent({"Fast", "Even"}), quick()) == 50);
 }
 
+/// The same, with transfers of 100 bytes for each datum.
+hs::TaskGraph large_data(std::uint64_t seed) {
+  auto const graph = random_graph(seed);
+  return {std::vector(graph.nodes().begin(), graph.nodes().end()),
+          std::vector<std::size_t>(12, 4 * simulated::array)};
+}
+
+Lookahead::Config with_transfers(hs::Simulation const& config) {
+  auto knobs = quick();
+  knobs.transfers = std::make_shared<hs::Simulation const>(config);
+  return knobs;
+}
+
+template <class... Knobs>
+std::int64_t last_end(hs::Simulation config, hs::TaskGraph const& graph, Knobs const&... knobs) {
+  std::int64_t end = 0;
+  config.on_task = [&](hs::SimulatedTask const& task) { end = task.end.ns; };
+  makespan<Lookahead>(config, graph, knobs...);
+  return end;
+}
+
+TEST_CASE("HeteroPrioLookahead: with transfers, does what it has planned for them") {
+  int better = 0;
+  for (auto const transfers :
+       {hs::Simulation::Transfers::model, hs::Simulation::Transfers::shared}) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      CAPTURE(seed);
+      auto config = simulated::joined(3, 2, transfers, 4);
+      config.priorities = hs::Priorities::bottom_min;
+      if (seed % 2 == 0) {
+        config = simulated::with_memory(config, 4 * 256);
+      }
+      auto const graph = large_data(seed);
+      auto const knobs = with_transfers(config);
+      auto const own = last_end(config, graph, knobs);
+      CHECK(own == knobs.plan->makespan);
+      CHECK(own == last_end(config, graph, knobs)); // by the same plan
+      better += own < last_end(config, graph, quick()) ? 1 : 0;
+    }
+  }
+  CHECK(better >= 18);
+}
+
+TEST_CASE("HeteroPrioLookahead: a plan for transfers is left when times are off, or made anew") {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    CAPTURE(seed);
+    auto const config = simulated::joined(2, 2, hs::Simulation::Transfers::shared, 3);
+    auto const graph = large_data(seed);
+    auto const knobs = with_transfers(config);
+    auto noisy = config;
+    noisy.noise = 0.3;
+    noisy.noise_is = hs::Simulation::Noise::per_task;
+    noisy.seed = seed;
+    CHECK(makespan<Lookahead>(noisy, graph, knobs) > 0);
+    auto const planned = knobs.plan->makespan;
+    auto slow = config;
+    for (auto& route : slow.platform.routes) {
+      route.latency = {500};
+    }
+    auto again = with_transfers(slow);
+    again.plan = knobs.plan;
+    CHECK(last_end(slow, graph, again) == again.plan->makespan);
+    CHECK(again.plan->makespan > planned);
+  }
+  // A machine with fewer memory nodes.
+  auto const one = with_transfers(simulated::joined(2, 1, hs::Simulation::Transfers::shared));
+  auto const two = simulated::joined(2, 2, hs::Simulation::Transfers::shared);
+  CHECK_THROWS_WITH_AS(makespan<Lookahead>(two, large_data(1), one),
+                       doctest::Contains("has no routes between its 3 memory nodes"),
+                       hs::Error);
+}
+
+TEST_CASE("HeteroPrioLookahead: a task that comes again goes to whoever can run it") {
+  ScriptedContext ctx{{ArchHost, ArchCUDA}};
+  Lookahead scheduler(ctx.workers(), quick());
+  auto const both = hs::ArchMask::only(ArchHost) | hs::ArchMask::only(ArchCUDA);
+  hs::ExpectedTimes times{both, {}};
+  times.on[ctx.workers()[0].arch.index] = hs::Duration{4000};
+  times.on[ctx.workers()[1].arch.index] = hs::Duration{10};
+  scheduler.prepare(ctx, independent({"Fast"}), std::span(&times, 1));
+  auto const task = ctx.add({.archs = both, .graph_node = 0});
+  scheduler.push(ctx, task, hs::no_worker);
+  CHECK(!scheduler.pop(ctx, core));
+  CHECK(scheduler.pop(ctx, gpu) == task);
+  scheduler.push(ctx, task, hs::no_worker); // such as from a device that is lost
+  CHECK(scheduler.pop(ctx, core) == task);
+}
+
 TEST_CASE("HeteroPrioLookahead: without a graph tasks go to whoever is free") {
   hs::SimulatedRuntime<Lookahead> rt(simulated::on(1, 1));
   std::vector<int> memory(2);

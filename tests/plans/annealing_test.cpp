@@ -34,13 +34,16 @@ hs::SearchLimits tries(std::uint64_t evaluations) {
   return limits;
 }
 
-std::int64_t followed(hs::StaticPlan const& plan, hs::TaskGraph const& graph, int cpus, int gpus) {
+/// Until the last task ends.
+hs::Duration
+followed(hs::StaticPlan const& plan, hs::TaskGraph const& graph, hs::Simulation machine) {
   using hs::policies::StaticSchedule;
+  hs::Duration makespan;
+  machine.on_task = [&](hs::SimulatedTask const& task) { makespan = task.end - hs::Instant{}; };
   hs::SimulatedRuntime<StaticSchedule> rt(
-      simulated::on(cpus, gpus),
-      StaticSchedule::Config{.plan = std::make_shared<hs::StaticPlan const>(plan)});
+      machine, StaticSchedule::Config{.plan = std::make_shared<hs::StaticPlan const>(plan)});
   rt.run(graph);
-  return rt.stats().elapsed.ns;
+  return makespan;
 }
 
 TEST_SUITE_BEGIN("static schedules");
@@ -54,11 +57,11 @@ TEST_CASE("static HEFT and search: plans that take what they say, the search's n
     for (auto const rank : {hs::Priorities::bottom_min, hs::Priorities::bottom_avg}) {
       auto const start = hs::heft_plan(graph, platform, times, rank);
       hs::check_plan(start, graph, start.workers);
-      CHECK(followed(start, graph, 2, 2) == start.makespan.ns);
+      CHECK(followed(start, graph, simulated::on(2, 2)) == start.makespan);
       CHECK(start.makespan >= hs::critical_path(graph, hs::shortest_times(times)));
       auto const found = hs::search_plan(graph, platform, times, start, tries(1500));
       hs::check_plan(found, graph, found.workers);
-      CHECK(followed(found, graph, 2, 2) == found.makespan.ns);
+      CHECK(followed(found, graph, simulated::on(2, 2)) == found.makespan);
       CHECK(found.makespan <= start.makespan);
       CHECK(found == hs::search_plan(graph, platform, times, start, tries(1500)));
       better += found.makespan < start.makespan ? 1 : 0;
@@ -80,6 +83,54 @@ TEST_CASE("search: the shortest of all on small graphs") {
     optimal += found == best ? 1 : 0;
   }
   CHECK(optimal == 30);
+}
+
+TEST_CASE("search with transfers: the plan takes what it says when it is followed") {
+  using Transfers = hs::Simulation::Transfers;
+  constexpr std::array<std::string_view, 4> with_cores{"Even", "Fast", "Mix", "HostOnly"};
+  int better = 0;
+  for (auto const transfers : {Transfers::model, Transfers::shared}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      auto const graph = hs::layered_graph({with_cores, seed, 20}, 6, 7, 0.2);
+      auto machine = simulated::joined(2, 2, transfers, 8);
+      if (seed % 2 == 0) {
+        machine = simulated::with_memory(machine, std::size_t{256} * 10);
+      }
+      auto const times = times_of(graph, machine.platform);
+      auto const start = hs::heft_plan(graph, machine.platform, times);
+      int asked = 0;
+      auto const follow = [&](hs::StaticPlan const& plan) {
+        ++asked;
+        hs::check_plan(plan, graph, start.workers);
+        return followed(plan, graph, machine);
+      };
+      auto const found =
+          hs::search_plan(graph, machine.platform, times, start, tries(1500), {transfers, follow});
+      CHECK(found.makespan == follow(found));
+      CHECK(found.makespan <= follow(start));
+      CHECK(asked > 3);
+      CHECK(found == hs::search_plan(
+                         graph, machine.platform, times, start, tries(1500), {transfers, follow}));
+      better += found.makespan < follow(start) ? 1 : 0;
+      auto const estimated =
+          hs::search_plan(graph, machine.platform, times, start, tries(1500), {transfers});
+      hs::check_plan(estimated, graph, start.workers);
+      CHECK(estimated.makespan >= hs::critical_path(graph, hs::shortest_times(times)));
+    }
+  }
+  CHECK(better >= 35); // the start knows nothing of transfers
+}
+
+TEST_CASE("search with transfers: a platform must say what they take") {
+  auto const graph = hs::layered_graph({types, 3}, 6, 7, 0.3);
+  auto const platform = simulated::machine(2, 2);
+  auto const times = times_of(graph, platform);
+  auto const start = hs::heft_plan(graph, platform, times);
+  CHECK_THROWS_WITH_AS(
+      (void)hs::search_plan(
+          graph, platform, times, start, tries(10), {.kind = hs::Simulation::Transfers::shared}),
+      doctest::Contains("has no routes between its 3 memory nodes"),
+      hs::Error);
 }
 
 TEST_CASE("search: ends in time, or at what is enough, and takes sensible limits only") {

@@ -475,7 +475,7 @@ SIMULATE_KEYS = {
     "gemm_peak_gflops", "cores_each",
     "accel_cpu", "accel_gpu", "idle_cpu_norm", "idle_gpu_norm", "bytes",
     "bytes_ahead", "bytes_in_vain", "hit_ratio", "evictions", "aborts", "wasted_s", "sched_ns_per_task",
-    "tasks_per_s", "solver_bound_s", "proved",
+    "tasks_per_s", "solver_bound_s", "proved", "plan_s",
 }  # fmt: skip
 
 
@@ -689,7 +689,15 @@ def test_simulate(program):
         for name in ["heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"]
     }
     check(plan["makespan_s"] <= min(rows["heftp"], rows["dualhp"]), f"simulate: {plan} {rows}")
+    check(plan["plan_s"] > 0, f"simulate: {plan}")
+    links = ["--platform", str(platforms / "idgraf.json"), "--precision", "single", "--tiles", "7",
+             "--rank", "min", "--comm", "shared", "--scheduler"]  # fmt: skip
+    begins = [json_lines(program, *links, name)[0]["makespan_s"] for name in ("heftp", "heterogeneous")]
+    (ahead,) = json_lines(program, *links, "heteroprio:lookahead", "--effort", "1000000")
+    check(ahead["makespan_s"] < min(begins) and ahead["plan_s"] > 0, f"simulate: {ahead}, {begins}")
+    check(ahead["makespan_s"] >= ahead["transfer_bound_s"] or not ahead["transfer_bound_s"], str(ahead))
     (best,) = json_lines(program, *small, "portfolio")
+    check(best["plan_s"] > 0, f"simulate: {best}")
     check(best["makespan_s"] == min(rows.values()), f"simulate: {best} {rows}")
     ranked = [entry.split()[0] for entry in best["ranking"].split(", ")]
     check([rows[name] for name in ranked] == sorted(rows.values()), f"simulate: {best} {rows}")
@@ -778,6 +786,14 @@ def check_static(program, haswell):
         check(row["ratio"] < 1 + 1e-9, f"simulate: {row}")  # optimal, and so at once
         check(row["proved"] is None, f"simulate: {row}")
         mirage = [haswell[0], haswell[1].replace("haswell_k40", "mirage")]
+        # With transfers, and without room for all data: shorter than any schedule it began from.
+        for memory in ["1GB", "40MB"]:
+            links = [*mirage, "--tiles", "7", "--rank", "min", "--comm", "shared", "--device-memory", memory]
+            begins = [json_lines(program, *links, "--scheduler", name)[0]["makespan_s"]
+                      for name in ("heterogeneous", "heteroprio:affinity", "heftp", "dmdas")]  # fmt: skip
+            (row,) = json_lines(program, *links, *search)
+            check(row["makespan_s"] < min(begins) and row["plan_s"] > 0, f"simulate: {row}, {begins}")
+            check(row["ratio"] is None or row["ratio"] >= 1, f"simulate: {row}")
         check_solver(program, haswell, mirage)
         for bad, named in [
             ([*haswell, "--tiles", "9", "--scheduler", f"static:{file}"], "364 tasks, and this one"),

@@ -68,28 +68,35 @@ hs::TaskGraph random_graph(std::uint64_t seed) {
 }
 
 /// Times differ from the expected ones, so that plans have to be departed from.
-hs::Simulation machine() {
+hs::Simulation machine(double noise = 0.4) {
   auto config = simulated::joined(2, 2, hs::Simulation::Transfers::shared, 2);
-  config.noise = 0.4;
+  config.noise = noise;
   config.noise_is = hs::Simulation::Noise::per_task;
   return config;
 }
 
 template <class Scheduler>
-std::int64_t makespan(std::string const& name, hs::TaskGraph const& graph) {
-  hs::SimulatedRuntime<Scheduler> rt(machine(), AnyScheduler::Config{name});
+std::int64_t makespan(std::string const& name,
+                      hs::TaskGraph const& graph,
+                      hs::Simulation const& on = machine()) {
+  hs::SimulatedRuntime<Scheduler> rt(on, AnyScheduler::Config{name});
   rt.run(graph);
   CHECK(rt.stats().executed == graph.size());
   return rt.stats().elapsed.ns;
 }
 
+using Lookahead =
+    hs::HeteroPrioLookahead<hs::EngineSimulator<>, hs::policies::HeteroPrio, hs::policies::Heftp<>>;
+
 TEST_SUITE_BEGIN("policies");
 
 TEST_CASE("peek: every scheduler that ships foresees each pop, and decides as if it had not") {
-  using Lookahead = hs::
-      HeteroPrioLookahead<hs::EngineSimulator<>, hs::policies::HeteroPrio, hs::policies::Heftp<>>;
   hs::policies::add_scheduler<Lookahead>({"peek test: lookahead", ""},
                                          Lookahead::Config{.effort = 20'000});
+  hs::policies::add_scheduler<Lookahead>(
+      {"peek test: with transfers", ""},
+      Lookahead::Config{.effort = 20'000,
+                        .transfers = std::make_shared<hs::Simulation const>(machine())});
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     auto const graph = random_graph(seed);
     for (auto const& one : hs::policies::scheduler_names()) {
@@ -102,6 +109,24 @@ TEST_CASE("peek: every scheduler that ships foresees each pop, and decides as if
       CHECK(Foreseeing::wrong == 0);
       CHECK(with == makespan<AnyScheduler>(name, graph));
     }
+  }
+}
+
+TEST_CASE("peek: a plan that is followed to the letter foresees each pop") {
+  auto const exact = machine(0);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    auto const graph = random_graph(seed);
+    auto const name = std::string("peek test: to the letter");
+    hs::policies::add_scheduler<Lookahead>(
+        {name, ""},
+        Lookahead::Config{.effort = 20'000,
+                          .transfers = std::make_shared<hs::Simulation const>(exact)});
+    Foreseeing::foreseen = Foreseeing::wrong = 0;
+    auto const with = makespan<Foreseeing>(name, graph, exact);
+    CHECK(Foreseeing::foreseen > 0);
+    CHECK(Foreseeing::wrong == 0);
+    CHECK(with == makespan<AnyScheduler>(name, graph, exact));
   }
 }
 

@@ -27,10 +27,18 @@ using Candidates = hs::Portfolio<ByName<"heteroprio">,
 constexpr std::array<std::string_view, Candidates::count> candidate_names{
     "heteroprio", "heft", "heftp", "dmdar", "dmdas", "dualhp", "locality"};
 
+template <class... Others>
 using Lookahead = hs::HeteroPrioLookahead<hs::EngineSimulator<example::ChosenCache>,
                                           ByName<"heteroprio">,
                                           ByName<"heftp">,
-                                          ByName<"dualhp">>;
+                                          ByName<"dualhp">,
+                                          Others...>;
+
+template <class Scheduler>
+void add_lookahead_as(typename Scheduler::Config const& config) {
+  hs::policies::add_scheduler<Scheduler>(
+      {"heteroprio:lookahead", "as the best simulation of the whole graph says"}, config);
+}
 
 } // namespace
 
@@ -40,11 +48,18 @@ BestCandidate best_candidate(hs::TaskGraph const& graph, hs::Simulation const& s
           Candidates::text(ranking, candidate_names)};
 }
 
-void add_lookahead(std::uint64_t effort) {
+std::shared_ptr<hs::LookaheadPlan const> add_lookahead(std::uint64_t effort,
+                                                       hs::Simulation const& simulation) {
   static auto const plan = std::make_shared<hs::LookaheadPlan>();
-  hs::policies::add_scheduler<Lookahead>(
-      {"heteroprio:lookahead", "as the best simulation of the whole graph says"},
-      Lookahead::Config{.effort = effort, .plan = plan});
+  if (simulation.transfers == hs::Simulation::Transfers::free) {
+    add_lookahead_as<Lookahead<>>({.effort = effort, .plan = plan});
+  } else {
+    add_lookahead_as<Lookahead<ByName<"heterogeneous">, ByName<"heteroprio:affinity">>>(
+        {.effort = effort,
+         .plan = plan,
+         .transfers = std::make_shared<hs::Simulation const>(simulation)});
+  }
+  return plan;
 }
 
 } // namespace benchmarks

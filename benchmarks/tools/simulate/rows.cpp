@@ -95,6 +95,9 @@ ordered_json row_of(Case const& instance,
       instance.plan_bound && options.comm == "free" && options.noise == 0
           ? ordered_json(makespan <= std::max(*instance.plan_bound, best.value_or(hs::Duration{})))
           : ordered_json(nullptr);
+  auto const planned = result.planned ? result.planned : instance.planned;
+  row["plan_s"] =
+      planned && !options.deterministic ? ordered_json(*planned) : ordered_json(nullptr);
   row["idle_cpu_s"] = idle_seconds(instance, result, 0);
   row["idle_gpu_s"] = idle_seconds(instance, result, 1);
   // By what the class does in the area bound's solution (sec. 5.6.2).

@@ -3,6 +3,7 @@
 // What simulate is asked for, and what it knows of a run.
 
 #include <hetsched/core/stats.hpp>
+#include <hetsched/lookahead/lookahead_plan.hpp>
 #include <hetsched/plans/static_plan.hpp>
 #include <hetsched/platform/simulation.hpp>
 #include <hetsched/trace/trace.hpp>
@@ -13,7 +14,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +25,11 @@
 namespace benchmarks {
 
 using nlohmann::ordered_json;
+
+/// Seconds, for differences.
+[[nodiscard]] inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// The command line.
 struct Options {
@@ -57,11 +65,12 @@ struct Result {
   hs::Duration equal_cpu[2]; // what the tasks that each class ran take on a core
   hs::Duration equal_gpu[2]; // and on a GPU; nothing if one of them cannot run there
   bool comparable[2] = {true, true};
-  Gantt gantt;             // if it is to be drawn
-  double real_seconds = 0; // that the simulation took
-  hs::StaticPlan plan;     // what was done, if it is to be recorded
-  hs::Trace trace;         // the same
-  std::string ranking;     // of a portfolio's candidates
+  Gantt gantt;                   // if it is to be drawn
+  double real_seconds = 0;       // that the simulation took
+  hs::StaticPlan plan;           // what was done, if it is to be recorded
+  hs::Trace trace;               // the same
+  std::string ranking;           // of a portfolio's candidates
+  std::optional<double> planned; // seconds of simulations before this one
 };
 
 /// One graph on one machine, and what bounds it.
@@ -76,6 +85,7 @@ struct Case {
   hs::Allocation allowed = {};                    // classes of worker for each task; empty: all
   hs::policies::StaticSchedule::Config plan = {}; // if the scheduler is a static one
   std::optional<hs::Duration> plan_bound = {}; // that the solver has proved, if it is the solver's
+  std::optional<double> planned = {};          // seconds that finding the schedule took
 };
 
 // ---- in schedulers.cpp ----
@@ -97,10 +107,18 @@ void add_own_schedulers();
                               Options const& options,
                               std::uint64_t seed);
 
-/// What some schedulers do with a graph when transfers are free and times as they are: where a
-/// search begins.
-[[nodiscard]] std::vector<hs::StaticPlan>
-heuristics(Case const& instance, hs::Platform const& platform, Options const& options);
+/// What some schedulers do with a graph when transfers are as `comm` says and times as they are:
+/// where a search begins.
+[[nodiscard]] std::vector<hs::StaticPlan> heuristics(Case const& instance,
+                                                     hs::Platform const& platform,
+                                                     Options const& options,
+                                                     std::string const& comm);
+
+/// The makespan of a run by that schedule, with the options' transfers and without noise.
+[[nodiscard]] hs::Duration followed(Case const& instance,
+                                    hs::Platform const& platform,
+                                    Options const& options,
+                                    hs::policies::StaticSchedule::Config const& config);
 
 // ---- in candidates.cpp ----
 
@@ -113,8 +131,10 @@ struct BestCandidate {
 [[nodiscard]] BestCandidate best_candidate(hs::TaskGraph const& graph,
                                            hs::Simulation const& simulation);
 
-/// `heteroprio:lookahead`. Runs of one graph on one machine have one plan.
-void add_lookahead(std::uint64_t effort);
+/// `heteroprio:lookahead` for a machine with these transfers. Runs of one graph on one machine have
+/// one plan, which is filled when the first begins.
+std::shared_ptr<hs::LookaheadPlan const> add_lookahead(std::uint64_t effort,
+                                                       hs::Simulation const& simulation = {});
 
 // ---- in rows.cpp ----
 

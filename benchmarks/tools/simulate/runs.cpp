@@ -7,9 +7,8 @@
 #include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../../../examples/common/chosen_cache.hpp"
+#include "../../../examples/common/static_name.hpp"
 #include "run.hpp"
-
-#include <chrono>
 
 namespace benchmarks {
 
@@ -55,10 +54,9 @@ Result run(std::string const& scheduler,
   }
   hs::SimulatedRuntime<AnyScheduler, example::ChosenCache> rt(config,
                                                               AnyScheduler::Config{scheduler});
-  auto const begin = std::chrono::steady_clock::now();
+  auto const begin = now();
   rt.run(instance.graph, instance.allowed);
-  result.real_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.real_seconds = now() - begin;
   result.stats = rt.stats();
   if (!options.trace.empty()) {
     result.trace = rt.trace();
@@ -87,6 +85,31 @@ Result run(std::string const& scheduler,
   return result;
 }
 
+/// The options of a run that is not the one asked for: it shows nothing.
+Options beforehand(Options const& options) {
+  auto quiet = options;
+  quiet.rank = "min";
+  quiet.noise = 0;
+  quiet.gantt.clear();
+  quiet.explain.clear();
+  quiet.trace.clear();
+  quiet.memory_trace.clear();
+  quiet.record = false;
+  quiet.deterministic = true; // measures nothing
+  return quiet;
+}
+
+/// The same graph on another machine.
+Case elsewhere(Case const& instance, hs::Platform const& platform) {
+  return {platform,
+          instance.graph,
+          instance.tiles,
+          instance.library,
+          instance.related,
+          instance.times,
+          {}};
+}
+
 } // namespace
 
 hs::Priorities priorities(std::string const& rank) {
@@ -102,40 +125,50 @@ Result simulate(std::string const& scheduler,
   if (scheduler.starts_with(example::static_prefix)) {
     add_scheduler<StaticSchedule>({scheduler, "follows a schedule"}, instance.plan);
   } else if (scheduler == "heteroprio:lookahead") {
-    add_lookahead(options.effort);
+    auto const plan = add_lookahead(options.effort, simulation(instance, options, seed));
+    auto result = run(scheduler, instance, options, seed);
+    result.planned = plan->seconds;
+    return result;
   } else if (scheduler == "portfolio") {
+    auto const begin = now();
     auto const best = best_candidate(instance.graph, simulation(instance, options, seed));
+    auto const seconds = now() - begin;
     add_scheduler<AnyScheduler>({scheduler, ""}, AnyScheduler::Config{best.name});
     auto result = run(scheduler, instance, options, seed);
     result.ranking = best.ranking;
+    result.planned = seconds;
     return result;
   }
   return run(scheduler, instance, options, seed);
 }
 
-std::vector<hs::StaticPlan>
-heuristics(Case const& instance, hs::Platform const& platform, Options const& options) {
-  auto alone = options;
-  alone.rank = "min";
-  alone.comm = "free";
-  alone.noise = 0;
-  alone.gantt.clear();
-  alone.explain.clear();
-  alone.trace.clear();
-  alone.memory_trace.clear();
-  alone.record = true;
-  Case const there{platform,
-                   instance.graph,
-                   instance.tiles,
-                   instance.library,
-                   instance.related,
-                   instance.times,
-                   {}};
+std::vector<hs::StaticPlan> heuristics(Case const& instance,
+                                       hs::Platform const& platform,
+                                       Options const& options,
+                                       std::string const& comm) {
+  auto quiet = beforehand(options);
+  quiet.comm = comm;
+  quiet.record = true;
+  auto const there = elsewhere(instance, platform);
+  std::vector<char const*> names{"heteroprio", "heftp", "dmdas", "dualhp"};
+  if (comm != "free") {
+    names.insert(names.end(), {"heterogeneous", "heteroprio:affinity"});
+  }
   std::vector<hs::StaticPlan> plans;
-  for (auto const* const name : {"heteroprio", "heftp", "dmdas", "dualhp"}) {
-    plans.push_back(simulate(name, there, alone, options.seed).plan);
+  for (auto const* const name : names) {
+    plans.push_back(simulate(name, there, quiet, options.seed).plan);
   }
   return plans;
+}
+
+hs::Duration followed(Case const& instance,
+                      hs::Platform const& platform,
+                      Options const& options,
+                      hs::policies::StaticSchedule::Config const& config) {
+  auto there = elsewhere(instance, platform);
+  there.plan = config;
+  auto const name = std::string(example::static_prefix) + "search";
+  return simulate(name, there, beforehand(options), options.seed).makespan;
 }
 
 } // namespace benchmarks

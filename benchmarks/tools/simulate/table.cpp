@@ -67,6 +67,7 @@ void print(Options const& options) {
     if (plan) {
       auto const longer = options.plans.save.empty() ? slower : 0; // else they are already
       auto const bound = longer == 0 ? instance.bounds.best() : std::nullopt;
+      auto const begin = now();
       auto chosen_plan = plan->config_for(
           instance.graph,
           platform,
@@ -75,7 +76,14 @@ void print(Options const& options) {
           priorities(options.rank),
           longer,
           options.plans.limits(options.seed, bound.value_or(hs::Duration{})),
-          [&](hs::Platform const& on) { return heuristics(instance, on, options); });
+          {.transfers = transfers_of(options.comm),
+           .heuristics =
+               [&](hs::Platform const& on) {
+                 return heuristics(instance, on, options, plan->searches() ? options.comm : "free");
+               },
+           .follow = [&](hs::Platform const& on,
+                         auto const& config) { return followed(instance, on, options, config); }});
+      instance.planned = plan->computes() ? std::optional(now() - begin) : std::nullopt;
       instance.plan = std::move(chosen_plan.config);
       instance.plan_bound = longer == 0 ? chosen_plan.bound : std::nullopt;
     }

@@ -116,8 +116,8 @@ private:
                             ClassTimes const& times,
                             StaticPlan plan,
                             StaticPlan const& start) {
-    ScheduleList list(graph, times, start);
-    plan.makespan = {list.evaluate(ScheduleList::too_long)};
+    ScheduleList<> list(graph, times, start);
+    plan.makespan = {list.evaluate(ScheduleList<>::too_long)};
     plan.steps = list.steps();
     return plan;
   }

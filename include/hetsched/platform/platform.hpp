@@ -41,6 +41,8 @@ struct Platform {
   struct Node {
     std::string name;
     std::size_t capacity_bytes = 0; // 0: not bounded
+
+    friend bool operator==(Node const&, Node const&) = default;
   };
 
   /// From one node to another, for a transfer that is alone.
@@ -49,12 +51,16 @@ struct Platform {
     Duration latency;
     std::vector<std::size_t>
         links; // crossed links, by number; a link that counts twice is there twice
+
+    friend bool operator==(Route const&, Route const&) = default;
   };
 
   /// A resource that several routes share.
   struct Link {
     std::string name;
     double bytes_per_s = 0;
+
+    friend bool operator==(Link const&, Link const&) = default;
   };
 
   /// One kernel on tiles of one size.

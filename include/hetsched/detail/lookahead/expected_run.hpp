@@ -34,12 +34,14 @@ namespace hetsched::detail {
 }
 
 /// The same graph, with one kernel for all tasks with the same times, and a machine with these
-/// workers. Transfers are free. The graph lives as long as this object.
+/// workers. Transfers are free, or as on a machine whose memory nodes are those of the workers. The
+/// graph lives as long as this object.
 class ExpectedRun {
 public:
   ExpectedRun(TaskGraph const& graph,
               std::span<ExpectedTimes const> expected,
-              std::span<WorkerInfo const> workers) {
+              std::span<WorkerInfo const> workers,
+              Simulation const* transfers = nullptr) {
     auto& platform = simulation_.platform;
     platform.name = "as expected";
     platform.cores = static_cast<int>(workers.size());
@@ -56,6 +58,14 @@ public:
     }
     simulation_.algorithm = "graph";
     simulation_.serve = Simulation::Serve::cpu;
+    if (transfers != nullptr) {
+      platform.nodes = transfers->platform.nodes;
+      platform.routes = transfers->platform.routes;
+      platform.links = transfers->platform.links;
+      simulation_.transfers = transfers->transfers;
+      simulation_.window = transfers->window;
+      simulation_.serve = transfers->serve;
+    }
     graph_ = with_times(graph, expected);
   }
 

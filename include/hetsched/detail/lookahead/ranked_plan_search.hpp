@@ -30,7 +30,7 @@ public:
   RankedPlanSearch(TimedGraph const& graph, std::uint64_t seed) : graph_(graph), random_(seed) {
     for (Node v = 0; v < graph.size(); ++v) {
       std::size_t count = 0;
-      for (std::size_t side = 0; side < max_archs; ++side) {
+      for (std::size_t side = 0; side < graph.sides(); ++side) {
         count += may(v, side) ? 1 : 0;
       }
       if (count > 1) {
@@ -145,7 +145,7 @@ private:
     auto const count = 1 + random_.next() % 3;
     for (std::uint64_t k = 0; k < count; ++k) {
       auto const node = movable_[random_.next() % movable_.size()];
-      auto const skip = random_.next() % max_archs;
+      auto const skip = random_.next() % graph_.sides();
       moved_.push_back({node, static_cast<std::uint8_t>(skip)});
     }
   }
@@ -156,7 +156,7 @@ private:
       auto const before = plan.side[moved.node];
       std::size_t to = moved.to;
       do {
-        to = (to + 1) % max_archs;
+        to = (to + 1) % graph_.sides();
       } while (to == before || !may(moved.node, to));
       plan.side[moved.node] = static_cast<std::uint8_t>(to);
       moved.to = before;

@@ -17,28 +17,44 @@
 
 namespace hetsched::detail {
 
-/// A graph, the times of its tasks on each class in ns, and the number of workers of each class.
-/// The graph outlives it.
+/// A graph, the times of its tasks on each class in ns, and the workers of each side of a
+/// RankedPlan. The graph outlives it.
 class TimedGraph {
 public:
   using Node = std::uint32_t;
 
   TimedGraph() = default;
 
+  /// `workers` of each class and, if `each_device`, one on each device's side in its place.
   TimedGraph(TaskGraph const& graph,
              std::vector<ArchTimes> times,
-             std::array<int, max_archs> const& workers)
-      : graph_(&graph), times_(std::move(times)), workers_(workers), predecessors_(graph) {}
+             std::array<int, max_archs> const& workers,
+             bool each_device = false)
+      : graph_(&graph), times_(std::move(times)), workers_(workers.begin(), workers.end()),
+        predecessors_(graph) {
+    for (std::uint8_t a = 0; a < max_archs; ++a) {
+      archs_.push_back(a);
+    }
+    for (std::uint8_t a = 0; each_device && a < max_archs; ++a) {
+      if (Arch{a} != ArchHost) {
+        archs_.insert(archs_.end(), static_cast<std::size_t>(workers[a]), a);
+        workers_[a] = 0;
+      }
+    }
+    workers_.resize(archs_.size(), 1);
+  }
 
   [[nodiscard]] std::size_t size() const noexcept { return times_.size(); }
 
+  [[nodiscard]] std::size_t sides() const noexcept { return archs_.size(); }
+
   [[nodiscard]] std::int64_t time(Node node, std::size_t side) const noexcept {
-    return times_[node][side];
+    return times_[node][archs_[side]];
   }
 
   [[nodiscard]] std::vector<ArchTimes> const& times() const noexcept { return times_; }
 
-  [[nodiscard]] std::array<int, max_archs> const& workers() const noexcept { return workers_; }
+  [[nodiscard]] std::vector<int> const& workers() const noexcept { return workers_; }
 
   [[nodiscard]] std::vector<std::pair<Node, Node>> edges() const {
     std::vector<std::pair<Node, Node>> edges;
@@ -58,7 +74,8 @@ public:
 private:
   TaskGraph const* graph_ = nullptr;
   std::vector<ArchTimes> times_;
-  std::array<int, max_archs> workers_{};
+  std::vector<int> workers_;        // of each side
+  std::vector<std::uint8_t> archs_; // the same
   Predecessors predecessors_;
 };
 
@@ -113,6 +130,7 @@ private:
     idle_ = graph.workers();
     ends.assign(graph.size(), 0);
     running_.clear();
+    queues_.resize(graph.sides());
     for (auto& queue : queues_) {
       queue.clear();
     }
@@ -121,7 +139,7 @@ private:
   void enqueue(Node node) { queues_[plan_->side[node]].push(plan_->rank[node], node); }
 
   void begin_tasks(std::int64_t now) {
-    for (std::uint32_t side = 0; side < max_archs; ++side) {
+    for (std::uint32_t side = 0; side < queues_.size(); ++side) {
       auto& queue = queues_[side];
       for (; idle_[side] > 0 && !queue.empty(); --idle_[side]) {
         auto const node = queue.pop();
@@ -148,10 +166,10 @@ private:
 
   TimedGraph const* graph_ = nullptr;
   RankedPlan const* plan_ = nullptr;
-  std::array<int, max_archs> idle_{};
+  std::vector<int> idle_; // workers of each side
   OpenDependencies open_;
   RunningTasks running_; // in the order of their numbers
-  std::array<ReadyTasks<>, max_archs> queues_;
+  std::vector<ReadyTasks<>> queues_;
 };
 
 } // namespace hetsched::detail

@@ -7,6 +7,7 @@
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/plans/list_scheduler.hpp>
 #include <hetsched/detail/plans/list_simulation.hpp>
+#include <hetsched/detail/plans/planned_copies.hpp>
 #include <hetsched/graphs/bottom_levels.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/plans/search_limits.hpp>
@@ -60,26 +61,40 @@ inline void check_search(TaskGraph const& graph,
   }
 }
 
-/// A list of tasks, each behind its predecessors, and a class of worker for each task. In its
-/// schedule, each task in turn goes to the worker of its class that can begin it first. Of the
-/// workers that are free by then, it is the one that became free last.
+/// A list of tasks, each behind its predecessors, and a seat for each task: a class of workers or,
+/// if transfers cost time, one device. In its schedule, each task in turn goes to the worker of its
+/// seat that can begin it first. Of the workers that are free by then, it is the one that became
+/// free last. Copies: NoCopies or PlannedCopies, which says when data arrive.
+template <class Copies = NoCopies>
 class ScheduleList {
 public:
   static constexpr auto nobody = std::numeric_limits<std::uint32_t>::max();
   static constexpr auto too_long = never_ends;
 
-  ScheduleList(TaskGraph const& graph, ClassTimes const& times, StaticPlan const& start)
-      : graph_(graph), times_(times), predecessors_(graph), places_(graph.size()),
-        classes_(graph.size()), begins_(graph.size()), ends_(graph.size()), workers_(graph.size()),
-        holders_(graph.size()) {
-    auto const class_of = classes_of_workers(times);
-    first_.push_back(0);
-    for (auto const workers : times.workers) {
-      first_.push_back(first_.back() + static_cast<std::size_t>(workers));
+  ScheduleList(TaskGraph const& graph,
+               ClassTimes const& times,
+               StaticPlan const& start,
+               Copies copies = {})
+      : graph_(graph), times_(times), copies_(std::move(copies)), predecessors_(graph),
+        places_(graph.size()), seat_of_(graph.size()), begins_(graph.size()), ends_(graph.size()),
+        workers_(graph.size()), holders_(graph.size()) {
+    std::vector<std::uint32_t> seats; // of each worker
+    for (std::size_t c = 0; c < times.workers.size(); ++c) {
+      auto const workers = static_cast<std::size_t>(times.workers[c]);
+      auto const first = seats.size();
+      bool const each = !Copies::everywhere && workers > 0 && start.workers[first] != ArchHost;
+      for (std::size_t k = 0; k < (each ? workers : 1); ++k) {
+        auto const node = each ? ++devices_ : 0;
+        seats_.push_back({c, first + k, first + (each ? k + 1 : workers), node});
+      }
+      for (std::size_t k = 0; k < workers; ++k) {
+        seats.push_back(static_cast<std::uint32_t>(seats_.size() - (each ? workers - k : 1)));
+      }
     }
+    free_.resize(seats.size());
     for (auto const& [task, worker] : start.steps) {
       places_[task] = static_cast<std::uint32_t>(list_.size());
-      classes_[task] = static_cast<std::uint32_t>(class_of[worker.index()]);
+      seat_of_[task] = seats[worker.index()];
       list_.push_back(task);
     }
     for (auto const level : bottom_levels(graph, ranking_times(times, Priorities::bottom_min))) {
@@ -89,8 +104,11 @@ public:
 
   /// Returns the makespan, or too_long as soon as the makespan is known to be above `most`.
   std::int64_t evaluate(std::int64_t most) {
-    free_.assign(first_.back(), 0);
-    last_.assign(first_.back(), nobody);
+    free_.assign(free_.size(), 0);
+    last_.assign(free_.size(), nobody);
+    if constexpr (!Copies::everywhere) {
+      copies_.reset();
+    }
     std::int64_t makespan = 0;
     for (auto const v : list_) {
       std::int64_t ready = 0;
@@ -101,14 +119,17 @@ public:
           holder = u;
         }
       }
-      auto const c = classes_[v];
-      auto worker = first_[c];
-      for (auto w = worker + 1; w < first_[c + 1]; ++w) {
+      auto const& seat = seats_[seat_of_[v]];
+      auto worker = seat.first;
+      for (auto w = worker + 1; w < seat.end; ++w) {
         bool const in_time = free_[w] <= ready;
         if (free_[worker] > ready ? free_[w] < free_[worker]
                                   : in_time && free_[w] > free_[worker]) {
           worker = w;
         }
+      }
+      if constexpr (!Copies::everywhere) {
+        ready = copies_.bring(v, seat.node, ready, free_[worker]);
       }
       if (free_[worker] > ready) {
         ready = free_[worker];
@@ -117,7 +138,10 @@ public:
       if (ready + levels_[v] > most) {
         return too_long;
       }
-      auto const end = ready + times_.on(v, c).ns;
+      auto const end = ready + times_.on(v, seat.worker_class).ns;
+      if constexpr (!Copies::everywhere) {
+        copies_.ran(v, seat.node, end);
+      }
       begins_[v] = ready;
       ends_[v] = end;
       workers_[v] = static_cast<std::uint32_t>(worker);
@@ -166,14 +190,19 @@ public:
     put(task, to);
   }
 
-  void set_class(std::uint32_t task, std::uint32_t its_class) { classes_[task] = its_class; }
+  [[nodiscard]] std::uint32_t seats() const noexcept {
+    return static_cast<std::uint32_t>(seats_.size());
+  }
 
-  [[nodiscard]] std::uint32_t class_of(std::uint32_t task) const { return classes_[task]; }
+  void set_seat(std::uint32_t task, std::uint32_t seat) { seat_of_[task] = seat; }
+
+  [[nodiscard]] std::uint32_t seat_of(std::uint32_t task) const { return seat_of_[task]; }
 
   [[nodiscard]] std::uint32_t place(std::uint32_t task) const { return places_[task]; }
 
-  [[nodiscard]] bool can_run(std::uint32_t task, std::uint32_t its_class) const {
-    return times_.workers[its_class] > 0 && times_.on(task, its_class) != ClassTimes::never;
+  [[nodiscard]] bool can_run(std::uint32_t task, std::uint32_t seat) const {
+    auto const& there = seats_[seat];
+    return there.first < there.end && times_.on(task, there.worker_class) != ClassTimes::never;
   }
 
   /// The steps of the list that was evaluated last, to its end.
@@ -186,6 +215,13 @@ public:
   }
 
 private:
+  struct Seat {
+    std::size_t worker_class;
+    std::size_t first; // worker
+    std::size_t end;   // behind the last worker
+    std::size_t node;  // of memory; 0: the host
+  };
+
   void put(std::uint32_t task, std::uint32_t place) {
     list_[place] = task;
     places_[task] = place;
@@ -193,12 +229,14 @@ private:
 
   TaskGraph const& graph_;
   ClassTimes const& times_;
-  std::vector<std::size_t> first_; // worker of each class, and the number of all
+  Copies copies_;
+  std::vector<Seat> seats_;
+  std::size_t devices_ = 0; // that have seats of their own
   Predecessors predecessors_;
   std::vector<std::int64_t> levels_; // the shortest time from a begin to the end of all
   std::vector<std::uint32_t> list_;
   std::vector<std::uint32_t> places_; // in the list
-  std::vector<std::uint32_t> classes_;
+  std::vector<std::uint32_t> seat_of_;
   std::vector<std::int64_t> begins_;
   std::vector<std::int64_t> ends_;
   std::vector<std::uint32_t> workers_;
