@@ -270,16 +270,28 @@ public:
     if (std::this_thread::get_id() == maker_) {
       return;
     }
-    auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
     auto const arrived = arrived_.fetch_add(1) + 1;
-    while (arrived_.load() == arrived && std::chrono::steady_clock::now() < until) {
-      std::this_thread::yield();
+    wait_until(arrived + 1, std::chrono::milliseconds(5));
+  }
+
+  /// Until two threads have been there, once, for a second at most.
+  void let_two_come() {
+    if (std::this_thread::get_id() != maker_ && !came_.exchange(true)) {
+      wait_until(2, std::chrono::seconds(1));
     }
   }
 
 private:
+  void wait_until(std::uint64_t arrived, std::chrono::milliseconds most) const {
+    auto const until = std::chrono::steady_clock::now() + most;
+    while (arrived_.load() < arrived && std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+    }
+  }
+
   std::thread::id maker_ = std::this_thread::get_id();
   std::atomic<std::uint64_t> arrived_{0};
+  std::atomic<bool> came_{false};
 };
 
 /// Looks at the front and removes it in two steps, between which another thread may do the same.
@@ -318,9 +330,16 @@ private:
   Meeting meeting_;
 };
 
-/// The same for thieves: the owner's ends are right.
+/// The same for thieves: the owner's ends are right. The owner takes nothing before thieves are
+/// there, and would else be done before they begin.
 struct StealsInTwoSteps : TwoEnds {
   Meeting meeting;
+
+  template <class Accept>
+  hs::TaskId pop(Accept&& accept) {
+    meeting.let_two_come();
+    return TwoEnds::pop(accept);
+  }
 
   template <class Accept>
   hs::TaskId steal(Accept&& accept) {
