@@ -3,8 +3,12 @@
 // docs/reports.md says what the page shows.
 
 #include <hetsched/detail/files/text_file.hpp>
+#include <hetsched/platform/platform_json.hpp>
 #include <hetsched/trace/formats/read_trace.hpp>
 #include <hetsched/trace/formats/trace_export.hpp>
+#ifdef HETSCHED_HAVE_CLP
+#include <hetsched/trace/analysis/trace_transfer_bound.hpp>
+#endif
 
 #include "../common/run_program.hpp"
 #include "gantt.hpp"
@@ -18,6 +22,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +42,7 @@ struct Options {
   std::string csv;
   std::string dot;
   std::string svg;
+  std::string platform;
   std::size_t tasks = 40'000;
 };
 
@@ -131,6 +137,36 @@ std::string for_page(ordered_json const& data) {
   return safe;
 }
 
+/// Adds the bound with transfers on that machine to a trace without one, or says why not.
+void add_transfer_bound([[maybe_unused]] hs::Trace& trace,
+                        [[maybe_unused]] std::string const& path,
+                        [[maybe_unused]] hs::Platform const& platform) {
+#ifdef HETSCHED_HAVE_CLP
+  auto const spreads = hs::time_spreads(trace);
+  auto bounds = hs::bounds_of(trace, spreads);
+  if (std::any_of(bounds.begin(), bounds.end(), [](auto const& bound) {
+        return bound.first == "transfer";
+      })) {
+    return;
+  }
+  if (auto const bound = hs::transfer_bound_of(trace, spreads, platform)) {
+    bounds.emplace_back("transfer", *bound);
+    trace.bounds = std::move(bounds);
+  } else {
+    std::fprintf(
+        stderr,
+        "hetsched-report: %s: no bound with transfers: a time is unknown, the trace is not "
+        "complete, tasks are nested, or data were partitioned\n",
+        path.c_str());
+  }
+#else
+  throw hs::Error(
+      hs::ErrorCode::bad_input,
+      "--platform",
+      "is for the bound with transfers, which needs Clp; this program was built without");
+#endif
+}
+
 void report(Options const& options) {
   bool const other_forms = !options.chrome.empty() || !options.paje.empty() ||
                            !options.csv.empty() || !options.dot.empty() || !options.svg.empty();
@@ -142,9 +178,16 @@ void report(Options const& options) {
                     "--chrome, --paje, --csv, --dot, --svg",
                     "are for one trace, and these are " + std::to_string(options.traces.size()));
   }
+  std::optional<hs::Platform> platform;
+  if (!options.platform.empty()) {
+    platform = hs::read_platform(options.platform);
+  }
   std::vector<std::pair<std::string, hs::Trace>> traces;
   for (auto const& path : options.traces) {
     auto trace = hs::read_trace(path);
+    if (platform) {
+      add_transfer_bound(trace, path, *platform);
+    }
     auto name = name_of(trace, path);
     for (int k = 2; std::any_of(
              traces.begin(), traces.end(), [&](auto const& other) { return other.first == name; });
@@ -190,6 +233,9 @@ int main(int argc, char** argv) {
   app.add_option("traces", options.traces, "trace files of runs, side by side in one page")
       ->required();
   app.add_option("-o,--out", options.page, "the page, HTML that needs nothing else");
+  app.add_option("--platform",
+                 options.platform,
+                 "file that describes the machine: its links count for the bound with transfers");
   app.add_option("--tasks",
                  options.tasks,
                  "how many tasks the page has one by one; of more it has sums (default 40000)")

@@ -8,7 +8,9 @@
 #include <hetsched/bounds/transfer_bound.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
+#include <hetsched/recording.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
+#include <hetsched/trace/analysis/trace_transfer_bound.hpp>
 
 #include "../support/env_or.hpp"
 
@@ -264,6 +266,54 @@ TEST_CASE("transfer bound: any weights prove a bound") {
     positive += bound.ns > 0 ? 1 : 0;
   }
   CHECK(positive >= 50);
+}
+
+TEST_CASE("transfer bound: of a run that was recorded, that of its graph") {
+  int whole = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    auto instance = dice.instance();
+    hs::Simulation config{.platform = instance.platform, .algorithm = "test"};
+    config.transfers = Transfers::shared;
+    config.record = true;
+    hs::SimulatedRuntime<hs::policies::AnyScheduler> rt(
+        config, hs::policies::AnyScheduler::Config{"dmdas"});
+    rt.run(instance.graph);
+    auto trace = rt.trace();
+    for (auto& type : trace.types) {
+      auto const of_type =
+          std::find_if(instance.platform.kernels.begin(),
+                       instance.platform.kernels.end(),
+                       [&](auto const& kernel) { return kernel.name == type.name; });
+      for (std::size_t c = 0; c < 2 && of_type != instance.platform.kernels.end(); ++c) {
+        if (auto const time = of_type->on(c)) {
+          type.expected[instance.platform.classes[c].arch.index] = time->mean;
+        }
+      }
+    }
+    auto const spreads = hs::time_spreads(trace);
+    auto unknown = instance.platform; // of which kernels do not count
+    unknown.kernels.clear();
+    auto const bound = hs::transfer_bound_of(trace, spreads, unknown);
+    bool const merges = std::any_of(trace.tasks.begin(), trace.tasks.end(), [&](auto const& task) {
+      return trace.types[task.type].name == hs::merge_task_name;
+    });
+    REQUIRE(bound.has_value() != merges);
+    if (merges) {
+      continue;
+    }
+    ++whole;
+    CHECK(*bound == instance.bound(Transfers::shared));
+    unknown.links.clear();
+    for (auto& route : unknown.routes) {
+      route.links.clear();
+    }
+    CHECK(hs::transfer_bound_of(trace, spreads, unknown) == instance.bound(Transfers::model));
+    trace.tasks.back().outcome = hs::Trace::Outcome::failed;
+    CHECK(!hs::transfer_bound_of(trace, spreads, instance.platform));
+  }
+  CHECK(whole >= 30);
 }
 
 TEST_CASE("transfer bound: by hand, and what it refuses") {

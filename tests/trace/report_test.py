@@ -394,6 +394,15 @@ def check_runs(program, cholesky, simulate, platform, folder):
     types = [[trace["types"][t]["name"] for t in trace["tasks"]["type"]] for trace in traces]
     check(types[0] == types[1] and len(types[0]) == 680, "tasks differ")
     check([trace["simulated"] for trace in traces] == [False, True], "which is simulated")
+    # The bound with transfers on the machine of a file, for a run that knows nothing of one.
+    done = report(program, folder / "real.json", "-o", "bound.html", "--platform", platform, folder=folder)
+    if "needs Clp" not in done.stderr:
+        check(done.returncode == 0, f"--platform: {done.stderr}")
+        page = (folder / "bound.html").read_text()
+        found = {name: float(time) for name, time in
+                 re.findall(r'\["(area|critical path|transfer)","?(\d+)', page)}  # fmt: skip
+        check(len(found) == 3 and found["transfer"] >= max(found["area"], found["critical path"]),
+              f"--platform: bounds {found}")  # fmt: skip
     names = [[worker["name"] for worker in trace["workers"]] for trace in traces]
     check(names == [["core 0", "emulated GPU 0"], ["core 0", "GPU 0"]], f"workers {names}")
 

@@ -54,7 +54,10 @@ std::shared_ptr<hs::LookaheadPlan const> add_lookahead(std::uint64_t effort,
   if (simulation.transfers == hs::Simulation::Transfers::free) {
     add_lookahead_as<Lookahead<>>({.effort = effort, .plan = plan});
   } else {
-    add_lookahead_as<Lookahead<ByName<"heterogeneous">, ByName<"heteroprio:affinity">>>(
+    add_lookahead_as<Lookahead<ByName<"heterogeneous">,
+                               ByName<"heteroprio:affinity">,
+                               ByName<"multiprio">,
+                               ByName<"darts">>>(
         {.effort = effort,
          .plan = plan,
          .transfers = std::make_shared<hs::Simulation const>(simulation)});

@@ -152,7 +152,7 @@ std::vector<hs::StaticPlan> heuristics(Case const& instance,
   auto const there = elsewhere(instance, platform);
   std::vector<char const*> names{"heteroprio", "heftp", "dmdas", "dualhp"};
   if (comm != "free") {
-    names.insert(names.end(), {"heterogeneous", "heteroprio:affinity"});
+    names.insert(names.end(), {"heterogeneous", "heteroprio:affinity", "multiprio", "darts"});
   }
   std::vector<hs::StaticPlan> plans;
   for (auto const* const name : names) {

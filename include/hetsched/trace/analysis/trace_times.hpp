@@ -127,16 +127,10 @@ equivalent_accelerations(Trace const& trace, std::vector<TimeSpread> const& spre
   return result;
 }
 
-/// The bounds that the trace has, else those that follow from typical times for the tasks that were
-/// done: "area" (Kumar 2017, sec. 2.3.1), for one or two classes of workers, and "critical path",
-/// each task on its fastest class. They bound runs in which each task takes its typical time: a run
-/// may beat its own mean by chance. None if a task may run on a class for which its type has no
-/// time: the true bound may be lower than what is known. O(n log n + edges).
-[[nodiscard]] inline std::vector<std::pair<std::string, Duration>>
-bounds_of(Trace const& trace, std::vector<TimeSpread> const& spreads) {
-  if (!trace.bounds.empty()) {
-    return trace.bounds;
-  }
+/// The typical times of the tasks that were done, on the trace's workers by Arch::index; others
+/// take no time. Nothing if a task may run on a class for which its type has no time.
+[[nodiscard]] inline std::optional<ClassTimes>
+typical_class_times(Trace const& trace, std::vector<TimeSpread> const& spreads) {
   ClassTimes times;
   times.workers.assign(max_archs, 0);
   for (auto const& worker : trace.workers) {
@@ -151,23 +145,37 @@ bounds_of(Trace const& trace, std::vector<TimeSpread> const& spreads) {
       bool const may = times.workers[c] != 0 && task.archs.has(Arch{c});
       auto const& time = typical[task.type][c];
       if (done && may && !time) {
-        return {};
+        return std::nullopt;
       }
       somewhere = somewhere || may;
       times.times.push_back(!done ? Duration{} : may ? *time : ClassTimes::never);
     }
     if (done && !somewhere) {
-      return {};
+      return std::nullopt;
     }
   }
+  return times;
+}
+
+/// The bounds that the trace has, else those that follow from typical times for the tasks that were
+/// done: "area" (Kumar 2017, sec. 2.3.1), for one or two classes of workers, and "critical path",
+/// each task on its fastest class. They bound runs in which each task takes its typical time: a run
+/// may beat its own mean by chance. None if a task may run on a class for which its type has no
+/// time: the true bound may be lower than what is known. O(n log n + edges).
+[[nodiscard]] inline std::vector<std::pair<std::string, Duration>>
+bounds_of(Trace const& trace, std::vector<TimeSpread> const& spreads) {
+  if (!trace.bounds.empty()) {
+    return trace.bounds;
+  }
+  auto const times = typical_class_times(trace, spreads);
   std::vector<std::pair<std::string, Duration>> bounds;
-  if (trace.workers.empty()) {
+  if (!times || trace.workers.empty()) {
     return bounds;
   }
-  if (auto const area = area_bound(times)) {
+  if (auto const area = area_bound(*times)) {
     bounds.emplace_back("area", *area);
   }
-  auto const shortest = shortest_times(times);
+  auto const shortest = shortest_times(*times);
   auto ends = shortest; // edges come by `to`, and go to higher numbers
   Duration longest;
   std::size_t edge = 0;
