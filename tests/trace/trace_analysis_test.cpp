@@ -261,6 +261,12 @@ TEST_CASE("byte_series, hit_series: a device that fetches, keeps and loses a dat
   CHECK(hits[0].node == hs::NodeId{1});
   CHECK(hits[0].misses == std::vector<std::size_t>{1, 1});
   CHECK(hits[0].hits == std::vector<std::size_t>{1, 1});
+  CHECK(hits[0].bytes_in_vain == 7); // nobody read what came at 100
+  trace.data.push_back({40});
+  trace.transfers.push_back({1, 40, {0}, {1}, {20}, {30}}); // twice, and never read
+  trace.transfers.push_back({1, 40, {0}, {1}, {60}, {70}});
+  trace.transfers.push_back({0, 100, {0}, {1}, {5}, {9}}); // came again at 10
+  CHECK(hs::hit_series(trace, bins)[0].bytes_in_vain == 7 + 80 + 100);
 }
 
 TEST_SUITE_END();

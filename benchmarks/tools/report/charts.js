@@ -195,7 +195,8 @@ function hitsChart(place, trace) {
   linesChart(place, trace, trace.hits.map(series => {
     const hits = d3.sum(series.hits);
     const uses = hits + d3.sum(series.misses);
-    return {name: `${series.name}: ${percentText(hits / uses)} of ${countText(uses)}`,
+    const vain = series.in_vain > 0 ? `, ${bytesText(series.in_vain)} came in vain` : "";
+    return {name: `${series.name}: ${percentText(hits / uses)} of ${countText(uses)}${vain}`,
       value: k => of(series, k)};
   }), d3.format(".0%"), 1);
 }

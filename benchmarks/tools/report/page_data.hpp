@@ -382,15 +382,19 @@ private:
     for (auto const& [name, sums] : bytes) {
       run["bytes"].push_back({{"name", name}, {"bytes", sums}});
     }
-    std::map<std::string, std::array<std::vector<std::size_t>, 2>> uses;
+    std::map<std::string, hs::HitSeries> uses;
     for (auto const& series : hs::hit_series(trace_, bins)) {
-      auto& [hits, misses] = uses[node(series.node)];
-      add_to(hits, series.hits);
-      add_to(misses, series.misses);
+      auto& sum = uses[node(series.node)];
+      add_to(sum.hits, series.hits);
+      add_to(sum.misses, series.misses);
+      sum.bytes_in_vain += series.bytes_in_vain;
     }
     run["hits"] = ordered_json::array();
     for (auto const& [name, of] : uses) {
-      run["hits"].push_back({{"name", name}, {"hits", of[0]}, {"misses", of[1]}});
+      run["hits"].push_back({{"name", name},
+                             {"hits", of.hits},
+                             {"misses", of.misses},
+                             {"in_vain", of.bytes_in_vain}});
     }
   }
 

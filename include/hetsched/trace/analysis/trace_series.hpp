@@ -144,6 +144,7 @@ struct HitSeries {
   NodeId node;
   std::vector<std::size_t> hits;
   std::vector<std::size_t> misses;
+  std::uint64_t bytes_in_vain = 0; // that came and were not read before they came again, or ever
 };
 
 /// By node; nodes on which nothing was read are left out, as host memory is. Contributions to
@@ -155,12 +156,13 @@ struct HitSeries {
     std::uint32_t datum;
     Instant at;
     bool use;
+    std::uint64_t bytes; // of a transfer
   };
 
   std::vector<Event> events;
   for (auto const& transfer : trace.transfers) {
     if (transfer.to != host_node) {
-      events.push_back({transfer.to, transfer.datum, transfer.end, false});
+      events.push_back({transfer.to, transfer.datum, transfer.end, false, transfer.bytes});
     }
   }
   for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
@@ -171,20 +173,28 @@ struct HitSeries {
     }
     for (auto const& access : trace.accesses_of(v)) {
       if (reads(access.mode) && access.mode != AccessMode::reduce) {
-        events.push_back({trace.workers[task.worker.index()].node, access.datum, task.begin, true});
+        auto const node = trace.workers[task.worker.index()].node;
+        events.push_back({node, access.datum, task.begin, true, 0});
       }
     }
   }
   std::sort(events.begin(), events.end(), [](Event const& a, Event const& b) {
     return std::tuple(a.node, a.datum, a.at, a.use) < std::tuple(b.node, b.datum, b.at, b.use);
   });
+  auto const same = [&](std::size_t k) { // as the one before
+    return k != 0 && k != events.size() && events[k - 1].node == events[k].node &&
+           events[k - 1].datum == events[k].datum;
+  };
   std::vector<HitSeries> series;
+  std::uint64_t in_vain = 0; // at the node, so far
   bool came = false;
   for (std::size_t k = 0; k < events.size(); ++k) {
     auto const& event = events[k];
-    bool const same =
-        k != 0 && events[k - 1].node == event.node && events[k - 1].datum == event.datum;
-    came = (same && came) || !event.use;
+    in_vain = k != 0 && events[k - 1].node != event.node ? 0 : in_vain;
+    came = (same(k) && came) || !event.use;
+    if (!event.use && (!same(k + 1) || !events[k + 1].use)) {
+      in_vain += event.bytes;
+    }
     if (event.use) {
       if (series.empty() || series.back().node != event.node) {
         series.push_back({event.node,
@@ -193,6 +203,9 @@ struct HitSeries {
       }
       ++(came ? series.back().misses : series.back().hits)[bins.bin_of(event.at)];
       came = false;
+    }
+    if (!series.empty() && series.back().node == event.node) {
+      series.back().bytes_in_vain = in_vain;
     }
   }
   return series;
