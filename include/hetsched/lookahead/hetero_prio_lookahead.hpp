@@ -115,11 +115,12 @@ public:
       auto transfers = known_transfers();
       if (plan_->times != graph_.times() || plan_->workers != workers || plan_->edges != edges ||
           plan_->transfers != transfers) {
+        *plan_ = {}; // also if the search throws
+        search(graph, expected, ctx.workers());
         plan_->times = graph_.times();
         plan_->workers = workers;
         plan_->edges = std::move(edges);
         plan_->transfers = std::move(transfers);
-        search(graph, expected, ctx.workers());
       }
     }
     begin_ = ctx.now();
