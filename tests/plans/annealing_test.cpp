@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/graphs/random_graphs.hpp>
+#include <hetsched/lookahead/engine_simulator.hpp>
 #include <hetsched/plans/annealing.hpp>
 #include <hetsched/plans/heft_plan.hpp>
 #include <hetsched/policies/schedulers/static_schedule.hpp>
-#include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../support/best_schedule.hpp"
 #include "../support/simulated_machine.hpp"
@@ -34,16 +34,11 @@ hs::SearchLimits tries(std::uint64_t evaluations) {
   return limits;
 }
 
-/// Until the last task ends.
 hs::Duration
-followed(hs::StaticPlan const& plan, hs::TaskGraph const& graph, hs::Simulation machine) {
+followed(hs::StaticPlan const& plan, hs::TaskGraph const& graph, hs::Simulation const& machine) {
   using hs::policies::StaticSchedule;
-  hs::Duration makespan;
-  machine.on_task = [&](hs::SimulatedTask const& task) { makespan = task.end - hs::Instant{}; };
-  hs::SimulatedRuntime<StaticSchedule> rt(
-      machine, StaticSchedule::Config{.plan = std::make_shared<hs::StaticPlan const>(plan)});
-  rt.run(graph);
-  return makespan;
+  StaticSchedule::Config const config{.plan = std::make_shared<hs::StaticPlan const>(plan)};
+  return {hs::EngineSimulator<>::run<StaticSchedule>(graph, machine, config).makespan};
 }
 
 TEST_SUITE_BEGIN("static schedules");

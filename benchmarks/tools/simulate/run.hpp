@@ -14,7 +14,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,11 +24,6 @@
 namespace benchmarks {
 
 using nlohmann::ordered_json;
-
-/// Seconds, for differences.
-[[nodiscard]] inline double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// The command line.
 struct Options {

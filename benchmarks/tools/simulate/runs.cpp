@@ -54,9 +54,9 @@ Result run(std::string const& scheduler,
   }
   hs::SimulatedRuntime<AnyScheduler, example::ChosenCache> rt(config,
                                                               AnyScheduler::Config{scheduler});
-  auto const begin = now();
+  auto const begin = hs::detail::clock_seconds();
   rt.run(instance.graph, instance.allowed);
-  result.real_seconds = now() - begin;
+  result.real_seconds = hs::detail::clock_seconds() - begin;
   result.stats = rt.stats();
   if (!options.trace.empty()) {
     result.trace = rt.trace();
@@ -130,9 +130,9 @@ Result simulate(std::string const& scheduler,
     result.planned = plan->seconds;
     return result;
   } else if (scheduler == "portfolio") {
-    auto const begin = now();
+    auto const begin = hs::detail::clock_seconds();
     auto const best = best_candidate(instance.graph, simulation(instance, options, seed));
-    auto const seconds = now() - begin;
+    auto const seconds = hs::detail::clock_seconds() - begin;
     add_scheduler<AnyScheduler>({scheduler, ""}, AnyScheduler::Config{best.name});
     auto result = run(scheduler, instance, options, seed);
     result.ranking = best.ranking;

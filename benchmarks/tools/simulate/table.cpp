@@ -67,7 +67,7 @@ void print(Options const& options) {
     if (plan) {
       auto const longer = options.plans.save.empty() ? slower : 0; // else they are already
       auto const bound = longer == 0 ? instance.bounds.best() : std::nullopt;
-      auto const begin = now();
+      auto const begin = hs::detail::clock_seconds();
       auto chosen_plan = plan->config_for(
           instance.graph,
           platform,
@@ -83,7 +83,8 @@ void print(Options const& options) {
                },
            .follow = [&](hs::Platform const& on,
                          auto const& config) { return followed(instance, on, options, config); }});
-      instance.planned = plan->computes() ? std::optional(now() - begin) : std::nullopt;
+      instance.planned =
+          plan->computes() ? std::optional(hs::detail::clock_seconds() - begin) : std::nullopt;
       instance.plan = std::move(chosen_plan.config);
       instance.plan_bound = longer == 0 ? chosen_plan.bound : std::nullopt;
     }

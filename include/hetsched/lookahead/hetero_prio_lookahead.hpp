@@ -24,7 +24,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,12 +77,12 @@ public:
     if (config_.transfers && config_.transfers->transfers == Simulation::Transfers::free) {
       config_.transfers = nullptr;
     }
-    std::size_t devices = 0;
+    std::vector<Arch> archs;
     for (auto const& info : workers) {
-      auto const own = config_.transfers && info.arch != ArchHost;
-      sides_.push_back(own ? max_archs + devices++ : info.arch.index);
+      archs.push_back(info.arch);
     }
-    ready_.resize(max_archs + devices);
+    sides_ = detail::PlanSides(archs, config_.transfers != nullptr);
+    ready_.resize(sides_.archs.size());
     turns_.resize(workers.size());
     asked_.resize(ready_.size());
   }
@@ -109,7 +108,7 @@ public:
       ++workers[info.arch.index];
     }
     plan_ = config_.plan ? config_.plan : std::make_shared<LookaheadPlan>();
-    graph_ = detail::TimedGraph(graph, std::move(times), workers, ready_.size() > max_archs);
+    graph_ = detail::TimedGraph(graph, std::move(times), sides_);
     if (!plan_->on_trial) {
       auto edges = graph_.edges();
       auto transfers = known_transfers();
@@ -152,10 +151,10 @@ public:
 
   template <context Ctx>
   TaskId pop(Ctx const& ctx, WorkerId worker) {
-    auto const side = sides_[worker.index()];
-    auto const own = to_the_letter() ? next_turn(side, turns_[worker.index()].begin(), worker)
+    std::size_t const side = sides_.of_worker[worker.index()];
+    auto const own = to_the_letter() ? next_turn(ctx, side, turns_[worker.index()].begin(), worker)
                                      : first(ctx, ready_[side], worker);
-    if (own != ready_[side].end() && ctx.can_run(own->task, worker)) {
+    if (own != ready_[side].end()) {
       return take(ctx, side, own, worker);
     }
     auto const any = std::find_if(
@@ -176,7 +175,7 @@ public:
   /// A task of another class only if it is the first: it costs the simulations.
   template <context Ctx>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
-    auto const side = sides_[worker.index()];
+    std::size_t const side = sides_.of_worker[worker.index()];
     std::size_t count = 0;
     auto const see = [&](TaskId task) {
       if (count < next.size() && ctx.can_run(task, worker)) {
@@ -185,11 +184,11 @@ public:
     };
     if (to_the_letter()) {
       for (auto turn = turns_[worker.index()].begin(); count < next.size(); ++turn) {
-        auto const found = next_turn(side, turn, worker);
-        if (found == ready_[side].end() || !ctx.can_run(found->task, worker)) {
+        auto const found = next_turn(ctx, side, turn, worker);
+        if (found == ready_[side].end()) {
           break;
         }
-        see(found->task);
+        next[count++] = found->task;
       }
     } else {
       for (auto it = ready_[side].begin(); it != ready_[side].end() && count < next.size(); ++it) {
@@ -243,16 +242,21 @@ private:
     if (!config_.transfers) {
       return {};
     }
-    auto const& [platform, transfers, window] = std::tie(
-        config_.transfers->platform, config_.transfers->transfers, config_.transfers->window);
-    return {transfers, window, platform.nodes, platform.routes, platform.links};
+    auto const& machine = *config_.transfers;
+    auto const& platform = machine.platform;
+    return {machine.transfers,
+            machine.window,
+            machine.serve,
+            platform.nodes,
+            platform.routes,
+            platform.links};
   }
 
   void search(TaskGraph const& graph,
               std::span<ExpectedTimes const> expected,
               std::span<WorkerInfo const> workers) {
     auto const begin = detail::clock_seconds();
-    detail::ExpectedRun const run(graph, expected, workers, config_.transfers.get());
+    detail::ExpectedRun const run(graph, expected, workers, known_transfers());
     auto const& simulation = run.simulation();
     std::array<SimulatedSchedule, sizeof...(Candidates)> schedules{
         Simulator::template run<Candidates>(run.graph(), simulation)...};
@@ -295,15 +299,22 @@ private:
     return known_ && !late_ && !plan_->plan.worker.empty();
   }
 
-  /// The worker's task whose turn it is, if that is ready; or else the end.
+  /// The worker's task whose turn it is, if that is ready and the worker can run it; or else the
+  /// end.
+  template <class Ctx>
   [[nodiscard]] typename Queue::const_iterator
-  next_turn(std::size_t side, std::set<std::int64_t>::const_iterator turn, WorkerId worker) const {
+  next_turn(Ctx const& ctx,
+            std::size_t side,
+            std::set<std::int64_t>::const_iterator turn,
+            WorkerId worker) const {
     auto const& ready = ready_[side];
     if (turn == turns_[worker.index()].end()) {
       return ready.end();
     }
     auto const found = ready.lower_bound({*turn, 0, no_task});
-    return found != ready.end() && found->minus_rank == *turn ? found : ready.end();
+    bool const now =
+        found != ready.end() && found->minus_rank == *turn && ctx.can_run(found->task, worker);
+    return now ? found : ready.end();
   }
 
   /// The first task of another class with which the graph would end earlier on this side, and that
@@ -331,7 +342,7 @@ private:
     auto& taken = taken_[worker.index()];
     auto const now = ctx.now().ns;
     auto const begin = taken.empty() ? now : std::max(now, taken.back().end);
-    taken.push_back({node, begin + graph_.time(node, sides_[worker.index()])});
+    taken.push_back({node, begin + graph_.time(node, sides_.of_worker[worker.index()])});
     return task;
   }
 
@@ -350,13 +361,13 @@ private:
     for (auto const& info : ctx.workers()) {
       auto const& taken = taken_[info.id.index()];
       if (!taken.empty()) {
-        auto const side = static_cast<std::uint32_t>(sides_[info.id.index()]);
+        std::uint32_t const side = sides_.of_worker[info.id.index()];
         moment_.running.push_back({taken.front().node, side, taken.back().end});
       }
     }
     auto const without = simulation_.run(graph_, plan_->plan, moment_);
     auto& at = plan_->plan.side[waiting_there.node];
-    auto const before = std::exchange(at, static_cast<std::uint8_t>(sides_[worker.index()]));
+    auto const before = std::exchange(at, sides_.of_worker[worker.index()]);
     auto const with = simulation_.run(graph_, plan_->plan, moment_);
     at = before;
     auto const transfer = config_.transfers ? ctx.transfer(waiting_there.task, worker).ns : 0;
@@ -366,7 +377,7 @@ private:
   Config config_;
   detail::TimedGraph graph_; // the graph that runs
   std::shared_ptr<LookaheadPlan> plan_;
-  std::vector<std::size_t> sides_;            // of each worker, see RankedPlan
+  detail::PlanSides sides_;
   std::vector<Queue> ready_;                  // by the side that the plan gives them
   std::vector<std::set<std::int64_t>> turns_; // of each worker's tasks, minus their ranks
   std::vector<bool> pushed_;                  // the tasks of the graph

@@ -32,13 +32,14 @@ struct RankedPlan {
   std::vector<WorkerId> worker = {}; // none if transfers are free
 };
 
-/// What a machine says of transfers.
+/// What a machine says of transfers, and what its schedules depend on beside.
 struct LookaheadTransfers {
   Simulation::Transfers kind = Simulation::Transfers::free;
-  int window = 1;
-  std::vector<Platform::Node> nodes;
-  std::vector<Platform::Route> routes;
-  std::vector<Platform::Link> links;
+  int window = Simulation{}.window;
+  Simulation::Serve serve = Simulation::Serve::cpu;
+  std::vector<Platform::Node> nodes = {};
+  std::vector<Platform::Route> routes = {};
+  std::vector<Platform::Link> links = {};
 
   friend bool operator==(LookaheadTransfers const&, LookaheadTransfers const&) = default;
 };

@@ -96,6 +96,15 @@ struct Platform {
                   static_cast<std::size_t>(to.value)];
   }
 
+  /// Workers that have a memory node of their own.
+  [[nodiscard]] std::size_t devices() const noexcept {
+    std::size_t count = 0;
+    for (auto const& worker_class : classes) {
+      count += worker_class.arch != ArchHost ? static_cast<std::size_t>(worker_class.workers) : 0;
+    }
+    return count;
+  }
+
   /// The time of a transfer by Lima et al. 2015, sec. 4.2, eq. 1, rounded to whole nanoseconds:
   /// latency + bytes / bandwidth * accelerators. So many accelerators share the buses; the default
   /// is a transfer that is alone. 0 within a node.

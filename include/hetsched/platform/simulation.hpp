@@ -88,10 +88,7 @@ template <class Refuse>
 void check_routes(Simulation const& config, Refuse const& refuse) {
   constexpr std::size_t most_nodes = 64; // one bit each
   auto const& platform = config.platform;
-  std::size_t nodes = 1;
-  for (auto const& worker_class : platform.classes) {
-    nodes += worker_class.arch != ArchHost ? static_cast<std::size_t>(worker_class.workers) : 0;
-  }
+  auto const nodes = 1 + platform.devices();
   if (nodes > most_nodes) {
     refuse("Simulation::transfers",
            "are not free, and " + std::to_string(nodes) + " memory nodes are more than " +

@@ -25,11 +25,7 @@ class TransferTimes {
 public:
   /// Throws Error(bad_config) if a route is missing.
   TransferTimes(Platform const& platform, Simulation::Transfers kind)
-      : platform_(platform), kind_(kind) {
-    for (auto const& worker_class : platform.classes) {
-      devices_ +=
-          worker_class.arch != ArchHost ? static_cast<std::size_t>(worker_class.workers) : 0;
-    }
+      : platform_(platform), kind_(kind), devices_(platform.devices()) {
     if (devices_ != 0 && kind != Simulation::Transfers::free) {
       check_routes({.platform = platform, .transfers = kind},
                    [](char const* culprit, std::string const& why) {

@@ -5,6 +5,7 @@
 #include <hetsched/concepts/context.hpp>
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/graphs/task_graph.hpp>
+#include <hetsched/lookahead/lookahead_plan.hpp>
 #include <hetsched/platform/simulation.hpp>
 
 #include <algorithm>
@@ -34,14 +35,14 @@ namespace hetsched::detail {
 }
 
 /// The same graph, with one kernel for all tasks with the same times, and a machine with these
-/// workers. Transfers are free, or as on a machine whose memory nodes are those of the workers. The
-/// graph lives as long as this object.
+/// workers, whose memory nodes are those of `transfers` unless transfers are free. The graph lives
+/// as long as this object.
 class ExpectedRun {
 public:
   ExpectedRun(TaskGraph const& graph,
               std::span<ExpectedTimes const> expected,
               std::span<WorkerInfo const> workers,
-              Simulation const* transfers = nullptr) {
+              LookaheadTransfers const& transfers = {}) {
     auto& platform = simulation_.platform;
     platform.name = "as expected";
     platform.cores = static_cast<int>(workers.size());
@@ -57,15 +58,12 @@ public:
       }
     }
     simulation_.algorithm = "graph";
-    simulation_.serve = Simulation::Serve::cpu;
-    if (transfers != nullptr) {
-      platform.nodes = transfers->platform.nodes;
-      platform.routes = transfers->platform.routes;
-      platform.links = transfers->platform.links;
-      simulation_.transfers = transfers->transfers;
-      simulation_.window = transfers->window;
-      simulation_.serve = transfers->serve;
-    }
+    platform.nodes = transfers.nodes;
+    platform.routes = transfers.routes;
+    platform.links = transfers.links;
+    simulation_.transfers = transfers.kind;
+    simulation_.window = transfers.window;
+    simulation_.serve = transfers.serve;
     graph_ = with_times(graph, expected);
   }
 

@@ -4,6 +4,7 @@
 
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/core/types.hpp>
+#include <hetsched/detail/lookahead/ranked_plan_simulation.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/lookahead/lookahead_plan.hpp>
 #include <hetsched/plans/annealing.hpp>
@@ -34,18 +35,14 @@ plan_of(SimulatedSchedule const& schedule, TaskGraph const& graph, Platform cons
 
 /// The plan by whose order and places a StaticPlan goes.
 [[nodiscard]] inline RankedPlan ranked_plan(StaticPlan const& plan) {
-  std::vector<std::uint8_t> sides; // of each worker
-  auto device = static_cast<std::uint8_t>(max_archs);
-  for (auto const arch : plan.workers) {
-    sides.push_back(arch == ArchHost ? arch.index : device++);
-  }
+  PlanSides const sides(plan.workers, true);
   RankedPlan ranked;
   ranked.side.resize(plan.tasks);
   ranked.rank.resize(plan.tasks);
   ranked.worker.resize(plan.tasks);
   auto rank = static_cast<std::int64_t>(plan.tasks);
   for (auto const& [task, worker] : plan.steps) {
-    ranked.side[task] = sides[worker.index()];
+    ranked.side[task] = sides.of_worker[worker.index()];
     ranked.rank[task] = rank--;
     ranked.worker[task] = worker;
   }

@@ -8,7 +8,6 @@
 #include <hetsched/lookahead/lookahead_plan.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,44 +16,53 @@
 
 namespace hetsched::detail {
 
-/// A graph, the times of its tasks on each class in ns, and the workers of each side of a
-/// RankedPlan. The graph outlives it.
+/// The sides of a RankedPlan on a machine.
+struct PlanSides {
+  std::vector<std::uint8_t> of_worker;
+  std::vector<std::uint8_t> archs; // of each side: Arch::index
+  std::vector<int> workers;        // of each side
+
+  PlanSides() = default;
+
+  /// The class of each worker, and whether each device is a side of its own.
+  PlanSides(std::span<Arch const> of_workers, bool each_device) : workers(max_archs) {
+    for (std::uint8_t a = 0; a < max_archs; ++a) {
+      archs.push_back(a);
+    }
+    for (auto const arch : of_workers) {
+      bool const own = each_device && arch != ArchHost;
+      of_worker.push_back(own ? static_cast<std::uint8_t>(archs.size()) : arch.index);
+      if (own) {
+        archs.push_back(arch.index);
+        workers.push_back(0);
+      }
+      ++workers[of_worker.back()];
+    }
+  }
+};
+
+/// A graph, the times of its tasks on each class in ns, and the sides of plans for it. The graph
+/// outlives it.
 class TimedGraph {
 public:
   using Node = std::uint32_t;
 
   TimedGraph() = default;
 
-  /// `workers` of each class and, if `each_device`, one on each device's side in its place.
-  TimedGraph(TaskGraph const& graph,
-             std::vector<ArchTimes> times,
-             std::array<int, max_archs> const& workers,
-             bool each_device = false)
-      : graph_(&graph), times_(std::move(times)), workers_(workers.begin(), workers.end()),
-        predecessors_(graph) {
-    for (std::uint8_t a = 0; a < max_archs; ++a) {
-      archs_.push_back(a);
-    }
-    for (std::uint8_t a = 0; each_device && a < max_archs; ++a) {
-      if (Arch{a} != ArchHost) {
-        archs_.insert(archs_.end(), static_cast<std::size_t>(workers[a]), a);
-        workers_[a] = 0;
-      }
-    }
-    workers_.resize(archs_.size(), 1);
-  }
+  TimedGraph(TaskGraph const& graph, std::vector<ArchTimes> times, PlanSides sides)
+      : graph_(&graph), times_(std::move(times)), sides_(std::move(sides)), predecessors_(graph) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return times_.size(); }
 
-  [[nodiscard]] std::size_t sides() const noexcept { return archs_.size(); }
+  [[nodiscard]] std::size_t sides() const noexcept { return sides_.archs.size(); }
 
   [[nodiscard]] std::int64_t time(Node node, std::size_t side) const noexcept {
-    return times_[node][archs_[side]];
+    return times_[node][sides_.archs[side]];
   }
 
   [[nodiscard]] std::vector<ArchTimes> const& times() const noexcept { return times_; }
 
-  [[nodiscard]] std::vector<int> const& workers() const noexcept { return workers_; }
+  [[nodiscard]] std::vector<int> const& workers() const noexcept { return sides_.workers; }
 
   [[nodiscard]] std::vector<std::pair<Node, Node>> edges() const {
     std::vector<std::pair<Node, Node>> edges;
@@ -74,8 +82,7 @@ public:
 private:
   TaskGraph const* graph_ = nullptr;
   std::vector<ArchTimes> times_;
-  std::vector<int> workers_;        // of each side
-  std::vector<std::uint8_t> archs_; // the same
+  PlanSides sides_;
   Predecessors predecessors_;
 };
 

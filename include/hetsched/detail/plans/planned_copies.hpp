@@ -20,9 +20,20 @@
 
 namespace hetsched::detail {
 
-/// Transfers are free: all data are everywhere.
+/// In the place of PlannedCopies if transfers are free: all data are everywhere.
 struct NoCopies {
   static constexpr bool everywhere = true;
+
+  void reset() noexcept {}
+
+  std::int64_t bring(std::uint32_t /*task*/,
+                     std::size_t /*node*/,
+                     std::int64_t ready,
+                     std::int64_t /*free*/) noexcept {
+    return ready;
+  }
+
+  void ran(std::uint32_t /*task*/, std::size_t /*node*/, std::int64_t /*end*/) noexcept {}
 };
 
 /// An estimate of what the engine of virtual time does with transfers, O(nodes) for each access.
@@ -43,7 +54,7 @@ public:
 
   /// `platform` has a route between any two of the nodes. The caller owns the graph.
   PlannedCopies(TaskGraph const& graph, Platform const& platform, Simulation::Transfers kind)
-      : nodes_(1 + devices_of(platform)), data_(graph.data_bytes().size()),
+      : nodes_(1 + platform.devices()), data_(graph.data_bytes().size()),
         shared_(kind == Simulation::Transfers::shared), links_(platform.links.size()),
         lanes_(2 * nodes_), asked_(nodes_) {
     for (auto const& node : graph.nodes()) {
@@ -159,14 +170,6 @@ private:
     std::size_t most; // bytes; 0: holds everything
     std::size_t used;
   };
-
-  [[nodiscard]] static std::size_t devices_of(Platform const& platform) {
-    std::size_t devices = 0;
-    for (auto const& workers : platform.classes) {
-      devices += workers.arch != ArchHost ? static_cast<std::size_t>(workers.workers) : 0;
-    }
-    return devices;
-  }
 
   void add_route(Platform const& platform, std::size_t from, std::size_t to) {
     if (from == to) {

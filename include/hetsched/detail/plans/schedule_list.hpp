@@ -79,12 +79,13 @@ public:
         places_(graph.size()), seat_of_(graph.size()), begins_(graph.size()), ends_(graph.size()),
         workers_(graph.size()), holders_(graph.size()) {
     std::vector<std::uint32_t> seats; // of each worker
+    std::size_t devices = 0;          // that have seats of their own
     for (std::size_t c = 0; c < times.workers.size(); ++c) {
       auto const workers = static_cast<std::size_t>(times.workers[c]);
       auto const first = seats.size();
       bool const each = !Copies::everywhere && workers > 0 && start.workers[first] != ArchHost;
       for (std::size_t k = 0; k < (each ? workers : 1); ++k) {
-        auto const node = each ? ++devices_ : 0;
+        auto const node = each ? ++devices : 0;
         seats_.push_back({c, first + k, first + (each ? k + 1 : workers), node});
       }
       for (std::size_t k = 0; k < workers; ++k) {
@@ -106,9 +107,7 @@ public:
   std::int64_t evaluate(std::int64_t most) {
     free_.assign(free_.size(), 0);
     last_.assign(free_.size(), nobody);
-    if constexpr (!Copies::everywhere) {
-      copies_.reset();
-    }
+    copies_.reset();
     std::int64_t makespan = 0;
     for (auto const v : list_) {
       std::int64_t ready = 0;
@@ -128,9 +127,7 @@ public:
           worker = w;
         }
       }
-      if constexpr (!Copies::everywhere) {
-        ready = copies_.bring(v, seat.node, ready, free_[worker]);
-      }
+      ready = copies_.bring(v, seat.node, ready, free_[worker]);
       if (free_[worker] > ready) {
         ready = free_[worker];
         holder = last_[worker];
@@ -139,9 +136,7 @@ public:
         return too_long;
       }
       auto const end = ready + times_.on(v, seat.worker_class).ns;
-      if constexpr (!Copies::everywhere) {
-        copies_.ran(v, seat.node, end);
-      }
+      copies_.ran(v, seat.node, end);
       begins_[v] = ready;
       ends_[v] = end;
       workers_[v] = static_cast<std::uint32_t>(worker);
@@ -231,7 +226,6 @@ private:
   ClassTimes const& times_;
   Copies copies_;
   std::vector<Seat> seats_;
-  std::size_t devices_ = 0; // that have seats of their own
   Predecessors predecessors_;
   std::vector<std::int64_t> levels_; // the shortest time from a begin to the end of all
   std::vector<std::uint32_t> list_;

@@ -38,17 +38,15 @@ transfer_bound_of(Trace const& trace, std::vector<TimeSpread> const& spreads, Pl
   }
   platform.classes.clear();
   ClassTimes times;
-  std::vector<std::size_t> archs; // of the classes
   for (std::size_t c = 0; c < typical->workers.size(); ++c) {
     if (typical->workers[c] != 0) {
       platform.classes.push_back({"", Arch{static_cast<std::uint8_t>(c)}, typical->workers[c], ""});
       times.workers.push_back(typical->workers[c]);
-      archs.push_back(c);
     }
   }
   for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
-    for (auto const c : archs) {
-      times.times.push_back(typical->on(v, c));
+    for (auto const& worker_class : platform.classes) {
+      times.times.push_back(typical->on(v, worker_class.arch.index));
     }
   }
   return transfer_bound(task_graph_of(trace).graph,
