@@ -1273,6 +1273,12 @@ def test_bleuse2015(program):
             if row["workload"] == "gpus":  # a third of n^3, nine tiles of 960
                 its = fact["gflops"] * fact["seconds"] * 1e9 / ((9 * 960) ** 3 / 3)
                 check(abs(its - 1) < 1e-9 and fact["tasks"] == 165, f"bleuse2015: {fact}")
+    facts = json_lines(program, *command, "--only", "table1-heft", "--instances", "1")
+    most = [fact["most_percent"] for fact in facts[0]["facts"]]
+    _, out, _ = run(program, *command, "--readings", "--instances", "1")
+    heft = next(row for row in out.splitlines() if "mean over workers, who ends it first " in row)
+    numbers = [float(its) for its in heft.split("first")[1].split()[: len(most)]]
+    check(numbers == [round(its, 1) for its in most], f"bleuse2015 --readings: {heft}, {most}")
     with tempfile.TemporaryDirectory() as where:
         file = Path(where) / "claims.json"
         command[1] = str(file)

@@ -5,6 +5,7 @@
 #include "../../common/run_program.hpp"
 #include "../common/line_plot.hpp"
 #include "../common/report.hpp"
+#include "readings.hpp"
 #include "runs.hpp"
 #include "settings.hpp"
 
@@ -25,6 +26,7 @@ struct Options : papers::Options {
   int instances = 0; // 0: the number in the claims' file
   std::uint64_t seed = 1;
   bool full = false;
+  bool readings = false; // of HEFT, instead of the claims
 };
 
 nlohmann::ordered_json fact(Configuration const& configuration, bleuse2015::Facts const& facts) {
@@ -99,6 +101,11 @@ void print(Options const& options) {
   auto const instances = options.full            ? published
                          : options.instances > 0 ? options.instances
                                                  : settings.instances;
+  if (options.readings) {
+    bleuse2015::print_readings(
+        papers::chosen(settings.claims, {"table1-heft"}).front(), instances, options.seed);
+    return;
+  }
   bleuse2015::Runs runs(settings, options.platform, instances, options.seed);
   papers::report(
       options,
@@ -131,6 +138,7 @@ int main(int argc, char** argv) {
           ->check(CLI::Range(1, 10'000));
   app.add_flag("--full", options.full, "30 instances, as published")->excludes(few);
   app.add_option("--seed", options.seed, "of the instances (default 1)");
+  app.add_flag("--readings", options.readings, "HEFT read in each way tried, beside table 1");
   app.add_option("--plots", options.plots, "folder for fig3.svg, fig4.svg and table2.svg")
       ->check(CLI::ExistingDirectory);
   return benchmarks::run_program("bleuse2015", app, argc, argv, [&] { print(options); });

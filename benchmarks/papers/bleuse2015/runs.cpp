@@ -51,19 +51,6 @@ double solving_time(std::string const& strategy, Tasks const& tasks, hs::TwoClas
   return least;
 }
 
-/// Lemma 3's instance, in units of 10^9 / m^2 ns: m tasks of 1 and next to nothing, and m rows of
-/// one task A and m - 1 tasks B.
-Tasks lemma3_tasks(std::int64_t m) {
-  auto const unit = 1'000'000'000 / (m * m);
-  Tasks tasks(static_cast<std::size_t>(m), {{m * m * unit}, {1}});
-  for (std::int64_t i = 0; i < m; ++i) {
-    hs::Duration const length{(m - i) * m * unit};
-    tasks.push_back({length, length});
-    tasks.insert(tasks.end(), static_cast<std::size_t>(m - 1), {length, {unit}});
-  }
-  return tasks;
-}
-
 Facts lemma3(papers::Configuration const& configuration) {
   auto const cores = static_cast<std::int64_t>(configuration.at["cpus"]);
   auto const schedule =
@@ -73,6 +60,17 @@ Facts lemma3(papers::Configuration const& configuration) {
 }
 
 } // namespace
+
+std::vector<hs::TaskTimes> lemma3_tasks(std::int64_t m) {
+  auto const unit = 1'000'000'000 / (m * m);
+  std::vector<hs::TaskTimes> tasks(static_cast<std::size_t>(m), {{m * m * unit}, {1}});
+  for (std::int64_t i = 0; i < m; ++i) {
+    hs::Duration const length{(m - i) * m * unit};
+    tasks.push_back({length, length});
+    tasks.insert(tasks.end(), static_cast<std::size_t>(m - 1), {length, {unit}});
+  }
+  return tasks;
+}
 
 Runs::Runs(Settings const& settings, std::string file, int instances, std::uint64_t seed)
     : settings_(settings), file_(std::move(file)), platform_(hs::read_platform(file_)),

@@ -2,6 +2,7 @@
 #pragma once
 // The results of the claims' configurations. Each is run once.
 
+#include <hetsched/independent/independent_tasks.hpp>
 #include <hetsched/platform/platform.hpp>
 
 #include "settings.hpp"
@@ -15,6 +16,10 @@ namespace bleuse2015 {
 
 /// Metrics and further figures by name.
 using Facts = std::map<std::string, double>;
+
+/// Lemma 3's instance, in units of 10^9 / m^2 ns: m tasks of 1 and next to nothing, and m rows of
+/// one task A and m - 1 tasks B.
+[[nodiscard]] std::vector<hetsched::TaskTimes> lemma3_tasks(std::int64_t m);
 
 class Runs {
 public:
