@@ -3,11 +3,12 @@
 """Makespans of a scheduler over those of the best online scheduler, on all platforms.
 
 Online: what `simulate --scheduler all` runs, without look-ahead or a plan. Cholesky, LU and QR where
-the platform has the kernels, and gemm in device memories of 1/2, 1/4 and 1/8 of the three matrices.
-Transfers share links, GPUs are served first, ranks are min, tiles of 960. Planned schedulers know the
+the platform has the kernels, gemm in device memories of 1/2, 1/4 and 1/8 of the three matrices, and
+ten sweeps of Jacobi, whose kernels are derived (platforms/*_jacobi.json). Transfers share links, GPUs are served first, ranks are min, tiles of 960. Planned schedulers know the
 graph before it runs: they are compared with the best online one, too.
 
-Usage: default_policy.py SIMULATE [--scheduler NAME] [--planned NAME,NAME] [--limit R] [--save FILE]
+Usage: default_policy.py SIMULATE [--dag NAME] [--scheduler NAME] [--planned NAME,NAME] [--limit R]
+                         [--save FILE]
 Prints the cases above the limit, and for each scheduler the mean, the greatest, and how many are.
 """
 
@@ -38,6 +39,8 @@ def all_jobs():
             for part in (2, 4, 8):
                 size = 3 * tiles**2 * 960**2 * 4 // part
                 yield platform, "gemm", str(tiles), "single", ["--device-memory", str(size)]
+        for precision in ("single", "double"):
+            yield f"{platform}_jacobi", "jacobi", "8,12,16,20,24", precision, []
 
 
 def main():
@@ -46,6 +49,7 @@ def main():
     parser.add_argument("--scheduler", default="heterogeneous")
     parser.add_argument("--planned", default="")
     parser.add_argument("--limit", type=float, default=1.05)
+    parser.add_argument("--dag", help="of this one only")
     parser.add_argument("--save", help="a file for the makespans")
     its = parser.parse_args()
 
@@ -55,7 +59,8 @@ def main():
         return run(its.simulate, platform, dag, tiles, ["all", *planned], options, precision)
 
     cases = {}
-    for (platform, dag, _, precision, options), rows in in_parallel(all_jobs(), work):
+    jobs = [job for job in all_jobs() if its.dag in (None, job[1])]
+    for (platform, dag, _, precision, options), rows in in_parallel(jobs, work):
         for scheduler, tiles, makespan in rows:
             name = " ".join([platform, dag, tiles, precision, *options])
             cases.setdefault(name, {})[scheduler] = makespan

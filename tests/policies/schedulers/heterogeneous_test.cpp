@@ -82,6 +82,22 @@ TEST_CASE("Heterogeneous: only GPUs are asked for what they accelerate most") {
   CHECK(m.push(m.add(0, 100, 10)) == hs::Wake::worker(w0)); // 10 is little now
 }
 
+TEST_CASE("Heterogeneous: cores are asked, too, for what its data make slow on a GPU") {
+  Machine m;
+  auto const push = [&m](std::int64_t transfer) {
+    auto const task = m.ctx.add({.archs = both, .transfer = {transfer}});
+    m.ctx.predict(task, ArchHost, {100});
+    m.ctx.predict(task, ArchCUDA, {10});
+    return m.push(task);
+  };
+  for (int k = 0; k < 20; ++k) {
+    CHECK(push(89) == hs::Wake::worker(gpu)); // 99 on an idle GPU, however much it has to do
+  }
+  CHECK(push(91) == hs::Wake::worker(w0));
+  CHECK(push(91) == hs::Wake::worker(w1));
+  CHECK(push(500) == hs::Wake::worker(w0));
+}
+
 TEST_CASE("Heterogeneous: an idle core takes over the last task of a GPU that has enough") {
   Machine m;
   CHECK(m.push(m.add(7)) == hs::Wake::worker(gpu));
@@ -163,7 +179,8 @@ TEST_CASE("Heterogeneous: of those made ready together the highest priority choo
   CHECK(wakes[0] == hs::Wake::worker(w0)); // 15 rather than 20
 }
 
-TEST_CASE("Heterogeneous: with a full memory, a GPU that waits for data has the nearest first") {
+TEST_CASE(
+    "Heterogeneous: a GPU that waits long, or has a full memory and waits, has the nearest first") {
   Machine m;
   auto const add = [&m](std::int32_t priority, std::uint64_t valid_nodes) {
     auto const task = m.ctx.add({.priority = priority,
@@ -196,9 +213,11 @@ TEST_CASE("Heterogeneous: with a full memory, a GPU that waits for data has the 
   CHECK(next_two() == std::array{fourth, third});
   m.ctx.set_used_bytes(gpu_memory, full / 2);
   CHECK(next_two() == std::array{third, fifth});
+  CHECK(m.begin() == third);
+  m.end(third, 100, 10); // and at 90: it waited for 70 of 100
+  CHECK(next_two() == std::array{fourth, fifth});
   m.ctx.set_used_bytes(gpu_memory, full);
   CHECK(m.pop(gpu) == fourth);
-  CHECK(m.pop(gpu) == third);
   CHECK(m.pop(gpu) == fifth);
   CHECK(!m.pop(gpu));
 }

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -127,8 +128,8 @@ private:
     return {static_cast<std::uint8_t>(archs.bits & ~ArchMask::only(ArchHost).bits)};
   }
 
-  /// Whether its acceleration factor is at least a quarter of the greatest one, and a device can
-  /// run it now.
+  /// Whether its acceleration factor is at least a quarter of the greatest one, a device can run it
+  /// now, and its data would not take the devices longer than a core takes for all.
   template <context Ctx>
   bool suits_devices(Ctx const& ctx, TaskId task) {
     auto const ratio = ratio_of_times(ctx, task);
@@ -137,9 +138,33 @@ private:
     }
     auto const workers = ctx.workers();
     return ratio > 1 && 4 * ratio >= greatest_ratio_ &&
-           std::any_of(workers.begin(), workers.end(), [&](WorkerInfo const& info) {
-             return !is_core(info) && ctx.can_run(task, info.id);
-           });
+           std::any_of(workers.begin(),
+                       workers.end(),
+                       [&](WorkerInfo const& info) {
+                         return !is_core(info) && ctx.can_run(task, info.id);
+                       }) &&
+           !is_slowed_by_data(ctx, task);
+  }
+
+  /// Whether an idle core, transfers included, ends the task no later than an idle device.
+  template <context Ctx>
+  static bool is_slowed_by_data(Ctx const& ctx, TaskId task) {
+    auto const archs = ctx.task(task).archs;
+    constexpr Duration never{std::numeric_limits<std::int64_t>::max()};
+    auto on_core = never;
+    auto on_device = never;
+    NodeId node{-1};
+    for (auto const& info : ctx.workers()) {
+      if (info.node == node || !archs.has(info.arch)) {
+        continue; // neighbours are on one node, and equal
+      }
+      node = info.node;
+      if (auto const known = ctx.predicted(task, info.id)) {
+        auto& least = is_core(info) ? on_core : on_device;
+        least = std::min(least, ctx.transfer(task, info.id) + known->mean);
+      }
+    }
+    return on_core != never && on_core <= on_device;
   }
 
   /// What is in the core's queue, or else what it would take over first.
@@ -217,14 +242,21 @@ private:
                : std::nullopt;
   }
 
-  /// Whether the worker's memory is full but for a tenth, and data are what it waits for.
+  /// Whether data are what the worker waits for: much longer than its tasks run, or at all while
+  /// its memory is full but for a tenth.
   template <context Ctx>
   bool data_first(Ctx const& ctx, WorkerInfo const& worker) const {
+    auto const& balance = balances_[worker.id.index()];
+    if (is_core(worker) || !balance.waits(0.1)) {
+      return false;
+    }
+    if (balance.waits(2)) {
+      return true;
+    }
     if constexpr (memory_context<Ctx>) {
       for (auto const& info : ctx.nodes()) {
         if (info.id == worker.node && info.capacity_bytes != 0) {
-          return balances_[worker.id.index()].waits_much() &&
-                 ctx.free_bytes(info.id) < info.capacity_bytes / 10;
+          return ctx.free_bytes(info.id) < info.capacity_bytes / 10;
         }
       }
     }
@@ -243,7 +275,8 @@ private:
     double ran = 0;
     double waited = 0;
 
-    [[nodiscard]] bool waits_much() const noexcept { return 10 * waited > ran; }
+    /// Whether for more than so many times as long as its tasks ran.
+    [[nodiscard]] bool waits(double times) const noexcept { return waited > times * ran; }
   };
 
   Dates dates_;

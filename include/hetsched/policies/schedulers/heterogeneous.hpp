@@ -28,15 +28,15 @@ namespace hetsched::policies {
 ///   queue of the worker that is expected to end it first, of those that one end makes ready the
 ///   highest priority first; workers run the highest priority of their queues first. But only GPUs
 ///   are asked if the task's acceleration factor, its time on a core over that on a GPU, is at
-///   least a quarter of the greatest one so far. A core that has nothing takes over the last task
-///   of the GPU that will be busy for longest, unless the core would take more than 10/3 of that
-///   time, or all cores together would do less than 1/12 of what the GPUs do. A GPU whose memory is
-///   full but for a tenth, and that has of late waited for data for more than a tenth of the time
-///   that its tasks ran, runs what lacks the fewest bytes first; it tells only the two tasks that
-///   come next.
+///   least a quarter of the greatest one so far, unless an idle core would end it first because of
+///   its data. A core that has nothing takes over the last task of the GPU that will be busy for
+///   longest, unless the core would take more than 10/3 of that time, or all cores together would
+///   do less than 1/12 of what the GPUs do. A GPU runs what lacks the fewest bytes first, and tells
+///   only two tasks, if it has of late waited for data for more than twice as long as its tasks
+///   ran, or, with a memory that is full but for a tenth, for more than a tenth of that.
 /// Source: HEFT as in Kumar 2017, sec. 3.6; the corrections are our own (docs/schedulers.md).
 /// Cost: push O(W + data), under a lock that pushes share; pop O(log Q), for an idle core or a GPU
-///   with a full memory O(Q x data).
+///   that waits for data O(Q x data).
 /// Needs: context: predicted times and transfers, from a PerfModel or a platform; free memory, if
 ///   it is limited; priorities, such as Priorities::bottom_min.
 /// Threading: concurrent.
