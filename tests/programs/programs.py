@@ -1379,6 +1379,9 @@ def test_kumar2017(program):
     status, out, _ = run(program, *quick)
     summary = "3 testable, 3 reproduced, 1 not testable"
     check(status == 0 and out.splitlines()[-1] == summary, f"kumar2017: {out}")
+    served = quick[:-1] + ["4.3-area"]  # the thesis leaves open who is served first
+    verdicts = [json_lines(program, *served, "--serve", its)[0]["verdict"] for its in ("cpu", "gpu")]
+    check(verdicts == ["not reproduced", "reproduced"], f"kumar2017 --serve: {verdicts}")
     with tempfile.TemporaryDirectory() as where:
         file = Path(where) / "claims.json"
         command = ["--claims", str(file), *machines]

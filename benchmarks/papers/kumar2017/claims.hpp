@@ -10,6 +10,13 @@
 
 namespace kumar2017 {
 
+/// Which idle workers are served first. The thesis leaves it open.
+enum class Served {
+  cores_first, // single cores, groups of cores, GPUs
+  gpus_first,  // GPUs, single cores, groups
+  groups_last  // single cores, GPUs, groups
+};
+
 /// The common settings of some runs.
 struct Experiment {
   std::string name;
@@ -22,9 +29,10 @@ struct Experiment {
   bool grouped = false;     // over all ways to group the cores (ch. 4)
   bool independent = false; // without dependencies (sec. 5.6.1)
   double noise = 0;
-  bool per_task = false; // a factor for each execution, not for each type and class
-  int draws = 0;         // of the noise; 0: none
-  int seeds = 1;         // of random strategies
+  bool per_task = false;               // a factor for each execution, not for each type and class
+  int draws = 0;                       // of the noise; 0: none
+  int seeds = 1;                       // of random strategies
+  Served served = Served::cores_first; // the user's, not the file's
 };
 
 /// A matrix of n x n tiles.

@@ -31,8 +31,21 @@ struct Options : papers::Options {
   std::string platforms;
   std::string figures;
   std::vector<std::string> figure;
+  std::string serve = "cpu";
   bool full = false;
 };
+
+/// Who is served first, as --serve has it.
+struct Order {
+  char const* name;
+  kumar2017::Served served;
+  char const* says;
+};
+
+constexpr std::array orders{
+    Order{"cpu", kumar2017::Served::cores_first, "cores, groups of cores, GPUs"},
+    Order{"gpu", kumar2017::Served::gpus_first, "GPUs, cores, groups of cores"},
+    Order{"groups-last", kumar2017::Served::groups_last, "cores, GPUs, groups of cores"}};
 
 papers::Point point_of(Place const& at) {
   return papers::Point({{"n", at.n}});
@@ -173,15 +186,21 @@ std::vector<papers::Claim> rows_of(kumar2017::Claims const& claims) {
 }
 
 void print(Options const& options) {
-  auto const claims = kumar2017::read_claims(options.claims);
+  auto claims = kumar2017::read_claims(options.claims);
+  auto const& served = *std::find_if(orders.begin(), orders.end(), [&](Order const& order) {
+    return options.serve == order.name;
+  });
+  for (auto& [name, experiment] : claims.experiments) {
+    experiment.served = served.served;
+  }
   kumar2017::check_figures(options.figure);
   Laboratory laboratory(claims, options.platforms, options.full);
   Reporter reporter(claims, laboratory);
   papers::report(
       options,
       rows_of(claims),
-      "Kumar 2017 in virtual time: transfers free, idle CPUs served first, double precision, tiles "
-      "of 960" +
+      "Kumar 2017 in virtual time: transfers free, served when idle: " + std::string(served.says) +
+          "; double precision, tiles of 960" +
           std::string(options.full ? "; groups of 3, 4 and 6 to 9 cores with interpolated times"
                                    : ""),
       {.run = {},
@@ -206,6 +225,11 @@ int main(int argc, char** argv) {
   app.add_option("--figures", options.figures, "folder for the figures' tables and plots (SVG)");
   app.add_option("--figure", options.figure, "of these only those, such as 2.7,5.12-qr")
       ->delimiter(',');
+  app.add_option("--serve",
+                 options.serve,
+                 "idle workers offered work first: cpu (default), gpu, or cores "
+                 "but groups of cores last")
+      ->check(CLI::IsMember({"cpu", "gpu", "groups-last"}));
   app.add_flag("--full",
                options.full,
                "all 530 ways to group cores, with interpolated times, and larger figures");

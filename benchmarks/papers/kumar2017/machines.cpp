@@ -51,13 +51,13 @@ std::optional<hs::Duration> on_group(hs::Platform::Kernel const& kernel, int siz
   return hs::Duration{std::llround(1e9 / speed)};
 }
 
-hs::Platform in_groups(hs::Platform const& platform, Grouping const& groups) {
+hs::Platform in_groups(hs::Platform const& platform, Grouping const& groups, Served served) {
   auto grouped = platform;
   auto const single = groups.find(1);
   grouped.classes[0].workers = single == groups.end() ? 0 : single->second;
   auto arch = static_cast<std::uint8_t>(grouped.classes.size()); // 0 and 1 are taken
-  // Before the GPUs, so that they are served before them; the largest groups first.
-  std::ptrdiff_t place = 1;
+  // Classes are served in order: the largest groups first, and before the GPUs.
+  auto place = served == Served::groups_last ? std::ssize(grouped.classes) : std::ptrdiff_t{1};
   for (auto const& [size, count] : groups) {
     if (size == 1) {
       continue;
@@ -150,7 +150,8 @@ Case Setting::finished(hs::Platform platform, hs::TaskGraph graph, std::size_t n
                 {},
                 n,
                 machine_.flops(n),
-                0};
+                0,
+                experiment_.served == Served::gpus_first};
   instance.library = machine_.library_of(instance.platform, instance.graph);
   if (experiment_.related) {
     instance.related = machine_.make_related(instance.platform, instance.graph, instance.library);
@@ -164,7 +165,7 @@ Case Setting::at(std::size_t n) const {
 }
 
 Case Setting::with_groups(Case const& instance, Grouping const& groups) const {
-  return finished(in_groups(platform_, groups), instance.graph, instance.n);
+  return finished(in_groups(platform_, groups, experiment_.served), instance.graph, instance.n);
 }
 
 Case Setting::perturbed(Case const& instance, std::uint64_t seed) const {

@@ -38,7 +38,8 @@ struct Case {
   std::string library;
   std::size_t n = 0;
   double flops = 0;
-  double related = 0; // the common acceleration factor; 0: the machine's own factors
+  double related = 0;      // the common acceleration factor; 0: the machine's own factors
+  bool gpus_first = false; // idle GPUs are served before idle cores
 };
 
 /// Cases and bounds of one experiment. The tile is 960, the arithmetic double.

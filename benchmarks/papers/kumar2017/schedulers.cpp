@@ -48,7 +48,7 @@ hs::Simulation simulation_of(Case const& instance, RunOptions const& options) {
           .precision = hs::Precision::double_precision,
           .tile = 960,
           .library = instance.library,
-          .serve = hs::Simulation::Serve::cpu,
+          .serve = instance.gpus_first ? hs::Simulation::Serve::gpu : hs::Simulation::Serve::cpu,
           .noise = options.per_task_noise,
           .noise_is = hs::Simulation::Noise::per_task,
           .seed = options.seed,

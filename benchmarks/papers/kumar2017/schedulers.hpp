@@ -42,7 +42,7 @@ struct RunOptions {
   std::function<void(hs::SimulatedTask const&)> on_task = {};
 };
 
-/// Idle CPUs served first, transfers free. Throws Error(bad_config) for a name that is none.
+/// Transfers free. Throws Error(bad_config) for a name that is none.
 [[nodiscard]] Outcome run(std::string const& name, Case const& instance, RunOptions const& options);
 
 /// Follows a plan; idle GPUs take tasks of the types given from others.
