@@ -160,9 +160,9 @@ std::size_t Runs::tasks(Configuration const& configuration) const {
 int Runs::runs_of(Configuration const& configuration) const {
   constexpr std::size_t many_tasks = 40'000;
   constexpr int few = 3;
-  return configuration.strategy == "heft"    ? 1
-         : tasks(configuration) > many_tasks ? std::min(runs_, few)
-                                             : runs_;
+  return configuration.strategy.starts_with("heft") ? 1
+         : tasks(configuration) > many_tasks        ? std::min(runs_, few)
+                                                    : runs_;
 }
 
 hs::TaskGraph const&
