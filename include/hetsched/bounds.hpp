@@ -5,3 +5,4 @@
 #include <hetsched/bounds/area_shares.hpp>
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/bounds/cholesky_bound.hpp>
+#include <hetsched/core/version.hpp>

@@ -2,4 +2,5 @@
 #pragma once
 // Runtime::capture and Runtime::run for a file that calls them.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/runtime/captured_graph.hpp>

@@ -7,3 +7,4 @@
 #include <hetsched/concepts/perf_model.hpp>
 #include <hetsched/concepts/queue.hpp>
 #include <hetsched/concepts/scheduler.hpp>
+#include <hetsched/core/version.hpp>

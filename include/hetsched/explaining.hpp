@@ -3,6 +3,7 @@
 // Config::explain and HETSCHED_EXPLAIN for a program: included in one of its files at least.
 // Runtime::explain needs no more than the runtime.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/detail/engine/explanations.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
 

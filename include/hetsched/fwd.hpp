@@ -3,6 +3,8 @@
 
 // Forward declarations; the only home of default template arguments.
 
+#include <hetsched/core/version.hpp>
+
 namespace hetsched {
 
 namespace policies {

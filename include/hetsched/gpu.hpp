@@ -2,6 +2,7 @@
 #pragma once
 // Devices for a program: included in one of its files at least, which then links hetsched-devices.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/detail/engine/devices.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
 

@@ -2,6 +2,7 @@
 #pragma once
 // Task graphs as plain data; without graph_json.hpp, which needs nlohmann-json.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/graphs/bottom_levels.hpp>
 #include <hetsched/graphs/graph_dot.hpp>
 #include <hetsched/graphs/named_graph.hpp>

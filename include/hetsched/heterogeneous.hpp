@@ -2,6 +2,7 @@
 #pragma once
 // The runtime to take for cores and GPUs if one does not want to study policies.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/policies/caches/lru.hpp>
 #include <hetsched/policies/perf_models/history.hpp>
 #include <hetsched/policies/schedulers/heterogeneous.hpp>

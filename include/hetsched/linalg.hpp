@@ -2,6 +2,7 @@
 #pragma once
 // Tiled dense linear algebra and files of matrices; needs Eigen.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/linalg/axpy.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/fortran_format.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 // All policies that ship but those that need nlohmann-json: bandwidth.hpp, stored.hpp, table.hpp.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/policies/caches/fifo_cache.hpp>
 #include <hetsched/policies/caches/least_used_future.hpp>
 #include <hetsched/policies/caches/lru.hpp>

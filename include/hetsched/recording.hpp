@@ -3,6 +3,7 @@
 // Recording of runs, for a program that has this header in one of its files: Config::trace,
 // HETSCHED_TRACE and Runtime::trace work there (docs/traces.md).
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>

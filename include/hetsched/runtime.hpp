@@ -2,6 +2,7 @@
 #pragma once
 // The runtime on real threads, without any policy.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/runtime/captured_graph.hpp>
 #include <hetsched/runtime/lambda.hpp>
 #include <hetsched/runtime/progress.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 // Conformance kits for policies.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/testing/archetypes.hpp>
 #include <hetsched/testing/cache_conformance.hpp>
 #include <hetsched/testing/conformance_report.hpp>

@@ -3,6 +3,7 @@
 // Traces: what they hold, their analysis, their formats; without read_trace.hpp, which needs
 // nlohmann-json.
 
+#include <hetsched/core/version.hpp>
 #include <hetsched/trace/analysis/trace_graph.hpp>
 #include <hetsched/trace/analysis/trace_idle.hpp>
 #include <hetsched/trace/analysis/trace_path.hpp>

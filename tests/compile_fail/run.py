@@ -4,7 +4,8 @@
 
 NAME.cpp must not compile, and the text of every line `// expected-error: TEXT` in it must be in
 the compiler's output (at least one such line). ok_NAME.cpp must compile: it shows that the cases
-beside it fail for their own reason.
+beside it fail for their own reason. With C++17 each umbrella header must say within ten lines that
+it needs C++20.
 
 Usage: run.py COMPILER [ARGUMENT...]      (-fsyntax-only is added)
 
@@ -48,16 +49,34 @@ def check(compiler, source):
     return None, run.stdout
 
 
+def check_old_standard(compiler, header):
+    """The same, for an umbrella header in C++17."""
+    run = subprocess.run(
+        [*compiler, "-std=c++17", "-fsyntax-only", "-x", "c++", "-"],
+        input=f"#include <hetsched/{header.name}>\n",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    lines = run.stdout.splitlines()
+    told = any("needs C++20" in line for line in lines[:10])
+    return (None if told and len(lines) < 20 else "does not say that it needs C++20"), run.stdout
+
+
 def main():
     compiler = sys.argv[1:]
     if not compiler:
         sys.exit(__doc__)
-    sources = sorted(Path(__file__).resolve().parent.glob("*.cpp"))
+    here = Path(__file__).resolve()
+    sources = sorted(here.parent.glob("*.cpp"))
+    umbrellas = sorted((here.parents[2] / "include" / "hetsched").glob("*.hpp"))
     if not sources:
         print("no programs in tests/compile_fail")
         return 77  # skipped
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        old = list(pool.map(lambda header: check_old_standard(compiler, header), umbrellas))
         common = Path(folder, "common.hpp")
         common.write_text("#include <hetsched/hetsched.hpp>\n")
         subprocess.run(
@@ -69,7 +88,7 @@ def main():
         results = list(pool.map(lambda source: check(compiler, source), sources))
 
     failures = 0
-    for source, (wrong, output) in zip(sources, results):
+    for source, (wrong, output) in zip(umbrellas + sources, old + results):
         if wrong:
             failures += 1
             print(f"FAILED {source.name}: {wrong}")

@@ -3,7 +3,8 @@
 """Prints the public headers that no public header includes first, one a line, sorted.
 
 If each of these compiles alone, every public header does: what a header includes first is compiled
-with nothing before it, and so is what that header includes first.
+with nothing before it, and so is what that header includes first. core/version.hpp does not count:
+it has only macros.
 
 Usage: first_includes.py FOLDER      (that of the headers `hetsched/...`)
 """
@@ -17,11 +18,11 @@ DIRECTIVE = re.compile(r"^\s*#\s*(?!pragma)(\w+)\s*(.*?)\s*$", re.MULTILINE)
 
 def first_include(path):
     """The header `hetsched/...` that PATH includes before anything else, or None."""
-    directive = DIRECTIVE.search(path.read_text(encoding="utf-8"))
-    if not directive or directive[1] != "include":
-        return None
-    name = re.fullmatch(r"<hetsched/(.*)>", directive[2])
-    return name and name[1]
+    for kind, what in DIRECTIVE.findall(path.read_text(encoding="utf-8")):
+        name = kind == "include" and re.fullmatch(r"<hetsched/(.*)>", what)
+        if not name or name[1] != "core/version.hpp":
+            return name[1] if name else None
+    return None
 
 
 root = Path(sys.argv[1])

@@ -2,6 +2,8 @@
 #pragma once
 // Access modes: how a task signature states what the task does to its data.
 
+#include <hetsched/core/version.hpp>
+
 #include <cstdint>
 #include <limits>
 

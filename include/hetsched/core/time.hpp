@@ -2,6 +2,8 @@
 #pragma once
 // Time in every contract: int64 nanoseconds since the runtime began.
 
+#include <hetsched/core/version.hpp>
+
 #include <compare>
 #include <cstdint>
 

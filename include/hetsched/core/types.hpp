@@ -2,6 +2,8 @@
 #pragma once
 // Identifiers and small enumerations that every layer shares.
 
+#include <hetsched/core/version.hpp>
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
