@@ -71,6 +71,16 @@ TEST_CASE("lifetime: a runtime that did nothing ends") {
   }
 }
 
+TEST_CASE("lifetime: Runtime({}) and Runtime{{}} have the settings of Runtime()") {
+  hs::Runtime<> defaults;
+  hs::Runtime<> rt({});
+  hs::Runtime<> braces{{}};
+  CHECK(rt.workers().size() == defaults.workers().size());
+  CHECK(braces.workers().size() == defaults.workers().size());
+  hs::Runtime<> one({.cpus = 1, .devices = "none"});
+  CHECK(one.workers().size() == 1);
+}
+
 TEST_CASE("lifetime: a failure nobody asked for is told on stderr in one line") {
   auto const child = support::run_in_child([] {
     hs::Runtime<> rt(on_cpus(1));

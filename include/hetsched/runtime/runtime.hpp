@@ -78,11 +78,16 @@ struct ThreadEngine {
 /// waiting.
 template <class Scheduler, class Cache, class PerfModel, class Engine>
 class Runtime : public BaseRuntime<Engine> {
+  enum class Defaults : bool {};
+
 public:
   using Config = typename Engine::Config;
 
   /// With settings from the environment, else defaults. Throws Error(bad_config).
   Runtime() : BaseRuntime<Engine>(Config(), {this, &make_core<>, nullptr}) {}
+
+  /// Runtime({}) means that, too: for no other parameter is {} as near.
+  explicit Runtime(Defaults /*none*/) : Runtime() {}
 
   explicit Runtime(Config const& config)
       : BaseRuntime<Engine>(config, {this, &make_core<>, nullptr}) {}
