@@ -150,6 +150,35 @@ TEST_CASE_TEMPLATE("access: commuting tasks exclude each other, also on two data
   CHECK(y == 600);
 }
 
+TEST_CASE("access: of commuting tasks that wait, the highest priority is next") {
+  struct Log {
+    std::vector<int> order;
+  } log;
+
+  auto& order = log.order;
+  hs::Runtime<> rt(on_cpus(1)); // its scheduler does not look at priorities
+  auto const h = rt.data(log);
+  auto const spawn = [&](int priority, int number) {
+    rt.spawn(hs::priority(priority))([number](Log& its) { its.order.push_back(number); },
+                                     hs::commute(h));
+  };
+  SUBCASE("the datum is free: the first that came has it") {
+    for (int const number : {1, 10, 30, 31, 20, 32, 2}) {
+      spawn(number / 10, number);
+    }
+    rt.sync();
+    CHECK(order == std::vector{1, 30, 31, 32, 20, 10, 2});
+  }
+  SUBCASE("all wait for a task before") {
+    rt.spawn()([](Log& its) { its.order.clear(); }, hs::read_write(h));
+    for (int const number : {1, 10, 30, 31, 20, 32, 2}) {
+      spawn(number / 10, number);
+    }
+    rt.sync();
+    CHECK(order == std::vector{30, 31, 32, 20, 10, 1, 2});
+  }
+}
+
 TEST_CASE("access: commuting tasks take turns in time that grows as their number") {
   hs::Runtime<> rt(on_cpus(2));
   int x = 0;

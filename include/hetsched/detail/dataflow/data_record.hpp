@@ -146,7 +146,7 @@ struct alignas(64) AccessQueue {
   AccessMode active_mode = AccessMode::value; // mode of the group that holds the datum
   AccessMode last_mode = AccessMode::value; // mode of the last access in program order; value: none
   bool group_failed = false;                // a task of the active group failed
-  bool token_taken = false;                 // a commuting task has the token
+  bool token_taken = false;                 // a commuting task has the token, or who grants it
   bool partitioned = false;                 // divided into parts
   bool closed = false;                      // it is a part that was joined
   Atomic<bool> listed{false};               // in Domain::unmerged; written under its lock
@@ -166,7 +166,8 @@ struct alignas(64) AccessQueue {
   DataRecord* data = nullptr;       // constant
   Domain* domain = nullptr;         // constant; a home queue holds a reference
   PrivateCopy* copies = nullptr;    // contributions not in use by a running task
-  /// Commuting tasks, first come first served: the last of them, whose `next` is the first.
+  /// Commuting tasks, the highest priority first, first come first served among equals: the last of
+  /// them, whose `next` is the first.
   Access* last_token_waiter = nullptr;
   /// Records, linked by `next`, for the merges that are not in the queue yet: one if the last
   /// accesses are contributions. Whoever inserts the merge may be unable to take memory.
@@ -185,6 +186,22 @@ struct alignas(64) AccessQueue {
                                        ReductionOps const* b_op) noexcept {
     return a == b && (a == AccessMode::read || a == AccessMode::commute ||
                       (a == AccessMode::reduce && a_op == b_op));
+  }
+
+  /// Parks an access of a commuting task. O(1) if none that is parked has a lower priority, or all
+  /// have; else O(those that go first).
+  void park(Access& access) noexcept {
+    auto const priority_of = [](Access* of) { return task_of(*of).priority; };
+    auto const priority = priority_of(&access);
+    auto* before = last_token_waiter;
+    if (before == nullptr || priority_of(before) >= priority) {
+      last_token_waiter = &access;
+    } else {
+      while (priority_of(before->next) >= priority) {
+        before = before->next;
+      }
+    }
+    access.next = before == nullptr ? &access : std::exchange(before->next, &access);
   }
 
   /// Whether contributions must be merged before an access of this kind.

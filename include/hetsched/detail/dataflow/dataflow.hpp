@@ -40,9 +40,7 @@ inline bool take_tokens(TaskRecord& task) {
     }
   }
   if (busy != nullptr) {
-    auto& queue = *busy->queue;
-    auto* const last = std::exchange(queue.last_token_waiter, busy);
-    busy->next = last == nullptr ? busy : std::exchange(last->next, busy);
+    busy->queue->park(*busy);
   }
   auto* const parked_with = busy == nullptr ? nullptr : busy->queue;
   for (auto* access : order) {

@@ -92,7 +92,7 @@ template <class Host>
       std::lock_guard const guard(part->home.lock);
       chain = part->home.dequeue(poisoned);
     }
-    grant_chain(host, chain);
+    grant_group(host, part->home, chain);
   }
 }
 

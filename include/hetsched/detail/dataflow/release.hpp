@@ -9,8 +9,15 @@
 #include <atomic>
 #include <mutex>
 #include <span>
+#include <utility>
 
 namespace hetsched::detail {
+
+/// Keeps the queue until pass_token, whatever tasks do meanwhile.
+inline void keep(AccessQueue& queue) {
+  queue.domain->references.fetch_add(1, std::memory_order_relaxed);
+  queue.data->references.fetch_add(1, std::memory_order_relaxed);
+}
 
 /// `end_access` of a contribution or a commuting task. If it gave back a token that others wait
 /// for, *token is set, for pass_token.
@@ -20,8 +27,7 @@ inline Access* end_special_access(Access& access, bool failed, AccessQueue** tok
   if (access.mode == AccessMode::commute) {
     queue.token_taken = false;
     if (queue.last_token_waiter != nullptr) {
-      queue.domain->references.fetch_add(1, std::memory_order_relaxed);
-      queue.data->references.fetch_add(1, std::memory_order_relaxed);
+      keep(queue);
       *token = &queue;
     }
   } else if (access.carried.copy != nullptr) {
@@ -42,7 +48,7 @@ inline Access* end_special_access(Access& access, bool failed, AccessQueue** tok
 }
 
 /// Lets tasks that are parked with a free token try again, until one of them has it or none is
-/// left. The references taken by end_access keep the queue: the tasks may run to their ends and the
+/// left. The references that `keep` took keep the queue: the tasks may run to their ends and the
 /// datum go while this one looks for more.
 template <class Host>
 void pass_token(Host& host, AccessQueue& queue) {
@@ -66,6 +72,38 @@ void pass_token(Host& host, AccessQueue& queue) {
   release_domain(domain);
 }
 
+/// Hands on the tasks of a commuting group. The token is withheld until all of them are parked, so
+/// that the highest priority has it first.
+template <class Host>
+[[gnu::noinline]] void grant_commuting(Host& host, AccessQueue& queue, Access* group) {
+  bool withheld = false;
+  {
+    std::lock_guard const guard(queue.lock);
+    withheld = !std::exchange(queue.token_taken, true); // else one that came later has it
+    if (withheld) {
+      keep(queue);
+    }
+  }
+  grant_chain(host, group);
+  if (withheld) {
+    {
+      std::lock_guard const guard(queue.lock);
+      queue.token_taken = false;
+    }
+    pass_token(host, queue);
+  }
+}
+
+/// Hands on the tasks of a group that has just got a datum; none: no group has.
+template <class Host>
+[[gnu::always_inline]] inline void grant_group(Host& host, AccessQueue& queue, Access* group) {
+  if (group != nullptr && group->mode == AccessMode::commute && group->next != nullptr) {
+    grant_commuting(host, queue, group);
+  } else {
+    grant_chain(host, group);
+  }
+}
+
 template <class Host>
 [[gnu::always_inline]] inline void
 release_access(Host& host, TaskRecord const& task, Access& access) {
@@ -74,11 +112,11 @@ release_access(Host& host, TaskRecord const& task, Access& access) {
     failed = writes(access.mode) && (task.failed || access.queue->poisoned());
   }
   if (access.mode != AccessMode::reduce && access.mode != AccessMode::commute) {
-    grant_chain(host, end_access(access, failed));
+    grant_group(host, *access.queue, end_access(access, failed));
     return;
   }
   AccessQueue* token = nullptr;
-  grant_chain(host, end_special_access(access, failed, &token));
+  grant_group(host, *access.queue, end_special_access(access, failed, &token));
   if (token != nullptr) {
     pass_token(host, *token);
   }
