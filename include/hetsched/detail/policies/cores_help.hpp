@@ -18,6 +18,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace hetsched::detail {
 
@@ -153,12 +154,13 @@ private:
     constexpr Duration never{std::numeric_limits<std::int64_t>::max()};
     auto on_core = never;
     auto on_device = never;
-    NodeId node{-1};
+    WorkerInfo const* before = nullptr;
     for (auto const& info : ctx.workers()) {
-      if (info.node == node || !archs.has(info.arch)) {
-        continue; // neighbours are on one node, and equal
+      auto const* const last = std::exchange(before, &info);
+      bool const same = last != nullptr && info.node == last->node && info.arch == last->arch;
+      if (same || !archs.has(info.arch)) {
+        continue;
       }
-      node = info.node;
       if (auto const known = ctx.predicted(task, info.id)) {
         auto& least = is_core(info) ? on_core : on_device;
         least = std::min(least, ctx.transfer(task, info.id) + known->mean);
