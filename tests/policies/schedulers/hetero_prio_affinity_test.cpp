@@ -76,7 +76,7 @@ TEST_CASE("HeteroPrioAffinity: hooks and declarations") {
   static_assert(hs::hooks_of<HeteroPrioAffinity, ContextArchetype>() ==
                 (hs::hook_push | hs::hook_pop | hs::hook_push_activated | hs::hook_epilogue |
                  hs::hook_peek | hs::hook_reconsider));
-  static_assert(HeteroPrioAffinity::threading == hs::Threading::concurrent);
+  static_assert(HeteroPrioAffinity::threading == hs::Threading::serialized);
 }
 
 TEST_CASE("HeteroPrioAffinity: a core takes over the least factor, then the lowest priority") {

@@ -44,17 +44,19 @@ namespace hetsched::policies {
 ///   its transfers (spoliation).
 /// Source: Kumar 2017, sec. 5.2.2 (sides, spoliation) and Bramas 2019 (LAHP: queues for each memory
 ///   node); how they go together is our own (docs/hetero_prio.md).
-/// Cost: push O(W + data), under a lock that pushes share; pop O(log Q), for an idle core O(Q), for
+/// Cost: push O(W + data); pop O(log Q), for an idle core O(Q), for
 ///   a GPU that waits for data O(Q x data); reconsider O(W + data).
 /// Needs: context: predicted times and transfers; free memory, if it is limited; priorities, such
 ///   as Priorities::bottom_min.
-/// Threading: concurrent.
+/// Threading: serialized: what others run is looked at.
 /// Deterministic: with one thread or in virtual time.
 /// Knobs: none.
 /// Limits: as of Heterogeneous and HeteroPrio; without tasks that may be aborted it is the former
 ///   but for what cores take.
 class HeteroPrioAffinity : public detail::CoresHelp<detail::LeastAccelerated> {
 public:
+  static constexpr auto threading = Threading::serialized;
+
   using CoresHelp::CoresHelp;
 
   template <context Ctx>
