@@ -4,8 +4,9 @@
 
 Online: what `simulate --scheduler all` runs, without look-ahead or a plan. Cholesky, LU and QR where
 the platform has the kernels, gemm in device memories of 1/2, 1/4 and 1/8 of the three matrices, and
-ten sweeps of Jacobi, whose kernels are derived (platforms/*_jacobi.json). Transfers share links, GPUs are served first, ranks are min, tiles of 960. Planned schedulers know the
-graph before it runs: they are compared with the best online one, too.
+ten sweeps of Jacobi, whose kernels are derived (platforms/*_jacobi.json). Transfers share links,
+GPUs are served first, ranks are min, tiles of 960. Planned schedulers know the graph before it runs:
+they are compared with the best online one, too.
 
 Usage: default_policy.py SIMULATE [--dag NAME] [--scheduler NAME] [--planned NAME,NAME] [--limit R]
                          [--save FILE]
