@@ -33,6 +33,7 @@ constexpr exploration::Exploration<Setting> explorations[] = {
     {&two_devices_aborts, 8},
     {&two_devices_home, 7},
     {&attempts_on_two, 8},
+    {&attempts_without_room, 9},
 };
 
 } // namespace

@@ -114,4 +114,15 @@ TEST_CASE("MemoryNodes: what could not be had is tried again for whoever asks ne
             .empty());
 }
 
+TEST_CASE("MemoryNodes: an eviction waits for the transfers from where it goes") {
+  CHECK(violation_of(attempts_without_room(),
+                     {
+                         {Step::commit, 1, 1, 0},   // device 1 gets a task that reads a
+                         {Step::attempt, 1, 12, 0}, // and an attempt at a task that updates b
+                         {Step::attempt, 2, 12, 0}, // device 2 gets an attempt at the task
+                         {Step::commit, 2, 1, 0},   // device 2 gets a task that reads a
+                     })
+            .empty());
+}
+
 } // namespace memory_model_test

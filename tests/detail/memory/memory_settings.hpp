@@ -142,4 +142,13 @@ plain(std::string name, std::vector<std::size_t> sizes, std::size_t capacity, in
   return setting;
 }
 
+/// What one attempt wrote leaves its device, and another still waits for what it was.
+[[nodiscard]] inline Setting attempts_without_room() {
+  auto setting = plain("attempts_without_room", {1, 1}, 1, 2);
+  setting.tasks = tasks_of(2, 1);
+  setting.attempts = true;
+  setting.losses = false;
+  return setting;
+}
+
 } // namespace memory_model

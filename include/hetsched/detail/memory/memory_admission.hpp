@@ -167,8 +167,8 @@ private:
   }
 
   /// Makes an unpinned block leave: at once, or after a transfer to host memory. Returns false if
-  /// the block has to stay for now, because an older version is still on its way there, or because
-  /// such transfers have failed over and over.
+  /// the block has to stay for now, because an older version is still on its way there or from
+  /// there (to an attempt that came too late), or because such transfers have failed over and over.
   [[nodiscard]] bool expel(Replicas& datum, NodeId at) {
     if (!is_only_copy(datum, at)) {
       ++node(at).counters.evictions_clean;
@@ -176,7 +176,8 @@ private:
       drop(datum, at);
       return true;
     }
-    if (datum.at(host_node).arriving != nullptr || cannot_be_copied(datum)) {
+    auto const& home = datum.at(host_node);
+    if (home.arriving != nullptr || home.sending != 0 || cannot_be_copied(datum)) {
       return false;
     }
     start(datum, at, host_node, true);
