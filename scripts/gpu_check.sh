@@ -249,8 +249,8 @@ lapacke=
 program test_devices test -O1 tests/gpu/*.cpp tests/main.cpp
 program test_equivalence test "-O1" tests/equivalence/*_test.cpp tests/main.cpp
 for name in pipeline saxpy_overhead gpu_linalg; do
-  program "$name" "benchmark-$blas" "-O3 -DNDEBUG $lapacke" "benchmarks/gpu/$name.cpp" \
-    examples/common/command_line.cpp
+  program "$name" "benchmark-$blas" "-O3 -DNDEBUG -DHETSCHED_EXTERN_SCHEDULERS $lapacke" \
+    "benchmarks/gpu/$name.cpp" examples/common/{candidates,command_line,engines,named_schedulers}.cpp
 done
 
 links=$build/links
