@@ -187,7 +187,6 @@ if [[ -n $cuda ]]; then
     library+=(cuda/cuda/no_solver.cpp)
   fi
   libraries+=(-lcublas -lcudart)
-  mapfile -t -O "${#library[@]}" library < <(find cuda -name '*.cu' | sort)
 else
   library+=(cuda/cuda/no_driver.cpp)
 fi
@@ -207,6 +206,11 @@ say "$("$CXX" --version | head -n 1), $(nproc) cores, BLAS on cores: $blas"
 
 # ---- building ----
 
+# Sources with kernels of their own, as in cuda/meson.build.
+kernel_sources=" tests/gpu/for_each_kernel.cpp examples/gpu_axpy_body.cpp "
+nvcc=
+[[ -z $cuda || ! -x $cuda/bin/nvcc ]] || nvcc=$cuda/bin/nvcc
+
 # Objects are kept. An object is made again if its source or any header is newer, or if it was made
 # with another command.
 newest=$(find include cuda tests benchmarks examples -name '*.h*' -printf '%T@ %p\n' |
@@ -224,8 +228,8 @@ compile() { # SOURCE VARIANT [FLAG...]
   object=$objects/$variant-$(echo "${source%.*}" | tr / _).o
   if [[ ! $object -nt $newest || ! $object -nt $source ]] &&
     ! grep -qF -- " $object " "$commands"; then
-    if [[ $source == *.cu ]]; then
-      echo "'$cuda/bin/nvcc' -std=c++20 -O2 -Iinclude -c -o $object $source" >>"$commands"
+    if [[ -n $nvcc && $kernel_sources == *" $source "* ]]; then
+      echo "'$nvcc' -x cu -std=c++20 -ccbin $CXX -O2 -Iinclude -c -o $object $source" >>"$commands"
     else
       # without links: -MF files would only be in the way
       echo "$CXX ${flags[*]} $* -c -o $object $source" >>"$commands"
@@ -247,6 +251,7 @@ program() { # NAME VARIANT FLAGS SOURCE...
 lapacke=
 [[ $blas != OpenBLAS ]] || lapacke=-DHETSCHED_HAVE_LAPACKE
 program test_devices test -O1 tests/gpu/*.cpp tests/main.cpp
+program gpu_axpy test -O1 examples/gpu_axpy.cpp examples/gpu_axpy_body.cpp
 program test_equivalence test "-O1" tests/equivalence/*_test.cpp tests/main.cpp
 for name in pipeline saxpy_overhead gpu_linalg; do
   program "$name" "benchmark-$blas" "-O3 -DNDEBUG -DHETSCHED_EXTERN_SCHEDULERS $lapacke" \
@@ -299,6 +304,10 @@ judge=nothing_skipped step conformance_cuda "$objects/test_devices" -tc='CudaDri
 show <(grep '^\[doctest\] test cases\|skipped: ' "$out/conformance_cuda.log" | sort -u)
 limit=600 step test_equivalence "$objects/test_equivalence" # on emulated devices: its bodies run on the host
 show <(grep '^\[doctest\] test cases' "$out/test_equivalence.log")
+on=$asked
+! $emulated || on=emu:2@256KB
+step gpu_axpy "$objects/gpu_axpy" "$on"
+show "$out/gpu_axpy.log"
 
 sanitizer=
 for candidate in "$(command -v compute-sanitizer)" "$cuda"/bin/compute-sanitizer \
