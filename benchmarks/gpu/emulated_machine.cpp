@@ -6,7 +6,8 @@
 //
 // Tiles are small, so that copies take no time of the cores. What a transfer takes follows from the
 // bandwidth of the emulated devices, one link into each and one out of it. The model of both runs
-// knows the times of kernels and of transfers. The emulated devices run one kernel at a time.
+// knows the times of kernels and of transfers. The emulated devices run one kernel at a time, as in
+// virtual time, unless --streams says otherwise.
 
 #include <hetsched/capture.hpp>
 #include <hetsched/platform/platform_json.hpp>
@@ -138,6 +139,8 @@ struct Choice {
   int gpus = 2;
   double scale = 1;
   int repeat = 1;
+  std::size_t device_tiles = 8192;
+  int streams = 1;
   bool json = false;
 };
 
@@ -195,7 +198,7 @@ void set_machine(Choice const& choice) {
   made.routes.resize(nodes * nodes);
   for (std::size_t node = 0; node < nodes; ++node) {
     made.nodes[node].name = node == 0 ? "host" : "gpu" + std::to_string(node - 1);
-    made.nodes[node].capacity_bytes = node == 0 ? 0 : std::size_t{64} << 20U;
+    made.nodes[node].capacity_bytes = node == 0 ? 0 : choice.device_tiles * small_bytes;
     made.links.push_back({"in" + std::to_string(node), speed});
     made.links.push_back({"out" + std::to_string(node), speed});
   }
@@ -244,9 +247,10 @@ Result run(Choice const& choice, std::string const& scheduler) {
   hs::Config config;
   config.cpus = choice.cpus;
   config.bind = hs::Bind::none;
-  config.streams = 1;
+  config.streams = choice.streams;
   config.priorities = hs::Priorities::bottom_min;
-  config.devices = "emu:" + std::to_string(choice.gpus) + "@64MB?bandwidth=" +
+  config.devices = "emu:" + std::to_string(choice.gpus) + "@" +
+                   std::to_string(choice.device_tiles * small_bytes) + "B?bandwidth=" +
                    std::to_string(static_cast<std::size_t>(link_bandwidth(choice))) + "B/s";
   Result result;
   AnyScheduler::Config const named{scheduler};
@@ -363,6 +367,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.1, 100.0));
   app.add_option("--repeat", choice.repeat, "runs, of which the order has the medians (default 1)")
       ->check(CLI::Range(1, 1000));
+  app.add_option("--device-tiles", choice.device_tiles, "that fit into a device (default 8192)")
+      ->check(CLI::Range(4, 8192));
+  app.add_option("--streams", choice.streams, "kernels at a time on threads (default 1)")
+      ->check(CLI::Range(1, 16));
   app.add_flag("--json", choice.json, "one JSON object per line instead of a table");
   return benchmarks::run_program("emulated_machine", app, argc, argv, [&] {
     prctl(PR_SET_TIMERSLACK, 1UL); // threads inherit it

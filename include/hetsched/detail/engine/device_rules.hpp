@@ -50,14 +50,16 @@ most_taken(PolicyPort const& policies, std::size_t window, std::size_t abreast) 
 /// Whether a device that has some tasks takes the one that the scheduler gives it next: `first`
 /// - if all its data are there (`has_all()`), and a kernel can run beside those that run, or one of
 ///   these ends soon (`makes_room()`), or
-/// - if the memory is too full to send its data ahead (`has_places()`) while kernels run, because
-///   only admission evicts.
+/// - if the memory is too full to send its data ahead (`has_places()`), because only admission
+///   evicts, and the transfers of one task are to hide those of another.
 template <class First>
 [[nodiscard]] bool takes_beside(DeviceLoad const& load, First const& first) {
-  if (load.running < load.abreast) {
-    return load.taken - load.running <= 1 && first.has_all();
+  if (!first.has_places()) {
+    return true;
   }
-  return !first.has_places() || (first.makes_room() && first.has_all());
+  bool const launches =
+      load.running < load.abreast ? load.taken - load.running <= 1 : first.makes_room();
+  return launches && first.has_all();
 }
 
 /// Whether a worker of another class or device would end the task, a successor of what a device
