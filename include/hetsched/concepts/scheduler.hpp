@@ -108,7 +108,8 @@ concept chosen_at_run_time = requires(S const& s) {
 ///   TaskId reconsider(ctx, worker)                                         optional
 ///     Called before pop, for every worker that can take a task. Returns a task that another worker
 ///     has taken. That task is aborted there and runs here from its beginning (spoliation: Kumar
-///     2017, sec. 3.7.2 and 5.2). With no_task, pop follows.
+///     2017, sec. 3.7.2 and 5.2). With no_task, pop follows. The scheduler is serialized: so the
+///     tasks that it looks at do not end meanwhile.
 ///   TaskId preempt(ctx, task)                                              optional
 ///     Called once for each push, if no worker that can run the pushed task is idle or took it.
 ///     Returns a task that a worker has taken, to be aborted, or no_task. The aborted task is

@@ -77,6 +77,11 @@ concept misdeclared_preempt =
     } || requires(S& s, Ctx const& ctx) { s.preempt(ctx, TaskId{}, WorkerId{}); } ||
     requires(S& s, Ctx const& ctx) { s.preempt(ctx); });
 
+/// Hooks of a concurrent scheduler are called without the lock under which tasks that run stay.
+template <class S, class Ctx>
+concept reconsiders_beside_others =
+    declares_rules<S> && has_reconsider<S, Ctx> && S::threading == Threading::concurrent;
+
 template <class S>
 concept misdeclared_future_uses =
     !has_future_uses<S> &&
@@ -147,6 +152,11 @@ struct CheckScheduler {
                 "hetsched: Scheduler's reconsider must be `TaskId reconsider(Ctx const&, "
                 "WorkerId)`; see concepts/scheduler.hpp");
 
+  static constexpr bool serialized = !reconsiders_beside_others<Scheduler, Ctx>;
+  static_assert(serialized,
+                "hetsched: a Scheduler with reconsider must be Threading::serialized, so that no "
+                "task ends while it looks at it; see concepts/scheduler.hpp");
+
   static constexpr bool preempts = !misdeclared_preempt<Scheduler, Ctx>;
   static_assert(preempts,
                 "hetsched: Scheduler's preempt must be `TaskId preempt(Ctx const&, TaskId)`; see "
@@ -159,7 +169,7 @@ struct CheckScheduler {
 
   static constexpr bool ok = declares && constructible && pushes && pops && answers && steals &&
                              activates && begins && ends && peeks && prepares && reconsiders &&
-                             preempts && plans;
+                             serialized && preempts && plans;
 };
 
 template <class C>
