@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <optional>
@@ -119,6 +120,25 @@ TEST_CASE("config: the environment fills what the program leaves open") {
   Variable const trace("HETSCHED_TRACE", "run.json");
   CHECK(resolved().trace == "run.json");
   CHECK(resolved({.trace = "other.json"}).trace == "other.json");
+}
+
+TEST_CASE("config: a variable that nobody reads is named, with the nearest that is read") {
+  std::array<char const*, 9> const environment{"HOME=/",
+                                               "HETSCHED_NCPUS=4",
+                                               "HETSCHED_NCPU=4",
+                                               "HETSCHED_SCHEDULR=ws",
+                                               "HETSCHED_TEST_SEED=1",
+                                               "HETSCHED_TRACE_MEMORY=1",
+                                               "HETSCHED_",
+                                               "HETSCHED_COLOUR_OF_REPORTS=red",
+                                               nullptr};
+  CHECK(hs::detail::unknown_variables(environment.data()) ==
+        "hetsched: HETSCHED_NCPUS: is no variable that is read; did you mean HETSCHED_NCPU?\n"
+        "hetsched: HETSCHED_SCHEDULR: is no variable that is read; did you mean "
+        "HETSCHED_SCHEDULER?\n"
+        "hetsched: HETSCHED_: is no variable that is read\n"
+        "hetsched: HETSCHED_COLOUR_OF_REPORTS: is no variable that is read\n");
+  CHECK(hs::detail::unknown_variables(nullptr).empty());
 }
 
 TEST_CASE("config: what the program sets wins, even over a bad variable") {

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -362,6 +363,20 @@ TEST_CASE("partition: overwriting every part makes the whole good again") {
 
   CHECK(message_of([&] { rt.sync(); }) == "part");
   CHECK(sum == 10);
+}
+
+TEST_CASE("partition: a part that is not there is an error that says so") {
+  hs::Runtime<> rt(on_cpus(2));
+  std::vector<int> v(10);
+  auto const parts = rt.partition(rt.data(v), hs::block_rows(1));
+  CHECK(message_of([&] { rt.spawn()(Fill{}, hs::write(parts[10]), 1); }) ==
+        "hetsched: partition: has no part [10]: it has 10 x 1");
+  for (auto const& [i, j] : {std::pair<std::size_t, std::size_t>{10, 0}, {0, 1}}) {
+    CHECK(message_of([&, i = i, j = j] { (void)parts(i, j); }) ==
+          "hetsched: partition: has no part (" + std::to_string(i) + ", " + std::to_string(j) +
+              "): it has 10 x 1");
+  }
+  CHECK(error_of([] { (void)hs::Partition<Vector>()[0]; })->code() == hs::ErrorCode::bad_call);
 }
 
 TEST_CASE("partition: a partition may be moved") {

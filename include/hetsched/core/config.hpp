@@ -96,6 +96,10 @@ namespace detail {
 /// Fills empty fields from the environment and checks all. Throws Error(bad_config).
 void resolve_config(Config& config);
 
+/// A line for each variable that begins with HETSCHED_ and that nobody reads, with the one whose
+/// name is nearest. HETSCHED_TEST_... are for tests. `environment`: as `environ`.
+[[nodiscard]] std::string unknown_variables(char const* const* environment);
+
 } // namespace detail
 } // namespace hetsched
 

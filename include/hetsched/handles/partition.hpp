@@ -2,15 +2,29 @@
 #pragma once
 // A region cut into parts that tasks use independently.
 
+#include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/dataflow.hpp>
 #include <hetsched/handles/handle.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace hetsched {
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void
+refuse_part(std::string const& part, std::size_t rows, std::size_t cols) {
+  throw Error(ErrorCode::bad_call,
+              "partition",
+              text("has no part %s: it has %zu x %zu", part.c_str(), rows, cols));
+}
+
+} // namespace detail
 
 /// The parts of a partitioned region, as a grid. Made by `Runtime::partition`, ended by
 /// `Runtime::join` or by the destructor. Tasks on parts wait for earlier tasks on the whole. Tasks
@@ -45,12 +59,21 @@ public:
 
   [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
 
-  [[nodiscard]] Handle<D> const& operator()(std::size_t i, std::size_t j) const noexcept {
+  /// Throws Error(bad_call) if there is no such part.
+  [[nodiscard]] Handle<D> const& operator()(std::size_t i, std::size_t j) const {
+    if (i >= rows_ || j >= cols()) [[unlikely]] {
+      detail::refuse_part(detail::text("(%zu, %zu)", i, j), rows_, cols());
+    }
     return parts_[i + j * rows_];
   }
 
-  /// The k-th part, down the columns.
-  [[nodiscard]] Handle<D> const& operator[](std::size_t k) const noexcept { return parts_[k]; }
+  /// The k-th part, down the columns. Throws Error(bad_call) if there is no such part.
+  [[nodiscard]] Handle<D> const& operator[](std::size_t k) const {
+    if (k >= parts_.size()) [[unlikely]] {
+      detail::refuse_part(detail::text("[%zu]", k), rows_, cols());
+    }
+    return parts_[k];
+  }
 
   /// For the library.
   Partition(End end, detail::PartitionState* state, std::size_t rows, std::vector<Handle<D>> parts)

@@ -3,7 +3,12 @@
 // Definitions of core/config.hpp.
 
 #include <hetsched/core/config.hpp>
+#include <hetsched/detail/core/text.hpp>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -81,11 +86,83 @@ private:
   }
 };
 
+/// How many letters to insert, drop or replace make one name of the other.
+[[gnu::cold]] HETSCHED_INLINE std::size_t edits_between(std::string_view a, std::string_view b) {
+  std::array<std::size_t, 33> row{};
+  b = b.substr(0, row.size() - 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    auto diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      auto const replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+[[gnu::cold]] HETSCHED_INLINE std::string unknown_variables(char const* const* environment) {
+  constexpr std::string_view ours = "HETSCHED_";
+  constexpr std::array<std::string_view, 18> known{
+      "NCPU",
+      "GROUP",
+      "MAX_LIVE_TASKS",
+      "SEED",
+      "TIMING",
+      "WINDOW",
+      "STREAMS",
+      "DEVICES",
+      "MEMORY_TRACE",
+      "TRACE",
+      "MODEL_DIR",
+      "MACHINE",
+      "EXPLAIN",
+      "BIND",
+      "PRIORITIES",
+      "TRACE_MEMORY",
+      "SCHEDULER",
+      "TEST_",
+  };
+  constexpr std::size_t most_edits = 4;
+  std::string lines;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    std::string_view const entry(*environment);
+    auto const name = entry.substr(0, entry.find('='));
+    if (!name.starts_with(ours)) {
+      continue;
+    }
+    auto const rest = name.substr(ours.size());
+    if (rest.starts_with(known.back()) ||
+        std::find(known.begin(), known.end(), rest) != known.end()) {
+      continue;
+    }
+    auto nearest = known.front();
+    for (auto const other : known) {
+      nearest = edits_between(rest, other) < edits_between(rest, nearest) ? other : nearest;
+    }
+    bool const near = edits_between(rest, nearest) <= std::min(most_edits, nearest.size() / 2);
+    lines += error_line(std::string(name),
+                        near ? "is no variable that is read; did you mean " + std::string(ours) +
+                                   std::string(nearest) + "?"
+                             : "is no variable that is read");
+    lines += '\n';
+  }
+  return lines;
+}
+
 [[gnu::cold]] HETSCHED_INLINE void resolve_config(Config& config) {
   static_assert(static_cast<int>(Priorities::own) == 0 &&
                 static_cast<int>(Priorities::bottom_min) == 1 &&
                 static_cast<int>(Priorities::bottom_avg) == 2);
   static_assert(static_cast<int>(Bind::none) == 0 && static_cast<int>(Bind::cores) == 1);
+  [[maybe_unused]] static bool const told = [] {
+    std::fputs(unknown_variables(environ).c_str(), stderr);
+    return true;
+  }();
   using Reader = ConfigReader;
   constexpr int most_cpus = 4096;
   constexpr int most_window = 1024;
