@@ -3,7 +3,8 @@
 """Compiles every program of this folder and checks what the compiler says.
 
 NAME.cpp must not compile, and the text of every line `// expected-error: TEXT` in it must be in
-the compiler's output (at least one such line). ok_NAME.cpp must compile: it shows that the cases
+the compiler's output (at least one such line), the first of them within the first N lines if there is
+a line `// expected-within: N`. ok_NAME.cpp must compile: it shows that the cases
 beside it fail for their own reason. With C++17 each umbrella header must say within ten lines that
 it needs C++20.
 
@@ -21,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 EXPECTED = re.compile(r"//\s*expected-error:\s*(.*?)\s*$", re.MULTILINE)
+WITHIN = re.compile(r"//\s*expected-within:\s*(\d+)")
 
 
 def check(compiler, source):
@@ -38,7 +40,8 @@ def check(compiler, source):
     if source.name.startswith("ok_"):
         return ("does not compile" if run.returncode else None), run.stdout
 
-    expected = EXPECTED.findall(source.read_text(encoding="utf-8"))
+    text = source.read_text(encoding="utf-8")
+    expected = EXPECTED.findall(text)
     if not expected:
         return "has no line `// expected-error: TEXT`", ""
     if run.returncode == 0:
@@ -46,6 +49,9 @@ def check(compiler, source):
     missing = [text for text in expected if text not in run.stdout]
     if missing:
         return "the compiler does not say: " + "; ".join(missing), run.stdout
+    within = WITHIN.search(text)
+    if within and expected[0] not in "\n".join(run.stdout.splitlines()[: int(within[1])]):
+        return f"not within {within[1]} lines: {expected[0]}", run.stdout
     return None, run.stdout
 
 

@@ -3,6 +3,7 @@
 // One-off tasks from a lambda: accesses are given at the spawn.
 
 #include <hetsched/core/task.hpp>
+#include <hetsched/detail/spawn/check_task.hpp>
 #include <hetsched/handles/handle.hpp>
 
 #include <type_traits>
@@ -79,6 +80,42 @@ template <class F, class... Declared>
 struct LambdaTask
     : Task<1 + static_cast<int>(sizeof...(Declared))>::template Signature<V<F>, Declared...> {
   static constexpr std::string_view name = "lambda";
+};
+
+template <class Declared>
+inline constexpr bool is_bare_handle = false;
+template <class D>
+inline constexpr bool is_bare_handle<V<Handle<D>>> = true;
+
+template <class Declared>
+inline constexpr bool is_only_read = false;
+template <class D>
+inline constexpr bool is_only_read<R<D>> = true;
+
+/// Whether the lambda can be called with the views of its arguments, or handles in place of some.
+template <class Rt, class T>
+inline constexpr bool can_call =
+    !std::is_same_v<decltype(find_generic_call<Rt, T, TaskBodyCPU<T>>()), std::type_identity<void>>;
+
+/// What may be wrong with a lambda that cannot be called.
+template <class F, class... Declared>
+struct BodyOf<LambdaTask<F, Declared...>> {
+  template <bool callable>
+  struct Call {
+    static constexpr bool lacks_mode = !callable && (is_bare_handle<Declared> || ...);
+    static constexpr bool may_lack_const =
+        !callable && !lacks_mode && (is_only_read<Declared> || ...);
+    static_assert(!lacks_mode,
+                  "hetsched: a handle that is given to a lambda needs a mode: hs::read(h), "
+                  "hs::write(h), hs::read_write(h), hs::commute(h) or hs::reduce<Op>(h)");
+    static_assert(!may_lack_const,
+                  "hetsched: the lambda cannot be called with its arguments: what is given as "
+                  "read(h) arrives const, as a VectorView<T const>, TileView<T const> or T const&; "
+                  "else compare them one by one");
+    static_assert(callable || lacks_mode || may_lack_const,
+                  "hetsched: the lambda cannot be called with its arguments: data arrive as views "
+                  "(VectorView<T>, TileView<T>, T&), in the order of the spawn");
+  };
 };
 
 } // namespace detail

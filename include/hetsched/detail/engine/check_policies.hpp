@@ -283,13 +283,37 @@ struct UncheckedModel {
   [[nodiscard]] Duration transfer(std::size_t, NodeId, NodeId) const { return {}; }
 };
 
+/// hetsched/fwd.hpp declares all policies that ship.
+template <class Policy>
+struct PolicyDefined {
+  static constexpr bool ok = requires { sizeof(Policy); };
+  static_assert(
+      ok,
+      "hetsched: this policy is only declared here: include its header, "
+      "hetsched/policies/schedulers/NAME.hpp, caches/NAME.hpp or perf_models/NAME.hpp, or "
+      "hetsched/policies.hpp for all (which policy: see PolicyDefined<policy>)");
+};
+
 /// The core of an engine, with policies that passed their checks.
 template <class Engine, class Scheduler, class CacheGiven, class PerfModel>
 struct CheckedCore {
   using Context = typename Engine::BaseCore::Context;
-  static constexpr bool cache_ok = CheckCache<CacheGiven>::ok;
-  static constexpr bool ok =
-      CheckScheduler<Scheduler, Context>::ok && CheckPerfModel<PerfModel>::ok;
+
+  static constexpr bool cache_ok = [] {
+    if constexpr (PolicyDefined<CacheGiven>::ok) {
+      return CheckCache<CacheGiven>::ok;
+    } else {
+      return false;
+    }
+  }();
+
+  static constexpr bool ok = [] {
+    if constexpr (PolicyDefined<Scheduler>::ok && PolicyDefined<PerfModel>::ok) {
+      return CheckScheduler<Scheduler, Context>::ok && CheckPerfModel<PerfModel>::ok;
+    } else {
+      return false;
+    }
+  }();
 
   /// One without any operation stands in for a cache that failed its checks.
   using Cache = std::conditional_t<cache_ok, CacheGiven, UncheckedCache>;

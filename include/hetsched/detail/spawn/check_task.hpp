@@ -65,6 +65,14 @@ struct BodyOf {
     static constexpr bool ok = parameters == expected;
   };
 
+  /// A leading parameter that is a runtime, of another type than the one that spawns.
+  template <bool other>
+  struct LeadingRuntime {
+    static_assert(!other,
+                  "hetsched: the body takes another type of runtime than the one that spawns it; "
+                  "`auto& rt` as the first parameter takes any");
+  };
+
   template <bool callable>
   struct Call {
     static_assert(callable,
@@ -158,6 +166,11 @@ template <class T, class... Args>
   }
 }
 
+template <class Parameter>
+inline constexpr bool is_runtime = false;
+template <class Scheduler, class Cache, class PerfModel, class Engine>
+inline constexpr bool is_runtime<Runtime<Scheduler, Cache, PerfModel, Engine>> = true;
+
 /// The BodyCall for a call operator that is no template, or void after a message.
 template <class Rt, class T, class Body>
 struct PlainCall {
@@ -191,8 +204,20 @@ struct PlainCall {
     }
   }();
 
+  /// Whether the first parameter is a runtime, but not this one.
+  static constexpr bool with_other = [] {
+    if constexpr (given == expected + 1 && !with_runtime) {
+      return is_runtime<std::remove_cvref_t<typename Call::template At<0>>>;
+    } else {
+      return false;
+    }
+  }();
+
   static constexpr auto find() {
-    if constexpr (BodyOf<T>::template Count<given - skip, expected>::ok) {
+    if constexpr (with_other) {
+      (void)sizeof(typename BodyOf<T>::template LeadingRuntime<with_other>);
+      return std::type_identity<void>{};
+    } else if constexpr (BodyOf<T>::template Count<given - skip, expected>::ok) {
       return []<std::size_t... I>(std::index_sequence<I...>) {
         (void)(std::size_t{0} + ... +
                sizeof(typename BodyParameter<T, I>::template Check<Taken<I>>));
