@@ -104,6 +104,31 @@ hs::Platform Machine::read() const {
   return platform;
 }
 
+namespace {
+
+/// The types that the platform knows by no tile and from no library, as a list of names; at most
+/// eight.
+std::string unknown_types(hs::Platform const& platform,
+                          std::set<std::string> const& types,
+                          std::string const& algorithm) {
+  std::string names;
+  int count = 0;
+  for (auto const& type : types) {
+    bool known = false;
+    for (auto const& kernel : platform.kernels) {
+      auto const& those = kernel.algorithms;
+      known = known || (kernel.name == type &&
+                        std::find(those.begin(), those.end(), algorithm) != those.end());
+    }
+    if (!known && ++count <= 8) {
+      names += (names.empty() ? "'" : ", '") + type + "'";
+    }
+  }
+  return names + (count > 8 ? " and " + std::to_string(count - 8) + " more" : "");
+}
+
+} // namespace
+
 std::string Machine::library_of(hs::Platform const& platform, hs::TaskGraph const& graph) const {
   std::set<std::string> kernels;
   for (auto const& node : graph.nodes()) {
@@ -115,6 +140,12 @@ std::string Machine::library_of(hs::Platform const& platform, hs::TaskGraph cons
     return found.front();
   }
   if (std::find(found.begin(), found.end(), library) == found.end()) {
+    if (auto const unknown = unknown_types(platform, kernels, kernels_of()); !unknown.empty()) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      file,
+                      "has no kernel of " + kernels_of() + " named " + unknown +
+                          ", as tasks of --dag " + dag + " are");
+    }
     throw hs::Error(hs::ErrorCode::bad_input,
                     file,
                     "has no times for " + kernels_of() + " in " + precision + " on tiles of " +

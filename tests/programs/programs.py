@@ -626,6 +626,9 @@ def test_simulate(program):
         check(abs(row["makespan_s"] - 0.0078572) < 1e-12, f"simulate: {row}")  # on GPUs
         graph.write_text("digraph {\n a -> b -> a }")
         refuses(program, "task 'a' comes after itself", *haswell, "--dag", str(graph))
+        graph.write_text("digraph g { a [type=blur]; b [type=gemm]; c [type=edges]; a -> b -> c }")
+        unknown = "has no kernel of cholesky named 'blur', 'edges', as tasks of --dag " + str(graph)
+        refuses(program, unknown, *haswell, "--dag", str(graph))
         graph = Path(folder) / "graph.json"
         graph.write_text(
             '{"format": "graph-1", "data": [8], "tasks": ['

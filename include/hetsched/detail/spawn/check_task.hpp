@@ -5,6 +5,7 @@
 // name with the message.
 
 #include <hetsched/detail/spawn/task_traits.hpp>
+#include <hetsched/fwd.hpp>
 
 namespace hetsched::detail {
 
