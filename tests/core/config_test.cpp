@@ -139,6 +139,27 @@ TEST_CASE("config: a variable that nobody reads is named, with the nearest that 
         "hetsched: HETSCHED_: is no variable that is read\n"
         "hetsched: HETSCHED_COLOUR_OF_REPORTS: is no variable that is read\n");
   CHECK(hs::detail::unknown_variables(nullptr).empty());
+  for (std::string const name : {"NCPU",
+                                 "GROUP",
+                                 "BIND",
+                                 "MAX_LIVE_TASKS",
+                                 "SEED",
+                                 "TIMING",
+                                 "DEVICES",
+                                 "WINDOW",
+                                 "STREAMS",
+                                 "MEMORY_TRACE",
+                                 "TRACE",
+                                 "TRACE_MEMORY",
+                                 "MODEL_DIR",
+                                 "MACHINE",
+                                 "EXPLAIN",
+                                 "PRIORITIES",
+                                 "SCHEDULER"}) {
+    auto const variable = "HETSCHED_" + name + "=1";
+    std::array<char const*, 2> const one{variable.c_str(), nullptr};
+    CHECK(hs::detail::unknown_variables(one.data()).empty());
+  }
 }
 
 TEST_CASE("config: what the program sets wins, even over a bad variable") {

@@ -371,10 +371,10 @@ TEST_CASE("partition: a part that is not there is an error that says so") {
   auto const parts = rt.partition(rt.data(v), hs::block_rows(1));
   CHECK(message_of([&] { rt.spawn()(Fill{}, hs::write(parts[10]), 1); }) ==
         "hetsched: partition: has no part [10]: it has 10 x 1");
-  for (auto const& [i, j] : {std::pair<std::size_t, std::size_t>{10, 0}, {0, 1}}) {
-    CHECK(message_of([&, i = i, j = j] { (void)parts(i, j); }) ==
-          "hetsched: partition: has no part (" + std::to_string(i) + ", " + std::to_string(j) +
-              "): it has 10 x 1");
+  for (auto const& part : {std::pair<std::size_t, std::size_t>{10, 0}, {0, 1}}) {
+    CHECK(message_of([&] { (void)parts(part.first, part.second); }) ==
+          "hetsched: partition: has no part (" + std::to_string(part.first) + ", " +
+              std::to_string(part.second) + "): it has 10 x 1");
   }
   CHECK(error_of([] { (void)hs::Partition<Vector>()[0]; })->code() == hs::ErrorCode::bad_call);
 }
