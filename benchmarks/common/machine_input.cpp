@@ -114,12 +114,10 @@ std::string unknown_types(hs::Platform const& platform,
   std::string names;
   int count = 0;
   for (auto const& type : types) {
-    bool known = false;
-    for (auto const& kernel : platform.kernels) {
-      auto const& those = kernel.algorithms;
-      known = known || (kernel.name == type &&
-                        std::find(those.begin(), those.end(), algorithm) != those.end());
-    }
+    bool const known = std::any_of(
+        platform.kernels.begin(), platform.kernels.end(), [&](hs::Platform::Kernel const& kernel) {
+          return kernel.name == type && kernel.is_part_of(algorithm);
+        });
     if (!known && ++count <= 8) {
       names += (names.empty() ? "'" : ", '") + type + "'";
     }

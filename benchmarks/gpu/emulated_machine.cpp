@@ -150,6 +150,10 @@ constexpr double bandwidth = 6e9; // of a link, for such tiles
 constexpr std::size_t small = 32; // a tile of the runs
 constexpr std::size_t small_bytes = small * small * sizeof(double);
 
+std::size_t memory_of_device(Choice const& choice) {
+  return choice.device_tiles * small_bytes;
+}
+
 /// Bytes per second, for the small tiles.
 double link_bandwidth(Choice const& choice) {
   auto const bytes = static_cast<double>(tile * tile * sizeof(float));
@@ -198,7 +202,7 @@ void set_machine(Choice const& choice) {
   made.routes.resize(nodes * nodes);
   for (std::size_t node = 0; node < nodes; ++node) {
     made.nodes[node].name = node == 0 ? "host" : "gpu" + std::to_string(node - 1);
-    made.nodes[node].capacity_bytes = node == 0 ? 0 : choice.device_tiles * small_bytes;
+    made.nodes[node].capacity_bytes = node == 0 ? 0 : memory_of_device(choice);
     made.links.push_back({"in" + std::to_string(node), speed});
     made.links.push_back({"out" + std::to_string(node), speed});
   }
@@ -249,9 +253,9 @@ Result run(Choice const& choice, std::string const& scheduler) {
   config.bind = hs::Bind::none;
   config.streams = choice.streams;
   config.priorities = hs::Priorities::bottom_min;
-  config.devices = "emu:" + std::to_string(choice.gpus) + "@" +
-                   std::to_string(choice.device_tiles * small_bytes) + "B?bandwidth=" +
-                   std::to_string(static_cast<std::size_t>(link_bandwidth(choice))) + "B/s";
+  config.devices =
+      "emu:" + std::to_string(choice.gpus) + "@" + std::to_string(memory_of_device(choice)) +
+      "B?bandwidth=" + std::to_string(static_cast<std::size_t>(link_bandwidth(choice))) + "B/s";
   Result result;
   AnyScheduler::Config const named{scheduler};
   auto const n = choice.tiles;

@@ -25,6 +25,10 @@ EXPECTED = re.compile(r"//\s*expected-error:\s*(.*?)\s*$", re.MULTILINE)
 WITHIN = re.compile(r"//\s*expected-within:\s*(\d+)")
 
 
+def says_within(lines, output, text):
+    return any(text in line for line in output.splitlines()[:lines])
+
+
 def check(compiler, source):
     """Returns (what is wrong, or None; the compiler's output)."""
     run = subprocess.run(
@@ -40,8 +44,8 @@ def check(compiler, source):
     if source.name.startswith("ok_"):
         return ("does not compile" if run.returncode else None), run.stdout
 
-    text = source.read_text(encoding="utf-8")
-    expected = EXPECTED.findall(text)
+    program = source.read_text(encoding="utf-8")
+    expected = EXPECTED.findall(program)
     if not expected:
         return "has no line `// expected-error: TEXT`", ""
     if run.returncode == 0:
@@ -49,8 +53,8 @@ def check(compiler, source):
     missing = [text for text in expected if text not in run.stdout]
     if missing:
         return "the compiler does not say: " + "; ".join(missing), run.stdout
-    within = WITHIN.search(text)
-    if within and expected[0] not in "\n".join(run.stdout.splitlines()[: int(within[1])]):
+    within = WITHIN.search(program)
+    if within and not says_within(int(within[1]), run.stdout, expected[0]):
         return f"not within {within[1]} lines: {expected[0]}", run.stdout
     return None, run.stdout
 
@@ -65,9 +69,8 @@ def check_old_standard(compiler, header):
         text=True,
         check=False,
     )
-    lines = run.stdout.splitlines()
-    told = any("needs C++20" in line for line in lines[:10])
-    return (None if told and len(lines) < 20 else "does not say that it needs C++20"), run.stdout
+    told = says_within(10, run.stdout, "needs C++20")
+    return (None if told and len(run.stdout.splitlines()) < 20 else "does not say that it needs C++20"), run.stdout
 
 
 def main():

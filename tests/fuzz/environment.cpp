@@ -12,22 +12,12 @@
 
 namespace {
 
-constexpr std::array names{"NCPU",
-                           "GROUP",
-                           "MAX_LIVE_TASKS",
-                           "SEED",
-                           "TIMING",
-                           "WINDOW",
-                           "STREAMS",
-                           "DEVICES",
-                           "MEMORY_TRACE",
-                           "TRACE",
-                           "TRACE_MEMORY",
-                           "MODEL_DIR",
-                           "MACHINE",
-                           "EXPLAIN",
-                           "PRIORITIES",
-                           "BIND"};
+constexpr auto const& names = hetsched::detail::variable_names;
+
+/// With HETSCHED_.
+std::string whole(std::string_view name) {
+  return "HETSCHED_" + std::string(name);
+}
 
 /// glibc's setenv keeps each value for ever.
 void set(std::string_view line) {
@@ -35,8 +25,8 @@ void set(std::string_view line) {
   auto const equals = line.find('=');
   for (std::size_t k = 0; k < names.size(); ++k) {
     if (equals != line.npos && line.substr(0, equals) == names[k]) {
-      unsetenv((std::string("HETSCHED_") + names[k]).c_str());
-      variables[k] = "HETSCHED_" + std::string(line);
+      unsetenv(whole(names[k]).c_str());
+      variables[k] = whole(line);
       putenv(variables[k].data());
     }
   }
@@ -45,8 +35,8 @@ void set(std::string_view line) {
 } // namespace
 
 void fuzz::read(std::string const& input) {
-  for (auto const* const name : names) {
-    unsetenv((std::string("HETSCHED_") + name).c_str());
+  for (auto const name : names) {
+    unsetenv(whole(name).c_str());
   }
   std::string_view left = input;
   while (!left.empty()) {

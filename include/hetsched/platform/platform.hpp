@@ -76,6 +76,10 @@ struct Platform {
     std::vector<std::optional<KernelTime>> times;    // of each class; no value: no such kernel
     std::vector<std::pair<int, Duration>> on_groups; // on so many cores that work as one
 
+    [[nodiscard]] bool is_part_of(std::string_view algorithm) const {
+      return std::find(algorithms.begin(), algorithms.end(), algorithm) != algorithms.end();
+    }
+
     /// The time on a class of worker.
     [[nodiscard]] std::optional<KernelTime> on(std::size_t worker_class) const {
       return times[worker_class];
@@ -164,10 +168,8 @@ struct Platform {
                                    std::size_t tile,
                                    std::string_view library) const {
     for (auto const& candidate : kernels) {
-      auto const& those = candidate.algorithms;
       if (candidate.name == kernel && candidate.precision == precision && candidate.tile == tile &&
-          candidate.library == library &&
-          std::find(those.begin(), those.end(), algorithm) != those.end()) {
+          candidate.library == library && candidate.is_part_of(algorithm)) {
         return &candidate;
       }
     }

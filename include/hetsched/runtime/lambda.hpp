@@ -92,11 +92,6 @@ inline constexpr bool is_only_read = false;
 template <class D>
 inline constexpr bool is_only_read<R<D>> = true;
 
-/// Whether the lambda can be called with the views of its arguments, or handles in place of some.
-template <class Rt, class T>
-inline constexpr bool can_call =
-    !std::is_same_v<decltype(find_generic_call<Rt, T, TaskBodyCPU<T>>()), std::type_identity<void>>;
-
 /// What may be wrong with a lambda that cannot be called.
 template <class F, class... Declared>
 struct BodyOf<LambdaTask<F, Declared...>> {

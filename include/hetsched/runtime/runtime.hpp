@@ -128,7 +128,8 @@ public:
           detail::LambdaTask<std::decay_t<F>,
                              typename detail::LambdaParameter<std::decay_t<Args>>::Declared...>;
       // Here, so that a message comes soon after the line that spawns.
-      (void)sizeof(typename detail::BodyOf<T>::template Call<detail::can_call<Runtime, T>>);
+      (void)sizeof(
+          typename detail::BodyOf<T>::template Call<detail::can_call<Runtime, T, TaskBodyCPU<T>>>);
       this->template submit<T, detail::says_abortable<A...>>(
           all,
           std::forward<F>(function),

@@ -86,6 +86,25 @@ private:
   }
 };
 
+/// The variables that are read, by a Config or a policy, without HETSCHED_.
+inline constexpr std::array<std::string_view, 17> variable_names{"NCPU",
+                                                                 "GROUP",
+                                                                 "MAX_LIVE_TASKS",
+                                                                 "SEED",
+                                                                 "TIMING",
+                                                                 "WINDOW",
+                                                                 "STREAMS",
+                                                                 "DEVICES",
+                                                                 "MEMORY_TRACE",
+                                                                 "TRACE",
+                                                                 "MODEL_DIR",
+                                                                 "MACHINE",
+                                                                 "EXPLAIN",
+                                                                 "BIND",
+                                                                 "PRIORITIES",
+                                                                 "TRACE_MEMORY",
+                                                                 "SCHEDULER"};
+
 /// How many letters to insert, drop or replace make one name of the other.
 [[gnu::cold]] HETSCHED_INLINE std::size_t edits_between(std::string_view a, std::string_view b) {
   std::array<std::size_t, 33> row{};
@@ -107,26 +126,7 @@ private:
 
 [[gnu::cold]] HETSCHED_INLINE std::string unknown_variables(char const* const* environment) {
   constexpr std::string_view ours = "HETSCHED_";
-  constexpr std::array<std::string_view, 18> known{
-      "NCPU",
-      "GROUP",
-      "MAX_LIVE_TASKS",
-      "SEED",
-      "TIMING",
-      "WINDOW",
-      "STREAMS",
-      "DEVICES",
-      "MEMORY_TRACE",
-      "TRACE",
-      "MODEL_DIR",
-      "MACHINE",
-      "EXPLAIN",
-      "BIND",
-      "PRIORITIES",
-      "TRACE_MEMORY",
-      "SCHEDULER",
-      "TEST_",
-  };
+  constexpr std::string_view for_tests = "TEST_";
   constexpr std::size_t most_edits = 4;
   std::string lines;
   for (; environment != nullptr && *environment != nullptr; ++environment) {
@@ -136,14 +136,14 @@ private:
       continue;
     }
     auto const rest = name.substr(ours.size());
-    if (rest.starts_with(known.back()) ||
-        std::find(known.begin(), known.end(), rest) != known.end()) {
+    if (rest.starts_with(for_tests) ||
+        std::find(variable_names.begin(), variable_names.end(), rest) != variable_names.end()) {
       continue;
     }
-    auto nearest = known.front();
-    for (auto const other : known) {
-      nearest = edits_between(rest, other) < edits_between(rest, nearest) ? other : nearest;
-    }
+    auto const nearer = [&](std::string_view a, std::string_view b) {
+      return edits_between(rest, a) < edits_between(rest, b);
+    };
+    auto const nearest = *std::min_element(variable_names.begin(), variable_names.end(), nearer);
     bool const near = edits_between(rest, nearest) <= std::min(most_edits, nearest.size() / 2);
     lines += error_line(std::string(name),
                         near ? "is no variable that is read; did you mean " + std::string(ours) +

@@ -294,26 +294,23 @@ struct PolicyDefined {
       "hetsched/policies.hpp for all (which policy: see PolicyDefined<policy>)");
 };
 
+/// Of a policy that is only declared, nothing else is checked.
+template <class Policy, class Check>
+[[nodiscard]] constexpr bool passes() {
+  if constexpr (PolicyDefined<Policy>::ok) {
+    return Check::ok;
+  } else {
+    return false;
+  }
+}
+
 /// The core of an engine, with policies that passed their checks.
 template <class Engine, class Scheduler, class CacheGiven, class PerfModel>
 struct CheckedCore {
   using Context = typename Engine::BaseCore::Context;
-
-  static constexpr bool cache_ok = [] {
-    if constexpr (PolicyDefined<CacheGiven>::ok) {
-      return CheckCache<CacheGiven>::ok;
-    } else {
-      return false;
-    }
-  }();
-
-  static constexpr bool ok = [] {
-    if constexpr (PolicyDefined<Scheduler>::ok && PolicyDefined<PerfModel>::ok) {
-      return CheckScheduler<Scheduler, Context>::ok && CheckPerfModel<PerfModel>::ok;
-    } else {
-      return false;
-    }
-  }();
+  static constexpr bool cache_ok = passes<CacheGiven, CheckCache<CacheGiven>>();
+  static constexpr bool ok = passes<Scheduler, CheckScheduler<Scheduler, Context>>() &&
+                             passes<PerfModel, CheckPerfModel<PerfModel>>();
 
   /// One without any operation stands in for a cache that failed its checks.
   using Cache = std::conditional_t<cache_ok, CacheGiven, UncheckedCache>;

@@ -176,8 +176,7 @@ private:
       drop(datum, at);
       return true;
     }
-    auto const& home = datum.at(host_node);
-    if (home.arriving != nullptr || home.sending != 0 || cannot_be_copied(datum)) {
+    if (is_occupied(datum.at(host_node)) || cannot_be_copied(datum)) {
       return false;
     }
     start(datum, at, host_node, true);

@@ -36,8 +36,7 @@ public:
     if (datum.valid_at(to)) {
       return Arrival::here;
     }
-    if (datum.at(to).arriving != nullptr || (to != host_node && datum.writers != 0) ||
-        datum.at(to).unsettled != 0 || datum.at(to).sending != 0) { // a losing attempt uses it
+    if (is_occupied(datum.at(to)) || (to != host_node && datum.writers != 0)) {
       return Arrival::coming;
     }
     if (cannot_be_copied(datum) || datum.lost || is_lost(to)) {
@@ -131,6 +130,12 @@ protected:
   /// Transfers of what it holds have failed so often that no more are tried.
   [[nodiscard]] static bool cannot_be_copied(Replicas const& datum) noexcept {
     return datum.failed_copies > most_failed_copies;
+  }
+
+  /// Whether nothing may be brought to the place now: something is on its way to it, or from it to
+  /// an attempt that came too late, or such an attempt computes in it.
+  [[nodiscard]] static bool is_occupied(Replica const& place) noexcept {
+    return place.arriving != nullptr || place.sending != 0 || place.unsettled != 0;
   }
 
   /// Throws before it changes anything.

@@ -235,16 +235,19 @@ struct PlainCall {
   }
 };
 
+/// Whether a call operator that is a template takes the views of T, or handles in place of some.
+template <class Rt, class T, class Body>
+inline constexpr bool can_call =
+    !std::is_same_v<decltype(find_generic_call<Rt, T, Body>()), std::type_identity<void>>;
+
 /// How `Body` runs T in a runtime: the BodyCall to use, or void after a message.
 template <class Rt, class T, class Body>
 [[nodiscard]] constexpr auto find_call() {
   if constexpr (has_plain_call<Body>) {
     return PlainCall<Rt, T, Body>::find();
   } else {
-    constexpr auto found = find_generic_call<Rt, T, Body>();
-    constexpr bool callable = !std::is_same_v<decltype(found), std::type_identity<void> const>;
-    (void)sizeof(typename BodyOf<T>::template Call<callable>);
-    return found;
+    (void)sizeof(typename BodyOf<T>::template Call<can_call<Rt, T, Body>>);
+    return find_generic_call<Rt, T, Body>();
   }
 }
 

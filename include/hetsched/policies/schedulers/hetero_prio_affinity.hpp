@@ -44,8 +44,8 @@ namespace hetsched::policies {
 ///   its transfers (spoliation).
 /// Source: Kumar 2017, sec. 5.2.2 (sides, spoliation) and Bramas 2019 (LAHP: queues for each memory
 ///   node); how they go together is our own (docs/hetero_prio.md).
-/// Cost: push O(W + data); pop O(log Q), for an idle core O(Q), for
-///   a GPU that waits for data O(Q x data); reconsider O(W + data).
+/// Cost: push O(W + data); pop O(log Q), for an idle core O(Q), for a GPU that waits for data
+///   O(Q x data); reconsider O(W + data).
 /// Needs: context: predicted times and transfers; free memory, if it is limited; priorities, such
 ///   as Priorities::bottom_min.
 /// Threading: serialized: what others run is looked at.
