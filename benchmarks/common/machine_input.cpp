@@ -141,7 +141,7 @@ std::string Machine::library_of(hs::Platform const& platform, hs::TaskGraph cons
     if (auto const unknown = unknown_types(platform, kernels, kernels_of()); !unknown.empty()) {
       throw hs::Error(hs::ErrorCode::bad_input,
                       file,
-                      "has no kernel of " + kernels_of() + " named " + unknown +
+                      "has no kernel for " + kernels_of() + " named " + unknown +
                           ", as tasks of --dag " + dag + " are");
     }
     throw hs::Error(hs::ErrorCode::bad_input,

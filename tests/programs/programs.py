@@ -627,7 +627,7 @@ def test_simulate(program):
         graph.write_text("digraph {\n a -> b -> a }")
         refuses(program, "task 'a' comes after itself", *haswell, "--dag", str(graph))
         graph.write_text("digraph g { a [type=blur]; b [type=gemm]; c [type=edges]; a -> b -> c }")
-        unknown = "has no kernel of cholesky named 'blur', 'edges', as tasks of --dag " + str(graph)
+        unknown = "has no kernel for cholesky named 'blur', 'edges', as tasks of --dag " + str(graph)
         refuses(program, unknown, *haswell, "--dag", str(graph))
         graph = Path(folder) / "graph.json"
         graph.write_text(
