@@ -23,5 +23,5 @@ fi
 run_counted scripts/install_test.sh
 
 echo
-echo "Tested: the build, the tests in build-test/, the installed library in three other projects."
+echo "Tested: the build, the tests in build-test/, the installed library in other projects."
 finish
