@@ -178,7 +178,7 @@ TEST_CASE("exceptions: failures name the task, its label and the message; not th
   CHECK(failures[0].task.find("Pivot") != std::string::npos);
   CHECK(failures[0].label == "column 3");
   CHECK(failures[0].message == "zero pivot");
-  CHECK(failures[1].task == "lambda");
+  CHECK(failures[1].task.starts_with("exceptions_test.cpp:")); // where it was spawned
   CHECK(failures[1].label.empty());
   CHECK(failures[1].message == "unknown exception");
   CHECK(rt.stats().cancelled == 1);

@@ -86,12 +86,13 @@ TEST_CASE("lifetime: a failure nobody asked for is told on stderr in one line") 
     hs::Runtime<> rt(on_cpus(1));
     int x = 0;
     auto const hx = rt.data(x);
-    rt.spawn()([](int&) { throw std::runtime_error("nobody asked"); }, hs::write(hx));
+    rt.spawn(hs::label("first"))([](int&) { throw std::runtime_error("nobody asked"); },
+                                 hs::write(hx));
     rt.spawn()([](int&) { throw std::runtime_error("not the first"); }, hs::write(hx));
     return 0;
   });
   CHECK(child.exit_code == 0);
-  CHECK(child.errors == "hetsched: task 'lambda' failed and no sync asked: nobody asked\n");
+  CHECK(child.errors == "hetsched: task 'first' failed and no sync asked: nobody asked\n");
 
   auto const silent = support::run_in_child([] {
     hs::Runtime<> rt(on_cpus(1));
@@ -113,12 +114,12 @@ TEST_CASE("lifetime: a group may outlive its runtime, and its failure is then to
       for (int k = 0; k < 10; ++k) {
         rt.spawn(hs::in(*group))([&] { ++ran; });
       }
-      rt.spawn(hs::in(*group))([] { throw std::runtime_error("of the group"); });
+      rt.spawn(hs::in(*group), hs::label("last"))([] { throw std::runtime_error("of the group"); });
     }
     return ran == 10 ? 0 : 1;
   });
   CHECK(child.exit_code == 0);
-  CHECK(child.errors == "hetsched: task 'lambda' failed and no sync asked: of the group\n");
+  CHECK(child.errors == "hetsched: task 'last' failed and no sync asked: of the group\n");
 }
 
 TEST_CASE("lifetime: the last handle waits for the tasks, and the next sync reports it") {

@@ -291,8 +291,9 @@ std::string line_of(Fault fault) {
 }
 
 TEST_CASE("Misbehaving: tasks that were not to be answered, on threads") {
-  CHECK(line_of(Fault::twice) == scheduler + "pop gave worker 0 task 'lambda', which it has "
-                                             "given a worker before");
+  auto const twice = line_of(Fault::twice);
+  CHECK(twice.starts_with(scheduler + "pop gave worker 0 task '"));
+  CHECK(twice.ends_with("', which it has given a worker before"));
   CHECK(line_of(Fault::ended).ends_with("pop gave worker 0 a task that has ended"));
   CHECK(line_of(Fault::invented) == scheduler + "pop gave worker 0 an id that is no task's");
   CHECK(line_of(Fault::stolen) == scheduler + "steal gave worker 0 an id that is no task's");

@@ -217,7 +217,7 @@ TEST_CASE("dump: names waiting tasks, and the datum that they wait for") {
   bool passed = false;
   auto hx = rt.data(x);
   hx.named("pressure");
-  rt.spawn()(
+  rt.spawn(hs::label("valve"))(
       [&](int&) {
         started = true;
         passed = gate.pass();
@@ -234,8 +234,8 @@ TEST_CASE("dump: names waiting tasks, and the datum that they wait for") {
   CAPTURE(text);
   CHECK(contains(text, "3 tasks live, 2 workers"));
   CHECK(contains(text, "worker 0: vacant"));
-  CHECK(contains(text, "worker 1: running, in task lambda"));
-  CHECK(contains(text, "1 x lambda: running"));
+  CHECK(contains(text, "worker 1: running, in task valve"));
+  CHECK(contains(text, "1 x valve: running"));
   CHECK(contains(text, "1 x brief: waiting for data"));
   CHECK(contains(text, "1 x long: waiting for data"));
   CHECK(contains(text, "data 'pressure': held by 1 in mode W, awaited by 2, first brief"));

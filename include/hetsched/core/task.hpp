@@ -82,7 +82,8 @@ struct LabelAttribute {
   std::string_view text;
 };
 
-/// A name for reports, copied into the task.
+/// A name for reports, copied into the task. A task from a lambda has it for the name of its type,
+/// too: performance models learn the times of each label.
 [[nodiscard]] constexpr LabelAttribute label(std::string_view text) noexcept {
   return {text};
 }

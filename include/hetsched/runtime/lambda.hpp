@@ -4,6 +4,7 @@
 
 #include <hetsched/core/task.hpp>
 #include <hetsched/detail/spawn/check_task.hpp>
+#include <hetsched/detail/spawn/lambda_types.hpp>
 #include <hetsched/handles/handle.hpp>
 
 #include <type_traits>
@@ -75,12 +76,20 @@ struct LambdaParameter<DeclaredAccess<D, H>> {
   }
 };
 
-/// The task type of a lambda `F` with these parameters.
+/// The task type of a lambda `F` with these parameters. It goes by the names of LambdaTypes.
 template <class F, class... Declared>
 struct LambdaTask
     : Task<1 + static_cast<int>(sizeof...(Declared))>::template Signature<V<F>, Declared...> {
+  using Lambda = F;
   static constexpr std::string_view name = "lambda";
 };
+
+template <class F>
+inline constexpr char lambda_identity = 0;
+
+/// The types of a LambdaTask that is spawned by the table `plain`.
+template <class T, TaskType const& plain>
+inline constinit LambdaTypes lambda_types{plain, &lambda_identity<typename T::Lambda>};
 
 template <class Declared>
 inline constexpr bool is_bare_handle = false;

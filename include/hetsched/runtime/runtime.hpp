@@ -19,6 +19,7 @@
 #include <hetsched/runtime/base_runtime.hpp>
 #include <hetsched/runtime/lambda.hpp>
 
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,6 +81,8 @@ template <class Scheduler, class Cache, class PerfModel, class Engine>
 class Runtime : public BaseRuntime<Engine> {
   enum class Defaults : bool {};
 
+  struct NoPlace {}; // of a spawn of a named task type
+
 public:
   using Config = typename Engine::Config;
 
@@ -112,29 +115,31 @@ public:
     (check_attribute(attributes), ...);
     auto const all = detail::attributes_of(attributes...);
     return [this, all]<class... Args>(Args&&... arguments) {
-      this->template submit<T, detail::says_abortable<A...>>(all, std::forward<Args>(arguments)...);
+      this->template submit<T, detail::says_abortable<A...>>(
+          all, NoPlace{}, std::forward<Args>(arguments)...);
     };
   }
 
   /// `spawn(attributes...)(lambda, arguments...)`: a one-off task. Data are given as read(h),
   /// write(h), read_write(h), commute(h) or reduce<Op>(h), and arrive as views; anything else is
   /// copied in. The lambda may take the runtime as an additional first parameter.
-  template <detail::attribute... A>
-  [[nodiscard]] auto spawn(A const&... attributes) {
-    (check_attribute(attributes), ...);
-    auto const all = detail::attributes_of(attributes...);
-    return [this, all]<class F, class... Args>(F&& function, Args&&... arguments) {
-      using T =
-          detail::LambdaTask<std::decay_t<F>,
-                             typename detail::LambdaParameter<std::decay_t<Args>>::Declared...>;
-      // Here, so that a message comes soon after the line that spawns.
-      (void)sizeof(
-          typename detail::BodyOf<T>::template Call<detail::can_call<Runtime, T, TaskBodyCPU<T>>>);
-      this->template submit<T, detail::says_abortable<A...>>(
-          all,
-          std::forward<F>(function),
-          detail::LambdaParameter<std::decay_t<Args>>::forward(std::forward<Args>(arguments))...);
-    };
+  ///
+  /// Models, statistics, messages, traces and reports know such a task by its label, or else by
+  /// where the lambda was first spawned: "main.cpp:27". A lambda's first 64 labels count.
+  template <detail::attribute A = detail::NoAttribute,
+            detail::attribute B = detail::NoAttribute,
+            detail::attribute C = detail::NoAttribute,
+            detail::attribute D = detail::NoAttribute,
+            detail::attribute E = detail::NoAttribute,
+            detail::attribute F = detail::NoAttribute>
+  [[nodiscard]] auto spawn(A const& a = {},
+                           B const& b = {},
+                           C const& c = {},
+                           D const& d = {},
+                           E const& e = {},
+                           F const& f = {},
+                           std::source_location where = std::source_location::current()) {
+    return spawn_lambda(where, a, b, c, d, e, f);
   }
 
   // ---- where data are ----
@@ -151,7 +156,7 @@ public:
       detail::spawn_hint(core(), detail::prefetch_type, this->record_of(handle), {node});
     } else if constexpr (Engine::computes) {
       if (core().devices() != nullptr) {
-        spawn(SetArch(ArchHost))([](auto&&) {}, read(handle));
+        spawn(SetArch(ArchHost), label("prefetch"))([](auto&&) {}, read(handle));
       }
     }
   }
@@ -187,7 +192,7 @@ public:
     this->check_usable("invalidate");
     if constexpr (Engine::computes) {
       if (core().devices() != nullptr) {
-        spawn(SetArch(ArchHost))([](auto&&) {}, write(handle));
+        spawn(SetArch(ArchHost), label("invalidate"))([](auto&&) {}, write(handle));
       }
     }
   }
@@ -233,6 +238,25 @@ private:
   using Core = typename Checked::Type;
   using BaseRuntime<Engine>::core;
 
+  template <detail::attribute... A>
+  [[nodiscard]] auto spawn_lambda(std::source_location where, A const&... attributes) {
+    (check_attribute(attributes), ...);
+    auto const all = detail::attributes_of(attributes...);
+    return [this, all, where]<class F, class... Args>(F&& function, Args&&... arguments) {
+      using T =
+          detail::LambdaTask<std::decay_t<F>,
+                             typename detail::LambdaParameter<std::decay_t<Args>>::Declared...>;
+      // Here, so that a message comes soon after the line that spawns.
+      (void)sizeof(
+          typename detail::BodyOf<T>::template Call<detail::can_call<Runtime, T, TaskBodyCPU<T>>>);
+      this->template submit<T, detail::says_abortable<A...>>(
+          all,
+          where,
+          std::forward<F>(function),
+          detail::LambdaParameter<std::decay_t<Args>>::forward(std::forward<Args>(arguments))...);
+    };
+  }
+
   void check_attribute(GroupAttribute const& attribute) const {
     this->check_group("in(group)", *attribute.state);
   }
@@ -255,9 +279,11 @@ private:
     [[maybe_unused]] bool const there = this->is_device(operation, node);
     if constexpr (Engine::computes) {
       if (there) {
-        spawn(SetArch(ArchHost))([this, act, node, record = handle.record()](
-                                     auto&&) { act(*core().devices(), record->replicas, node); },
-                                 read(handle));
+        spawn(SetArch(ArchHost), label(operation))(
+            [this, act, node, record = handle.record()](auto&&) {
+              act(*core().devices(), record->replicas, node);
+            },
+            read(handle));
       }
     }
   }
@@ -272,6 +298,19 @@ private:
     }
   }
 
+  /// The type of one spawn.
+  template <class T, bool Abortable>
+  [[nodiscard]] static constexpr detail::TaskType const& type_of(detail::Attributes const& /*all*/,
+                                                                 NoPlace /*where*/) {
+    return table<T, Abortable>();
+  }
+
+  template <class T, bool Abortable>
+  [[nodiscard]] static detail::TaskType const& type_of(detail::Attributes const& attributes,
+                                                       std::source_location where) {
+    return detail::lambda_types<T, table<T, Abortable>()>.at(attributes.label, where);
+  }
+
   template <class T, bool Abortable>
   [[nodiscard]] static constexpr bool may_be_spawned_so() {
     if constexpr (Abortable) {
@@ -281,8 +320,8 @@ private:
     }
   }
 
-  template <class T, bool SaysAbortable, class A, class... Args>
-  void submit(A const& attributes, Args&&... arguments) {
+  template <class T, bool SaysAbortable, class A, class Place, class... Args>
+  void submit(A const& attributes, Place place, Args&&... arguments) {
     (void)sizeof(detail::BodyExists<T>);
     if constexpr (detail::check_arguments<T, Args...>() && may_be_spawned_so<T, SaysAbortable>()) {
       constexpr bool is_abortable = SaysAbortable && Engine::computes;
@@ -291,7 +330,7 @@ private:
       }
       detail::check_outside_policies(core(), "spawn");
       using Signature = detail::SignatureOf<T>;
-      auto const& type = table<T, is_abortable>();
+      auto const& type = type_of<T, is_abortable>(attributes, place);
       if constexpr (Engine::computes && Signature::data_count == 0 &&
                     Signature::template values_nothrow<Args...>) {
         if (core().current_task() != nullptr) {

@@ -344,9 +344,9 @@ TEST_CASE("HeteroPrioTypes: what has no type goes by the magnitude of its factor
     scheduler.push(ctx, task, hs::no_worker);
     return task;
   };
-  auto const fast = push("lambda", 900, 1);
+  auto const fast = push("", 900, 1);
   auto const near_it = push("", 901, 2);
-  auto const slow = push("lambda", 50, 3);
+  auto const slow = push("", 50, 3);
   auto const typed = push("step", 300, 9);
   CHECK(scheduler.pop(ctx, hs::WorkerId{1}) == near_it);
   CHECK(scheduler.pop(ctx, hs::WorkerId{1}) == fast);

@@ -74,6 +74,9 @@ struct TaskType {
 /// The task has no reuse index.
 inline constexpr std::int32_t no_reuse = INT32_MIN;
 
+/// Stands for an attribute that was not given.
+struct NoAttribute {};
+
 /// All attributes of a spawn together.
 struct Attributes {
   ArchMask archs{0xff};
@@ -97,6 +100,8 @@ struct Attributes {
   void apply(GroupAttribute attribute) noexcept { group = attribute.state; }
 
   void apply(AbortableAttribute) noexcept {} // chooses the type's table
+
+  void apply(NoAttribute) noexcept {}
 };
 
 /// The target of a hint: a node, and for `follow` one of the program's streams there.

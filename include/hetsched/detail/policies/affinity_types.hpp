@@ -18,8 +18,8 @@
 
 namespace hetsched::detail {
 
-/// The types of tasks in the order in which they came. Tasks without a type, lambdas among them,
-/// are grouped by the magnitude of their acceleration factor, three magnitudes for each doubling.
+/// The types of tasks in the order in which they came. Tasks without a type are grouped by the
+/// magnitude of their acceleration factor, three magnitudes for each doubling.
 /// For a graph the times are those expected before it runs. For other tasks they are those
 /// predicted when each is ready.
 class AffinityTypes {
@@ -53,7 +53,7 @@ public:
       auto const name = graph.nodes()[v].type;
       AffinityType one;
       add(one, times.archs, [&](std::size_t c) { return times.on[c]; });
-      auto const magnitude = typed(name) ? 0 : magnitude_of(acceleration_of(one, workers_));
+      auto const magnitude = name.empty() ? magnitude_of(acceleration_of(one, workers_)) : 0;
       auto const number = found(name, magnitude);
       auto& type = types_[number];
       add(type, times.archs, [&](std::size_t c) { return times.on[c]; });
@@ -115,11 +115,9 @@ public:
   }
 
 private:
-  static bool typed(std::string_view name) { return !name.empty() && name != "lambda"; }
-
   template <context Ctx>
   [[nodiscard]] static int magnitude_of(Ctx const& ctx, TaskId task, TaskView const& view) {
-    return typed(view.type) ? 0 : magnitude_of(ratio_of_times(ctx, task));
+    return view.type.empty() ? magnitude_of(ratio_of_times(ctx, task)) : 0;
   }
 
   /// Three for each doubling.
@@ -127,10 +125,9 @@ private:
 
   /// size() if there is none.
   [[nodiscard]] std::size_t find(std::string_view name, int magnitude) const {
-    auto const key = typed(name) ? name : std::string_view{};
     std::size_t number = 0;
     while (number < types_.size() &&
-           (types_[number].magnitude != magnitude || types_[number].name != key)) {
+           (types_[number].magnitude != magnitude || types_[number].name != name)) {
       ++number;
     }
     return number;
@@ -140,7 +137,7 @@ private:
     auto const number = find(name, magnitude);
     if (number == types_.size()) {
       auto& fresh = types_.emplace_back();
-      fresh.name = typed(name) ? name : std::string_view{};
+      fresh.name = name;
       fresh.magnitude = magnitude;
     }
     return number;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace hetsched::detail {
@@ -27,7 +28,7 @@ struct NoAttributes {
 
 template <class... A>
 [[nodiscard]] auto attributes_of(A const&... attributes) noexcept {
-  if constexpr (sizeof...(attributes) == 0) {
+  if constexpr ((std::is_same_v<A, NoAttribute> && ...)) {
     return NoAttributes{};
   } else {
     Attributes all;
