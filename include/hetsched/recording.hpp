@@ -97,6 +97,10 @@ public:
     events_.add(on.index(), EventKind::waited, 0, on, task.value, begin.ns, end.ns);
   }
 
+  void seated(bool sits, Instant at) override {
+    events_.add(0, EventKind::seated, sits ? 1 : 0, WorkerId{0}, at.ns);
+  }
+
   void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) override {
     write_by(no_worker, [&](std::size_t lane) {
       events_.add(lane,
@@ -128,7 +132,7 @@ public:
   void forget(Instant before) override { since_.store(before.ns, std::memory_order_relaxed); }
 
   [[nodiscard]] Trace trace(RunDescription const& run) const override {
-    auto trace = TraceBuilder(events_, since_.load(std::memory_order_relaxed)).build();
+    auto trace = TraceBuilder(events_, since_.load(std::memory_order_relaxed)).build(run.simulated);
     describe_run(trace, run);
     return trace;
   }

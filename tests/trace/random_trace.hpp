@@ -96,6 +96,10 @@ inline hs::Trace make(std::uint64_t seed) {
     }
     trace.tasks.push_back(task);
   }
+  for (auto begin = below(6); below(3) != 0; begin += below(12)) {
+    auto const end = begin + below(20);
+    trace.syncs.push_back({worker(0), {begin}, {end}});
+  }
   std::sort(trace.waits.begin(), trace.waits.end(), [](auto const& a, auto const& b) {
     return a.begin < b.begin;
   });

@@ -8,6 +8,7 @@
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/recording.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
+#include <hetsched/trace/analysis/trace_idle.hpp>
 
 #include "../support/simulated_machine.hpp"
 #include "../support/support.hpp"
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -320,13 +322,55 @@ TEST_CASE("recording: HETSCHED_TRACE writes a file for each runtime") {
   for (auto const* const name : {"run.json", "run.2.json"}) {
     std::stringstream text;
     text << std::ifstream(folder / name).rdbuf();
-    CHECK(text.str().find("\"trace-1\"") != std::string::npos);
+    CHECK(text.str().find("\"trace-2\"") != std::string::npos);
     CHECK(text.str().find("\"hello\"") != std::string::npos);
   }
   auto config = support::on_cpus(1);
   config.trace = (folder / "missing" / "run.json").string();
   CHECK(support::code_of([&] { hs::Runtime<> rt(config); }) == hs::ErrorCode::bad_config);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("recording: while the program does not wait, worker 0 is idle because of the program") {
+  auto config = support::on_cpus(2);
+  config.record = true;
+  hs::Runtime<> rt(config);
+  for (int k = 0; k < 2; ++k) {
+    rt.spawn()([] {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    rt.sync();
+  }
+  auto const trace = rt.trace();
+  recorded::check_whole(trace);
+  REQUIRE(!trace.syncs.empty()); // worker 1 may have ended all before a sync
+  for (auto const& sync : trace.syncs) {
+    CHECK(sync.worker == hs::WorkerId{0});
+    CHECK(sync.begin <= sync.end);
+  }
+  auto const idle = hs::attribute_idle_time(trace);
+  auto const elsewhere = [&](std::size_t worker) {
+    return idle[worker].idle[static_cast<std::size_t>(hs::IdleCause::elsewhere)];
+  };
+  // The second pause lies between the tasks.
+  CHECK(elsewhere(0) >= hs::Duration{20'000'000});
+  CHECK(elsewhere(1) == hs::Duration{});
+}
+
+TEST_CASE("recording: a thread that waits in a spawn is in worker 0") {
+  auto config = support::on_cpus(1);
+  config.record = true;
+  config.max_live_tasks = 64;
+  hs::Runtime<> rt(config);
+  for (int k = 0; k < 1000; ++k) {
+    rt.spawn()([] {});
+  }
+  auto const trace = rt.trace();
+  auto const ran = std::count_if(trace.tasks.begin(), trace.tasks.end(), [](auto const& task) {
+    return task.outcome == hs::Trace::Outcome::done;
+  });
+  CHECK(ran > 0);
+  CHECK(!trace.syncs.empty());
+  rt.sync();
 }
 
 TEST_CASE("recording: in virtual time, with transfers and evictions") {

@@ -21,7 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
-CAUSES = ["memory", "transfer", "scheduler", "no ready task", "end of graph"]
+CAUSES = ["program elsewhere", "memory", "transfer", "scheduler", "no ready task", "end of graph"]
 MARKUP = ["</script><script>window.evil = 1</script>", "<img src=x onerror='window.evil = 1'>",
           "<b class=evil>&amp;&lt;\"'`${1}\\", "]]>--><!--\u2028\u2029\u00e4\U0001f600"]
 COLOURS = {"gemm": (0, 114, 178), "potrf": (230, 159, 0), "syrk": (0, 158, 115), "trsm": (204, 121, 167)}
@@ -82,7 +82,7 @@ def check_files(program, folder):
         "foreign.json": '{"name": "a platform"}\n',
         "not_json.json": "digraph { a -> b }\n",
         "worker.json": text.replace('"thief": [', '"thief": [99, ', 1),
-        "format.json": text.replace("trace-1", "trace-0"),
+        "format.json": text.replace("trace-2", "trace-0"),
     }
     for name, content in bad.items():
         (folder / name).write_text(content)

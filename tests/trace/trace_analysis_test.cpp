@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace hs = hetsched;
@@ -81,7 +82,51 @@ TEST_CASE("run_critical_path: dependencies, the worker, the spawn") {
   CHECK(hs::run_critical_path(core_and_gpu()).empty());
 }
 
+TEST_CASE("run_critical_path: what the program waited for before it spawned a task") {
+  // core 0    |A----|         |C--|     the program spawns A, waits until 7, computes until 12,
+  // GPU 0     |B--|               |D--| spawns C, and D at 14, which waits for C
+  // program   |~~~~~~~|       |~~~~~~~
+  auto trace = core_and_gpu();
+  auto const a = add(trace, 0, 0, 0, 0, 5);
+  add(trace, 0, 1, 0, 0, 3);
+  auto const c = add(trace, 0, 0, 12, 13, 16);
+  auto const d = add(trace, 0, 1, 16, 16, 20);
+  trace.tasks[c].spawned = {12};
+  trace.tasks[d].spawned = {14};
+  trace.edges = {{c, d}};
+  trace.syncs = {
+      {{0}, {1}, {7}}, {{0}, {8}, {9}}, {{0}, {14}, {21}}}; // nothing ended in the second
+  auto const path = hs::run_critical_path(trace);
+  REQUIRE(path.size() == 3);
+  CHECK(path[0].task == a);
+  CHECK(path[0].waited == WaitedFor::start);
+  CHECK(path[1].task == c);
+  CHECK(path[1].waited == WaitedFor::program);
+  CHECK(path[1].since == Instant{12});
+  CHECK(path[2].waited == WaitedFor::dependency);
+}
+
+/// The task that ended last in the last sync before `at`, by definition.
+std::uint32_t last_awaited(Trace const& trace, Instant at) {
+  for (auto k = trace.syncs.size(); k-- > 0;) {
+    auto const& sync = trace.syncs[k];
+    auto latest = Trace::none;
+    for (std::uint32_t v = 0; v < trace.tasks.size() && sync.end <= at; ++v) {
+      auto const& task = trace.tasks[v];
+      if (task.begin != Trace::never && task.end != Trace::never && task.end <= sync.end &&
+          (latest == Trace::none || task.end >= trace.tasks[latest].end)) {
+        latest = v;
+      }
+    }
+    if (latest != Trace::none && trace.tasks[latest].end >= sync.begin) {
+      return latest;
+    }
+  }
+  return Trace::none;
+}
+
 TEST_CASE("run_critical_path: of random runs") {
+  int by_program = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
     auto const trace = random_trace::make(seed);
@@ -109,6 +154,20 @@ TEST_CASE("run_critical_path: of random runs") {
           came = std::max(came, other.end);
         }
       }
+      auto const begin = hs::span_of(trace).first;
+      if (!trace.syncs.empty() && task.spawned > std::max(came, begin) &&
+          task.spawned <= task.begin) {
+        REQUIRE(path[k].waited == WaitedFor::program);
+        REQUIRE(path[k].since == task.spawned);
+        auto const awaited = last_awaited(trace, task.spawned);
+        bool const circle =
+            awaited != Trace::none &&
+            std::tuple(trace.tasks[awaited].begin, awaited) >= std::tuple(task.begin, v);
+        REQUIRE((k == 0) == (awaited == Trace::none || circle));
+        REQUIRE((k == 0 || path[k - 1].task == awaited));
+        ++by_program;
+        continue;
+      }
       REQUIRE((came.ns == -1) == (path[k].waited == WaitedFor::start));
       REQUIRE((k == 0) == (path[k].waited == WaitedFor::start));
       if (k != 0) {
@@ -120,6 +179,7 @@ TEST_CASE("run_critical_path: of random runs") {
       REQUIRE(trace.tasks[path.back().task].end == last);
     }
   }
+  CHECK(by_program > 20);
 }
 
 TEST_CASE("time_spreads, equivalent_accelerations: a run on a core and a GPU") {

@@ -84,10 +84,31 @@ TEST_CASE("idle time: every cause on one device") {
   auto const times = hs::attribute_idle_time(trace);
   REQUIRE(times.size() == 2);
   CHECK(times[0].busy == Duration{10});
-  CHECK(times[0].idle == std::array<Duration, 5>{{{5}, {5}, {10}, {5}, {5}}});
+  CHECK(times[0].idle == std::array<Duration, 6>{{{}, {5}, {5}, {10}, {5}, {5}}});
   CHECK(times[0].all_idle() == Duration{30});
   CHECK(times[1].busy == Duration{37});
   CHECK(times[1].all_idle() == Duration{3});
+}
+
+TEST_CASE("idle time: outside of its syncs a worker is nobody") {
+  // time       0    5   10   15   20   25   30
+  // syncs           |--------|    |---------|
+  // worker 0          |A |                |B|
+  auto trace = machine({0, 0});
+  add(trace, 0, {0, 0, 7, 7, 7, 10});
+  add(trace, 0, {12, 12, 27, 27, 27, 30});
+  trace.tasks[1].asked = {27};
+  trace.syncs = {{{0}, {5}, {15}}, {{0}, {20}, {31}}};
+  CHECK(pieces_of(trace) == std::vector<Piece>{{0, 0, 5, IdleCause::elsewhere},
+                                               {0, 5, 7, IdleCause::scheduler},
+                                               {0, 10, 12, IdleCause::no_ready_task},
+                                               {0, 12, 15, IdleCause::scheduler},
+                                               {0, 15, 20, IdleCause::elsewhere},
+                                               {0, 20, 27, IdleCause::scheduler},
+                                               {1, 0, 7, IdleCause::scheduler},
+                                               {1, 7, 12, IdleCause::no_ready_task},
+                                               {1, 12, 27, IdleCause::scheduler},
+                                               {1, 27, 30, IdleCause::end_of_graph}});
 }
 
 TEST_CASE("idle time: a window of tasks, overlaps, early activation") {
@@ -210,6 +231,14 @@ std::optional<IdleCause> cause_of(Trace const& trace, int worker, Instant now, I
     if (attempt.worker.value == worker && attempt.begin <= now && now < attempt.end) {
       return {};
     }
+  }
+  if (std::any_of(trace.syncs.begin(),
+                  trace.syncs.end(),
+                  [&](auto const& sync) { return sync.worker.value == worker; }) &&
+      std::none_of(trace.syncs.begin(), trace.syncs.end(), [&](auto const& sync) {
+        return sync.worker.value == worker && sync.begin <= now && now < sync.end;
+      })) {
+    return IdleCause::elsewhere;
   }
   return held              ? *held
          : asks || untaken ? IdleCause::scheduler

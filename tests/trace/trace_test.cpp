@@ -108,12 +108,12 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
       hs::parse_trace,
       small,
       {
-          {"trace-1", "trace-2", "/format: is \"trace-2\", not \"trace-1\""},
+          {"trace-1", "trace-3", "/format: is \"trace-3\", not \"trace-2\""},
           {"\"trace-1\"", "1", "/format: is no string"},
           {"\"format\":\"trace-1\",", "", "/: 'format' is missing"},
           {"{\"format\"",
            "{\"traceEvents\":[],\"format\"",
-           "is no trace of format \"trace-1\": it begins with 'traceEvents'"},
+           "is no trace of format \"trace-2\": it begins with 'traceEvents'"},
           {"\"dropped\"", "\"drops\"", "/: 'drops' is not known here"},
           {"\"dropped\"", "\"simulated\"", "a key comes twice: 'simulated'"},
           {":true", ":1", "/simulated: is neither true nor false"},
@@ -210,9 +210,9 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
       });
   auto const of = [](std::string const& text) { return error_of(hs::parse_trace, text); };
   CHECK(of("[{\"ph\":\"X\"}]") ==
-        "hetsched: FILE: is no trace of format \"trace-1\": it is no JSON object");
+        "hetsched: FILE: is no trace of format \"trace-2\": it is no JSON object");
   CHECK(of("{\"format\":\"graph-1\",\"tasks\":[]}") ==
-        "hetsched: FILE: /format: is \"graph-1\", not \"trace-1\"");
+        "hetsched: FILE: /format: is \"graph-1\", not \"trace-2\"");
   CHECK(of("").starts_with("hetsched: FILE: is no JSON, or not all of it: parse error at line 1"));
   CHECK(of("#Paje\n\xff").starts_with("hetsched: FILE: is no JSON, or not all of it: parse error"));
   CHECK(of("{}") == "hetsched: FILE: /: 'format' is missing");

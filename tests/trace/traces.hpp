@@ -54,6 +54,10 @@ inline auto members(Trace::Wait const& w) {
   return std::tie(w.task, w.worker, w.begin, w.end);
 }
 
+inline auto members(Trace::Sync const& s) {
+  return std::tie(s.worker, s.begin, s.end);
+}
+
 inline auto members(Trace::Transfer const& t) {
   return std::tie(t.datum, t.bytes, t.from, t.to, t.begin, t.end);
 }
@@ -97,9 +101,9 @@ inline bool same(Trace const& a, Trace const& b) {
          same_rows(a.types, b.types) && a.labels == b.labels && same_rows(a.data, b.data) &&
          same_rows(a.tasks, b.tasks) && same_rows(a.accesses, b.accesses) &&
          same_rows(a.edges, b.edges) && same_rows(a.attempts, b.attempts) &&
-         same_rows(a.waits, b.waits) && same_rows(a.transfers, b.transfers) &&
-         same_rows(a.evictions, b.evictions) && same_rows(a.steals, b.steals) &&
-         a.dropped == b.dropped;
+         same_rows(a.waits, b.waits) && same_rows(a.syncs, b.syncs) &&
+         same_rows(a.transfers, b.transfers) && same_rows(a.evictions, b.evictions) &&
+         same_rows(a.steals, b.steals) && a.dropped == b.dropped;
 }
 
 /// Draws a run of `tasks` tasks on three cores and two GPUs: list scheduling of a graph by lot,
@@ -127,6 +131,11 @@ public:
     std::sort(trace_.transfers.begin(), trace_.transfers.end(), [](auto& a, auto& b) {
       return std::tuple(a.begin, members(a)) < std::tuple(b.begin, members(b));
     });
+    for (hs::Instant at{5}; at.ns < 60; at = later(at, 20)) {
+      auto const end = later(at, 10);
+      trace_.syncs.push_back({hs::WorkerId{0}, at, end});
+      at = end;
+    }
     std::sort(trace_.waits.begin(), trace_.waits.end(), [](auto& a, auto& b) {
       return std::tuple(a.begin, members(a)) < std::tuple(b.begin, members(b));
     });

@@ -16,6 +16,7 @@ const typeColours = new Map(typeNames.map((name, k) => {
 const doing = [
   {name: "executing", colour: "#4477aa"},
   {name: "stopped attempts", colour: "#cc6677"},
+  {name: "program elsewhere", colour: "#332288"},
   {name: "memory", colour: "#882255"},
   {name: "transfer", colour: "#44aa99"},
   {name: "scheduler", colour: "#ddcc77"},

@@ -61,7 +61,7 @@ function describe(trace, row, item) {
   }
   if (trace.onPath[k]) {
     const step = trace.path.task.indexOf(k);
-    const what = ["nothing", "a dependency", "its worker", "its spawn"][trace.path.waited[step]];
+    const what = ["nothing", "a dependency", "its worker", "its spawn", "the program to spawn it"][trace.path.waited[step]];
     rows.push(["critical path", `last waited for ${what}`]);
   }
   return [element("b", {}, taskName(trace, k)), tipTable(rows)];
@@ -186,7 +186,8 @@ function search(text) {
 function showPathSums(trace) {
   const path = trace.path;
   byId("path-section").hidden = path.length === 0;
-  const waits = [["between tasks: until the next was taken", "taken"],
+  const waits = [["the program: until it spawned the next", "program"],
+    ["between tasks: until the next was taken", "taken"],
     ["for memory", "memory"], ["for data or launches", "data"]]
     .map(([name, what]) => [name, path.waiting[what]]).filter(its => its[1] > 0);
   byId("path").replaceChildren(element("div", {class: "scroll"}, numbersTable(

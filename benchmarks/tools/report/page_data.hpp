@@ -264,7 +264,8 @@ private:
     for (std::size_t k = 0; k < kept_.size(); ++k) {
       places[kept_[k]] = k;
     }
-    std::array<std::int64_t, 4> sums{}; // executions; until tasks were taken, admitted, begun
+    std::array<std::int64_t, 5> sums{}; // executions; until tasks were taken, admitted, begun;
+                                        // until the program spawned them
     for (std::size_t k = 0; k < path_.size(); ++k) {
       auto const& step = path_[k];
       auto const& task = trace_.tasks[step.task];
@@ -275,6 +276,9 @@ private:
       sums[1] += (taken - step.since).ns;
       sums[2] += (admitted - taken).ns;
       sums[3] += (task.begin - admitted).ns;
+      if (step.waited == hs::WaitedFor::program) {
+        sums[4] += (step.since - (k > 0 ? trace_.tasks[path_[k - 1].task].end : span_.first)).ns;
+      }
       if (step.waited == hs::WaitedFor::spawn) { // it began within the task before it
         sums[0] -= (trace_.tasks[path_[k - 1].task].end - step.since).ns;
       }
@@ -286,7 +290,8 @@ private:
     }
     path["length"] = path_.size();
     path["executing"] = sums[0];
-    path["waiting"] = {{"taken", sums[1]}, {"memory", sums[2]}, {"data", sums[3]}};
+    path["waiting"] = {
+        {"taken", sums[1]}, {"memory", sums[2]}, {"data", sums[3]}, {"program", sums[4]}};
     run["path"] = std::move(path);
   }
 

@@ -93,6 +93,14 @@ struct Trace {
     Instant end;
   };
 
+  /// A thread of the program waits for tasks, and is this worker meanwhile. Outside of its syncs a
+  /// worker that has some is nobody: the program is elsewhere. Some may have no length.
+  struct Sync {
+    WorkerId worker;
+    Instant begin;
+    Instant end;
+  };
+
   /// A datum moves from node to node.
   struct Transfer {
     std::uint32_t datum = none;
@@ -140,6 +148,7 @@ struct Trace {
   std::vector<Edge> edges;      // by `to`, then `from`
   std::vector<Attempt> attempts;
   std::vector<Wait> waits;         // by begin
+  std::vector<Sync> syncs;         // by begin
   std::vector<Transfer> transfers; // by begin
   std::vector<Eviction> evictions; // by time
   std::vector<Steal> steals;       // by time
@@ -163,7 +172,8 @@ struct Trace {
   };
   for (auto const& task : trace.tasks) {
     if (task.end != Trace::never) {
-      widen(task.ready != Trace::never ? std::min(task.ready, task.begin) : task.begin, task.end);
+      auto const begin = task.begin != Trace::never ? task.begin : task.end; // never: cancelled
+      widen(task.ready != Trace::never ? std::min(task.ready, begin) : begin, task.end);
     }
   }
   for (auto const& attempt : trace.attempts) {

@@ -12,7 +12,6 @@ namespace hetsched::detail {
 
 /// Adds the description to a trace that has the events.
 inline void describe_run(Trace& trace, RunDescription const& run) {
-  trace.simulated = run.simulated;
   trace.scheduler = run.scheduler;
   for (auto const& node : run.nodes) {
     auto const k = static_cast<std::size_t>(node.id.value);

@@ -26,7 +26,8 @@
 
 namespace hetsched::detail {
 
-/// The kinds, each with the words behind an event's head. The task's id comes first, then the time.
+/// The kinds, each with the words behind an event's head. The task's id comes first, if there is
+/// one, then the time.
 enum class EventKind : std::uint8_t {
   spawned,  // see SpawnEvent
   ready,    // task, at
@@ -39,7 +40,8 @@ enum class EventKind : std::uint8_t {
   divided,  // parent (0: none), at, then of the whole and of each part datum and bytes; detail:
             // joined again
   moved,    // datum, begin, end, from and to, bytes
-  evicted   // datum, at, node, dirty, bytes
+  evicted,  // datum, at, node, dirty, bytes
+  seated    // at; detail: sits down
 };
 
 /// Events in lanes. One thread at a time writes to a lane, and any thread reads. When the memory is

@@ -78,6 +78,10 @@ public:
   /// The task's body waits, and its worker, whose thread calls, finds no task to execute.
   virtual void waited(WorkerId on, TaskId task, Instant begin, Instant end) = 0;
 
+  /// A thread of the program sits down in worker 0 to wait, or gets up again. That thread calls,
+  /// and threads that wait in each other's way may do so in turns.
+  virtual void seated(bool sits, Instant at) = 0;
+
   virtual void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) = 0;
   virtual void evicted(Replicas const& datum, NodeId at, Instant when, bool dirty) = 0;
 

@@ -26,7 +26,8 @@ class TraceBuilder {
 public:
   TraceBuilder(RecordedEvents const& events, std::int64_t since) : events_(events), since_(since) {}
 
-  [[nodiscard]] Trace build() {
+  [[nodiscard]] Trace build(bool simulated) {
+    trace_.simulated = simulated;
     for (auto const& name : events_.names()) {
       trace_.types.push_back({name, {}});
     }
@@ -50,6 +51,9 @@ public:
     };
     sort(trace_.attempts, [](auto const& row) { return std::tie(row.begin, row.task); });
     sort(trace_.waits, [](auto const& row) { return std::tie(row.begin, row.worker); });
+    if (!simulated) {
+      add_last_sync();
+    }
     sort(trace_.transfers,
          [](auto const& row) { return std::tie(row.begin, row.datum, row.to, row.end); });
     sort(trace_.evictions, [](auto const& row) { return std::tie(row.at, row.datum, row.node); });
@@ -190,6 +194,10 @@ private:
 
   void add(Event const& event) {
     auto const& words = event.words;
+    if (event.kind == EventKind::seated) {
+      add_seated(event.detail != 0, {number(words[0])});
+      return;
+    }
     if (event.kind == EventKind::spawned || event.kind == EventKind::divided ||
         number(words[1]) < since_) {
       return;
@@ -257,6 +265,24 @@ private:
       break;
     default:
       break;
+    }
+  }
+
+  /// A thread may wait still. If none ever did, a row without length says so.
+  void add_last_sync() {
+    if (sitting_ > 0 || trace_.syncs.empty()) {
+      auto const [begin, end] = span_of(trace_);
+      auto const from = sitting_ > 0 ? sat_down_ : begin;
+      trace_.syncs.push_back({WorkerId{0}, from, sitting_ > 0 ? std::max(from, end) : from});
+    }
+  }
+
+  /// Threads may wait in each other's way: the last to get up leaves nobody.
+  void add_seated(bool sits, Instant at) {
+    if (sits && sitting_++ == 0) {
+      sat_down_ = at;
+    } else if (!sits && sitting_ > 0 && --sitting_ == 0 && at.ns >= since_) {
+      trace_.syncs.push_back({WorkerId{0}, {std::max(sat_down_.ns, since_)}, at});
     }
   }
 
@@ -375,6 +401,8 @@ private:
   std::unordered_map<Word, std::uint32_t> data_;
   std::unordered_map<std::string, std::uint32_t> labels_;
   std::vector<WorkerId> takers_;                   // of each task
+  int sitting_ = 0;                                // threads in worker 0
+  Instant sat_down_;                               // the first of them
   std::vector<Division> divisions_;                // in the order of the tasks
   std::unordered_map<Word, std::uint32_t> opened_; // divisions, of a parent's number and a datum's
 };

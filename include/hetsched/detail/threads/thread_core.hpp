@@ -284,6 +284,7 @@ protected:
   TaskId find_task(ThreadWorker& worker, Condition const& done);
   TaskId sleep_until_task(ThreadWorker& worker, Condition const& done);
   void note_idle(ThreadWorker& worker, Instant begin);
+  void note_seated(bool sits);
   bool before_sleep();
   [[nodiscard]] bool all_sleep() const noexcept;
   bool lift_scopes_if_all_sleep();

@@ -26,10 +26,14 @@ namespace hetsched::detail {
   auto& seating = waiting_.seating;
   if (worker != nullptr) {
     seating.keep(); // kept for longer than a spawn: see Seating::leave
+    note_seated(true);
   }
   for (int idle = 0; live() >= max_live_; ++idle) {
     // Without the seat: another thread has it and works, but may leave it at any time.
     bool const seated = worker != nullptr || seating.try_take(Seat::taken);
+    if (seated && worker == nullptr) {
+      note_seated(true);
+    }
     if (seated && work_outside(idle >= 100)) {
       idle = 0;
     } else if (idle < 100) {
@@ -38,8 +42,12 @@ namespace hetsched::detail {
       pause_for(50000);
     }
     if (seated && worker == nullptr) {
+      note_seated(false);
       leave_seat();
     }
+  }
+  if (worker != nullptr) {
+    note_seated(false);
   }
 }
 

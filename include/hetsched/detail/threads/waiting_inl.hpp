@@ -112,6 +112,13 @@ namespace hetsched::detail {
   }
 }
 
+/// The calling thread, of the program, begins or ends to work in the seat.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::note_seated(bool sits) {
+  if (recorder_) {
+    recorder_->seated(sits, clock());
+  }
+}
+
 /// The last look before sleep, for two conditions that no other thread reports: all tasks are
 /// complete, or all workers sleep although bodies wait. Returns whether that is so: then the worker
 /// looks once more, for any task.
@@ -214,7 +221,9 @@ namespace hetsched::detail {
         auto& worker = crew_.workers[0];
         AffinityGuard const bound(worker.info.cpu);
         ThreadStateGuard const state({this, &worker, nullptr, nullptr, nullptr});
+        note_seated(true);
         work_until(worker, done);
+        note_seated(false);
       }
       leave_seat();
       break;

@@ -23,6 +23,7 @@ namespace hetsched {
 /// that it has taken and not begun, from the moment that the task is ready; if it holds several,
 /// the one that begins first counts.
 enum class IdleCause : std::uint8_t {
+  elsewhere,     // a thread of the program is the worker while it waits, and it does not wait
   memory,        // it holds a task for whose data no memory is reserved yet
   transfer,      // it holds a task whose data, or launch, it waits for
   scheduler,     // it asks for what becomes a task, or a ready task that it may run is untaken
@@ -30,11 +31,11 @@ enum class IdleCause : std::uint8_t {
   end_of_graph   // and none does
 };
 
-inline constexpr std::size_t idle_causes = 5;
+inline constexpr std::size_t idle_causes = 6;
 
 [[nodiscard]] constexpr char const* to_string(IdleCause cause) noexcept {
   constexpr char const* names[] = {
-      "memory", "transfer", "scheduler", "no ready task", "end of graph"};
+      "program elsewhere", "memory", "transfer", "scheduler", "no ready task", "end of graph"};
   return names[static_cast<int>(cause)];
 }
 
@@ -215,6 +216,11 @@ public:
 
   void add_wait(Instant begin, Instant end) { waiting_.emplace_back(begin, end); }
 
+  void add_sync(Instant begin, Instant end) {
+    syncs_.emplace_back(begin, end);
+    of_program_ = true;
+  }
+
   /// Calls emit(begin, end, cause) for each piece of idle time, as they follow on each other.
   template <class Emit>
   WorkerTimes attribute(ClassReady const& ready, Emit&& emit) {
@@ -225,6 +231,7 @@ public:
     all_.insert(all_.end(), busy_.begin(), busy_.end());
     unite(all_);
     unite(asking_);
+    unite(syncs_);
     std::sort(held_.begin(), held_.end(), [](Held const& a, Held const& b) {
       return std::tuple(a.from, a.task) < std::tuple(b.from, b.task);
     });
@@ -232,13 +239,14 @@ public:
     times.wasted = length_of(all_) - times.busy;
     PieceCursor untaken(ready.untaken);
     PieceCursor asking(asking_);
+    PieceCursor sync(syncs_);
     auto now = run_.first;
     for (std::size_t k = 0; k <= all_.size(); ++k) {
       auto const until = k < all_.size() ? all_[k].first : run_.second;
       auto begin = now;
       auto last = IdleCause::end_of_graph;
       while (now < until) {
-        auto const [cause, end] = next(now, until, asking, untaken, ready.last);
+        auto const [cause, end] = next(now, until, sync, asking, untaken, ready.last);
         times.idle[static_cast<std::size_t>(cause)] += end - now;
         if (begin != now && cause != last) {
           emit(begin, now, last);
@@ -267,8 +275,19 @@ private:
     }
   };
 
-  [[nodiscard]] std::pair<IdleCause, Instant>
-  next(Instant now, Instant until, PieceCursor& asking, PieceCursor& untaken, Instant last_ready) {
+  [[nodiscard]] std::pair<IdleCause, Instant> next(Instant now,
+                                                   Instant until,
+                                                   PieceCursor& sync,
+                                                   PieceCursor& asking,
+                                                   PieceCursor& untaken,
+                                                   Instant last_ready) {
+    if (of_program_) {
+      bool waits = false;
+      std::tie(waits, until) = sync.at(now, until);
+      if (!waits) {
+        return {IdleCause::elsewhere, until};
+      }
+    }
     for (; next_held_ < held_.size() && held_[next_held_].from <= now; ++next_held_) {
       holds_.push(held_[next_held_]);
     }
@@ -302,7 +321,9 @@ private:
   std::vector<TimePiece> waiting_;
   std::vector<TimePiece> all_; // with attempts
   std::vector<TimePiece> asking_;
-  std::vector<Held> held_; // by `from`
+  std::vector<TimePiece> syncs_;
+  bool of_program_ = false; // the worker has no thread of its own, and `syncs_` are known
+  std::vector<Held> held_;       // by `from`
   std::size_t next_held_ = 0;
   std::priority_queue<Held, std::vector<Held>, BeginsLater> holds_;
 };
@@ -321,6 +342,7 @@ std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
   detail::RowsByWorker const tasks(trace, trace.tasks);
   detail::RowsByWorker const attempts(trace, trace.attempts);
   detail::RowsByWorker const waits(trace, trace.waits);
+  detail::RowsByWorker const syncs(trace, trace.syncs);
   std::vector<WorkerTimes> all;
   for (std::size_t w = 0; w < trace.workers.size(); ++w) {
     detail::WorkerIdle worker(trace, run);
@@ -333,6 +355,9 @@ std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
     }
     for (auto const k : waits.of(w)) {
       worker.add_wait(trace.waits[k].begin, trace.waits[k].end);
+    }
+    for (auto const k : syncs.of(w)) {
+      worker.add_sync(trace.syncs[k].begin, trace.syncs[k].end);
     }
     auto const arch = trace.workers[w].arch.index;
     all.push_back(

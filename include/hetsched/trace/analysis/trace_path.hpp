@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace hetsched {
@@ -19,21 +20,67 @@ enum class WaitedFor : std::uint8_t {
   start,      // nothing that the trace knows
   dependency, // a task before it in the graph
   worker,     // the task before it on the same worker
-  spawn       // the task that spawned it
+  spawn,      // the task that spawned it
+  program     // the thread of the program that spawned it
 };
 
 [[nodiscard]] constexpr char const* to_string(WaitedFor what) noexcept {
-  constexpr char const* names[] = {"start", "dependency", "worker", "spawn"};
+  constexpr char const* names[] = {"start", "dependency", "worker", "spawn", "program"};
   return names[static_cast<int>(what)];
 }
 
 /// One task of the path. `since`: when what it waited for had come: the end of the task before it
-/// on the path, the moment of its spawn, or the run's begin.
+/// on the path, the moment of its spawn, or the run's begin. Before the program's spawn on the path
+/// comes the task that the program's last sync before it waited for, if there is one.
 struct PathStep {
   std::uint32_t task = Trace::none;
   WaitedFor waited = WaitedFor::start;
   Instant since;
 };
+
+namespace detail {
+
+/// What threads of a program waited for in their syncs.
+class ProgramWaits {
+public:
+  explicit ProgramWaits(Trace const& trace) : trace_(trace), sync_(trace.syncs.size()) {
+    for (std::uint32_t v = 0; v < trace.tasks.size() && !trace.syncs.empty(); ++v) {
+      if (trace.tasks[v].begin != Trace::never && trace.tasks[v].end != Trace::never) {
+        by_end_.emplace_back(trace.tasks[v].end, v);
+      }
+    }
+    std::sort(by_end_.begin(), by_end_.end());
+  }
+
+  /// Whether the trace tells of syncs, and no task but the program spawned this one.
+  [[nodiscard]] bool spawned(Trace::Task const& task) const noexcept {
+    return !trace_.syncs.empty() && task.parent == Trace::none && task.spawned != Trace::never;
+  }
+
+  /// The task that ended last of those for which the last sync before `at` waited; none: there is
+  /// no such sync. `at` never increases from call to call.
+  [[nodiscard]] std::uint32_t awaited_before(Instant at) {
+    for (; sync_ > 0; --sync_) {
+      auto const& sync = trace_.syncs[sync_ - 1];
+      if (sync.end > at) {
+        continue;
+      }
+      auto const behind =
+          std::upper_bound(by_end_.begin(), by_end_.end(), std::pair(sync.end, Trace::none));
+      if (behind != by_end_.begin() && behind[-1].first >= sync.begin) {
+        return behind[-1].second;
+      }
+    }
+    return Trace::none;
+  }
+
+private:
+  Trace const& trace_;
+  std::size_t sync_; // the next to look at is the one before
+  std::vector<std::pair<Instant, std::uint32_t>> by_end_;
+};
+
+} // namespace detail
 
 /// The run's critical path: the task that ended last, what that one last waited for, and so on;
 /// from the first to the last. Executions count, attempts do not. Of several that came at the same
@@ -66,6 +113,7 @@ struct PathStep {
               });
   }
   auto const run_begin = span_of(trace).first;
+  detail::ProgramWaits program(trace);
   std::vector<PathStep> path;
   for (auto v = last; v != Trace::none;) {
     auto const& task = tasks[v];
@@ -101,6 +149,13 @@ struct PathStep {
       }
       if (behind != executions.begin()) {
         consider(behind[-1], WaitedFor::worker, tasks[behind[-1]].end);
+      }
+    }
+    if (program.spawned(task) && task.spawned > step.since && task.spawned <= task.begin) {
+      step = {v, WaitedFor::program, task.spawned};
+      came_from = program.awaited_before(task.spawned);
+      if (came_from != Trace::none && !before(came_from, v)) {
+        came_from = Trace::none;
       }
     }
     path.push_back(step);

@@ -23,7 +23,7 @@ public:
   TraceText(Its const& trace, TextWriter& out) : trace_(trace), out_(out) {}
 
   void write() {
-    out_ << "{\"format\": \"trace-1\",\n\"simulated\": " << (trace_.simulated ? "true" : "false");
+    out_ << "{\"format\": \"trace-2\",\n\"simulated\": " << (trace_.simulated ? "true" : "false");
     out_ << ",\n\"scheduler\": ";
     write_json_string(out_, trace_.scheduler);
     out_ << ",\n\"about\": {";
@@ -132,7 +132,7 @@ private:
   return path.insert(dot == path.npos || dot <= name ? path.size() : dot, '.' + part);
 }
 
-/// In format "trace-1", which read_trace.hpp reads. O(size of the trace); one caller at a time for
+/// In format "trace-2", which read_trace.hpp reads. O(size of the trace); one caller at a time for
 /// a trace that changes. What is not UTF-8 in a name becomes U+FFFD.
 template <class Its = Trace>
 [[nodiscard]] std::string trace_text(Its const& trace) {

@@ -183,6 +183,10 @@ private:
       check_place("/waits/worker", k, wait.worker.value, workers, "workers");
       check_order("/waits/end", k, wait.begin, wait.end);
     });
+    by_time(trace_.syncs, "/syncs/begin", &Trace::Sync::begin, [&](std::size_t k, auto& sync) {
+      check_place("/syncs/worker", k, sync.worker.value, workers, "workers");
+      check_order("/syncs/end", k, sync.begin, sync.end);
+    });
     by_time(trace_.steals, "/steals/at", &Trace::Steal::at, [&](std::size_t k, auto& steal) {
       check_place("/steals/task", k, steal.task, tasks, "tasks");
       check_place("/steals/thief", k, steal.thief.value, workers, "workers");

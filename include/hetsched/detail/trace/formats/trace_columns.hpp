@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The format of trace files, "trace-1", as a table that writers and readers use.
+// The format of trace files, "trace-2", as a table that writers and readers use.
 
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/time.hpp>
@@ -179,6 +179,12 @@ struct TraceTable {
     static constexpr auto attempts = executions<AttemptRows, typename Its::Attempt>();
     using WaitRows = TraceRows<&Its::waits>;
     static constexpr auto waits = executions<WaitRows, typename Its::Wait>();
+    using Sync = typename Its::Sync;
+    using SyncRows = TraceRows<&Its::syncs>;
+    static constexpr std::array syncs{
+        SyncRows::template column<&Sync::worker>("worker", 0, most),
+        SyncRows::template column<&Sync::begin>("begin", 0, trace_year),
+        SyncRows::template column<&Sync::end>("end", 0, trace_year)};
     using Transfer = typename Its::Transfer;
     using TransferRows = TraceRows<&Its::transfers>;
     static constexpr std::array transfers{
@@ -206,6 +212,7 @@ struct TraceTable {
                                        EdgeRows::group("edges", edges),
                                        AttemptRows::group("attempts", attempts),
                                        WaitRows::group("waits", waits),
+                                       SyncRows::group("syncs", syncs),
                                        TransferRows::group("transfers", transfers),
                                        EvictionRows::group("evictions", evictions),
                                        StealRows::group("steals", steals)};
