@@ -3,6 +3,7 @@
 // docs/reports.md says what the page shows.
 
 #include <hetsched/detail/files/text_file.hpp>
+#include <hetsched/detail/recording/read_events.hpp>
 #include <hetsched/platform/platform_json.hpp>
 #include <hetsched/trace/formats/read_trace.hpp>
 #include <hetsched/trace/formats/trace_export.hpp>
@@ -184,7 +185,7 @@ void report(Options const& options) {
   }
   std::vector<std::pair<std::string, hs::Trace>> traces;
   for (auto const& path : options.traces) {
-    auto trace = hs::read_trace(path);
+    auto trace = hs::detail::read_trace_or_events(path);
     if (platform) {
       add_transfer_bound(trace, path, *platform);
     }

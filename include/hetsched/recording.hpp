@@ -9,6 +9,7 @@
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/detail/recording/described_run.hpp>
+#include <hetsched/detail/recording/event_file.hpp>
 #include <hetsched/detail/recording/recorded_events.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
 #include <hetsched/detail/recording/trace_builder.hpp>
@@ -29,7 +30,17 @@ namespace hetsched::detail {
 class EventRecorder final : public Recorder {
 public:
   EventRecorder(RecorderSetup const& setup, std::size_t workers)
-      : path_(own_path(setup.path)), events_(workers + 1, setup.memory), outside_(workers) {}
+      : path_(own_path(setup.path)), file_(path_),
+        events_(workers + 1, setup.memory, path_.empty() ? nullptr : &file_), outside_(workers) {}
+
+  void begin(RunDescription const& run) override {
+    if (saves()) {
+      Trace nothing;
+      nothing.simulated = run.simulated;
+      describe_run(nothing, run);
+      file_.begin(events_.lanes(), RecordedEvents::chunk_bytes, trace_text(nothing));
+    }
+  }
 
   void spawned(WorkerId by, TaskRecord const& task, Instant at) override {
     write_by(by, [&](std::size_t lane) { events_.spawned(lane, task, at); });
@@ -129,7 +140,10 @@ public:
     });
   }
 
-  void forget(Instant before) override { since_.store(before.ns, std::memory_order_relaxed); }
+  void forget(Instant before) override {
+    since_.store(before.ns, std::memory_order_relaxed);
+    file_.forget(before.ns);
+  }
 
   [[nodiscard]] Trace trace(RunDescription const& run) const override {
     auto trace = TraceBuilder(events_, since_.load(std::memory_order_relaxed)).build(run.simulated);
@@ -142,6 +156,7 @@ public:
   void save(RunDescription const& run) const noexcept override {
     try {
       write_trace(trace(run), path_);
+      file_.remove();
     } catch (std::exception const& error) {
       std::fprintf(stderr, "%s\n", error.what());
     }
@@ -177,6 +192,7 @@ private:
   }
 
   std::string const path_; // empty: none
+  EventFile file_;
   RecordedEvents events_;
   std::size_t const outside_; // lane of all threads that are no worker's
   SpinLock lock_;             // of that lane

@@ -204,7 +204,14 @@ protected:
   };
 
   [[gnu::cold]] BaseRuntime(typename Engine::OwnConfig config, Maker const& maker)
-      : Data(make_core(config, maker)), priorities_(Engine::priorities(config)) {}
+      : Data(make_core(config, maker)), priorities_(Engine::priorities(config)) {
+    if (auto* const recorder = core().recorder(); recorder != nullptr && recorder->saves()) {
+      tell_errors([this, recorder] {
+        Stats devices;
+        recorder->begin(description(devices));
+      });
+    }
+  }
 
   [[gnu::cold]] ~BaseRuntime() {
     if (forked()) {

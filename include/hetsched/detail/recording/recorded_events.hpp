@@ -8,6 +8,7 @@
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/recording/event_file.hpp>
 
 #include <sys/mman.h>
 
@@ -41,7 +42,8 @@ enum class EventKind : std::uint8_t {
             // joined again
   moved,    // datum, begin, end, from and to, bytes
   evicted,  // datum, at, node, dirty, bytes
-  seated    // at; detail: sits down
+  seated,   // at; detail: sits down
+  named     // the name of a task type, with as many zeros as fill the last word; on: its number
 };
 
 /// Events in lanes. One thread at a time writes to a lane, and any thread reads. When the memory is
@@ -63,9 +65,14 @@ public:
 
   static constexpr std::uint8_t stole = 0x80; // of `ran`: the task came by the steal hook
 
-  RecordedEvents(std::size_t lanes, std::uint64_t memory)
-      : lanes_(lanes),
-        left_(static_cast<std::int64_t>(std::min<std::uint64_t>(memory, INT64_MAX))) {}
+  /// The size of a chunk. All its pages are asked for at once, because a page fault takes as long
+  /// as some ten events.
+  static constexpr std::size_t chunk_bytes = std::size_t{256} << 10U;
+
+  /// `memory`: bytes at most. `file`: where the memory comes from, if it has some; null: none.
+  RecordedEvents(std::size_t lanes, std::uint64_t memory, EventFile* file = nullptr)
+      : lanes_(lanes), left_(static_cast<std::int64_t>(std::min<std::uint64_t>(memory, INT64_MAX))),
+        file_(file) {}
 
   RecordedEvents(RecordedEvents const&) = delete;
   RecordedEvents& operator=(RecordedEvents const&) = delete;
@@ -158,6 +165,37 @@ public:
     end_event(own);
   }
 
+  /// Adds an event that was recorded before, and has been checked.
+  void add_again(std::size_t lane, Event const& event) {
+    auto* const place =
+        begin_event(lanes_[lane], event.kind, event.detail, event.on, event.words.size());
+    if (place == nullptr) {
+      throw std::bad_alloc();
+    }
+    std::copy(event.words.begin(), event.words.end(), place);
+    end_event(lanes_[lane]);
+  }
+
+  /// Adds the name of a type that was recorded before; names come in the order of their numbers.
+  void add_name_again(std::string name) {
+    std::lock_guard const guard(names_lock_);
+    names_.push_back(std::move(name));
+  }
+
+  /// The event whose head is the k-th of these words, all of which `count` covers. Words that end
+  /// before the event does give an event without words and with kind 0xff.
+  [[nodiscard]] static Event event_at(std::span<Word const> words, std::size_t k) noexcept {
+    auto const head = words[k];
+    auto const count = (head >> 16U) & longest;
+    if (count > words.size() - k - 1) {
+      return {EventKind{0xff}, 0, no_worker, {}};
+    }
+    return {static_cast<EventKind>(head & 0xffU),
+            static_cast<std::uint8_t>(head >> 8U),
+            WorkerId{static_cast<std::int32_t>(head >> 32U)},
+            words.subspan(k + 1, count)};
+  }
+
   [[nodiscard]] std::size_t lanes() const noexcept { return lanes_.size(); }
 
   /// Visits a lane's events in the order in which they were added.
@@ -167,13 +205,9 @@ public:
          chunk = chunk->next.load(std::memory_order_acquire)) {
       auto const used = chunk->used.load(std::memory_order_acquire);
       for (std::size_t k = 0; k < used;) {
-        auto const head = chunk->words()[k];
-        auto const count = (head >> 16U) & longest;
-        visit(Event{static_cast<EventKind>(head & 0xffU),
-                    static_cast<std::uint8_t>(head >> 8U),
-                    WorkerId{static_cast<std::int32_t>(head >> 32U)},
-                    std::span(chunk->words() + k + 1, count)});
-        k += 1 + count;
+        auto const event = event_at({chunk->words(), used}, k);
+        visit(event);
+        k += 1 + event.words.size();
       }
     }
   }
@@ -193,21 +227,7 @@ public:
   }
 
 private:
-  /// The head of a block of memory; behind it are words.
-  struct Chunk {
-    [[nodiscard]] Word* words() noexcept { return reinterpret_cast<Word*>(this + 1); }
-
-    [[nodiscard]] Word const* words() const noexcept {
-      return reinterpret_cast<Word const*>(this + 1);
-    }
-
-    Atomic<Chunk*> next{nullptr};
-    Atomic<std::size_t> used{0};
-  };
-
-  /// The size of a chunk. All its pages are asked for at once, because a page fault takes as long
-  /// as some ten events.
-  static constexpr std::size_t chunk_bytes = std::size_t{256} << 10U;
+  using Chunk = EventChunk;
 
   static constexpr std::size_t capacity = (chunk_bytes - sizeof(Chunk)) / sizeof(Word);
   static constexpr std::size_t longest = 0xffff; // words behind a head
@@ -254,16 +274,20 @@ private:
       left_.fetch_add(bytes, std::memory_order_relaxed);
       return false;
     }
-    void* const memory = ::mmap(nullptr,
-                                chunk_bytes,
-                                PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-                                -1,
-                                0);
+    void* memory = file_ != nullptr ? file_->chunk(chunk_bytes) : nullptr;
+    if (memory == nullptr) {
+      memory = ::mmap(nullptr,
+                      chunk_bytes,
+                      PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+                      -1,
+                      0);
+    }
     if (memory == MAP_FAILED) {
       return false;
     }
     auto* const chunk = new (memory) Chunk;
+    chunk->lane = static_cast<std::uint64_t>(&lane - lanes_.data());
     (lane.last == nullptr ? lane.first : lane.last->next).store(chunk, std::memory_order_release);
     lane.last = chunk;
     lane.used = 0;
@@ -291,13 +315,28 @@ private:
     auto const number = static_cast<std::int32_t>(known - names_.begin());
     if (known == names_.end()) {
       names_.emplace_back(name);
+      note_name(lane, number, name);
     }
     lane.types.emplace_back(name, number);
     return number;
   }
 
+  /// For readers of the file, which have no other way to know it.
+  void note_name(Lane& lane, std::int32_t number, std::string_view name) {
+    if (file_ == nullptr) {
+      return;
+    }
+    auto const count = std::min((name.size() + sizeof(Word) - 1) / sizeof(Word), capacity - 1);
+    if (auto* const place = begin_event(lane, EventKind::named, 0, WorkerId{number}, count)) {
+      std::fill_n(place, count, Word{0});
+      std::memcpy(place, name.data(), std::min(name.size(), count * sizeof(Word)));
+      end_event(lane);
+    }
+  }
+
   std::vector<Lane> lanes_;
   Atomic<std::int64_t> left_; // bytes that may still be taken
+  EventFile* const file_;
   mutable Mutex names_lock_;
   std::vector<std::string> names_;
 };
@@ -331,10 +370,13 @@ public:
     return {reinterpret_cast<char const*>(event_.words.data() + label_at()), label_bytes()};
   }
 
+  [[nodiscard]] std::size_t words_before_accesses() const noexcept {
+    return label_at() + (label_bytes() + sizeof(Word) - 1) / sizeof(Word);
+  }
+
   /// Pairs: a datum's key; its bytes and the mode.
   [[nodiscard]] std::span<Word const> accesses() const noexcept {
-    auto const label_words = (label_bytes() + sizeof(Word) - 1) / sizeof(Word);
-    return event_.words.subspan(label_at() + label_words);
+    return event_.words.subspan(words_before_accesses());
   }
 
   [[nodiscard]] bool accesses(Word datum) const noexcept {

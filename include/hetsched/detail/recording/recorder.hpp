@@ -51,6 +51,9 @@ class Recorder {
 public:
   virtual ~Recorder() = default;
 
+  /// The run begins: called once, before all others.
+  virtual void begin(RunDescription const& run) = 0;
+
   /// The task is about to be registered. Its accesses are complete.
   virtual void spawned(WorkerId by, TaskRecord const& task, Instant at) = 0;
   virtual void ready(WorkerId by, TaskId task, Instant at) = 0;

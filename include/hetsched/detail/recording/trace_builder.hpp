@@ -105,7 +105,8 @@ private:
         SpawnEvent const spawn(event);
         if (!divides && trace_.types[spawn.type()].name != merge_task_name) {
           latest = noted;
-        } else if (!divides && latest && SpawnEvent(latest->event).accesses(spawn.accesses()[0])) {
+        } else if (!divides && latest && !spawn.accesses().empty() &&
+                   SpawnEvent(latest->event).accesses(spawn.accesses()[0])) {
           noted.at = latest->at;
           noted.turn = latest->turn - 1;
         }

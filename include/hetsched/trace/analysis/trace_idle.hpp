@@ -323,7 +323,7 @@ private:
   std::vector<TimePiece> asking_;
   std::vector<TimePiece> syncs_;
   bool of_program_ = false; // the worker has no thread of its own, and `syncs_` are known
-  std::vector<Held> held_;       // by `from`
+  std::vector<Held> held_;  // by `from`
   std::size_t next_held_ = 0;
   std::priority_queue<Held, std::vector<Held>, BeginsLater> holds_;
 };
