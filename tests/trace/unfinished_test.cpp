@@ -35,12 +35,12 @@ TEST_CASE("unfinished runs: a process that is killed leaves the events of its ru
   auto const left = path + ".events";
   auto config = support::on_cpus(2);
   config.trace = path;
-  auto const work = [](auto& rt, double& x) {
+  auto const work = [](hs::Runtime<>& rt, double& x) {
     auto const h = rt.data(x);
     rt.spawn(hs::label("first"), hs::priority(7))([](double& v) { v = 1; }, hs::write(h));
     rt.spawn(hs::label("second"))([](double& v) { v += 1; }, hs::read_write(h));
-    rt.spawn(hs::label("third"))([](auto& in, hs::Handle<double> const&) { in.spawn()([] {}); },
-                                 hs::read(h));
+    rt.spawn(hs::label("third"))(
+        [](hs::Runtime<>& in, hs::Handle<double> const&) { in.spawn()([] {}); }, hs::read(h));
     rt.sync();
   };
   auto const child = support::run_in_child([&]() -> int {

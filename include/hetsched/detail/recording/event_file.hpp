@@ -2,6 +2,7 @@
 #pragma once
 // The events of a run in a file while the run lasts, so that they outlive a process that is killed.
 
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 
 #include <fcntl.h>
@@ -24,8 +25,8 @@ namespace hetsched::detail {
 struct EventChunk {
   using Word = std::uint64_t;
 
-  std::atomic<EventChunk*> next{nullptr};
-  std::atomic<std::size_t> used{0}; // words
+  Atomic<EventChunk*> next{nullptr};
+  Atomic<std::size_t> used{0}; // words
   std::uint64_t lane = 0;
 
   [[nodiscard]] Word* words() noexcept { return reinterpret_cast<Word*>(this + 1); }
@@ -34,6 +35,8 @@ struct EventChunk {
     return reinterpret_cast<Word const*>(this + 1);
   }
 };
+
+static_assert(sizeof(EventChunk) == 3 * sizeof(EventChunk::Word)); // read_events.hpp counts on it
 
 /// The begin of such a file. A trace without events, as text, follows; then, from `chunks_at` on,
 /// chunks. Numbers are as this machine has them.
@@ -45,8 +48,10 @@ struct EventFileHead {
   std::uint64_t chunk_bytes = 0;
   std::uint64_t chunks_at = 0;
   std::uint64_t text_bytes = 0;
-  std::atomic<std::int64_t> since{0}; // earlier events are forgotten
+  Atomic<std::int64_t> since{0}; // earlier events are forgotten
 };
+
+static_assert(sizeof(EventFileHead) == 64);
 
 /// The file PATH.events of a run that is to be traced to PATH. Its memory is shared with the file,
 /// so a process that ends in whatever way leaves what it has written: see read_events. Whoever
