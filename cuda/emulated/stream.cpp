@@ -150,7 +150,14 @@ std::string Stream::result_of(Operation& operation) {
     break;
   }
   auto const begin = Clock::now();
-  auto wrong = operation.work();
+  std::string wrong;
+  try {
+    wrong = operation.work();
+  } catch (std::bad_alloc const&) {
+    throw;
+  } catch (std::exception const& error) { // a kernel of the program's own
+    wrong = error.what();
+  }
   auto const took = std::max(Clock::now() - begin, Clock::duration(operation.least));
   auto const slowed = device_.options().slow * std::chrono::duration<double>(took);
   sleep_until(begin + std::chrono::ceil<Clock::duration>(slowed));

@@ -42,7 +42,8 @@ struct Task {
 };
 
 /// The body that runs `T` on a host core. Specialise it with a call operator whose parameters are
-/// the views of T's signature. The runtime may come before them, to spawn nested tasks.
+/// the views of T's signature. The runtime may come before them, to spawn nested tasks. Or give T a
+/// static member function `cpu` with these parameters, and `gpu` with those of TaskBodyGPU.
 template <class T>
 struct TaskBodyCPU {
   using hetsched_no_body = void; // marks types without a specialisation

@@ -2,12 +2,43 @@
 #pragma once
 // Views that task bodies receive, and the shapes in which a region can be cut.
 
+#include <hetsched/core/build_config.hpp>
 #include <hetsched/core/device_code.hpp>
+
+#if HETSCHED_CHECK_BOUNDS
+#include <hetsched/core/error.hpp>
+#endif
 
 #include <cstddef>
 #include <type_traits>
 
 namespace hetsched {
+
+#if HETSCHED_CHECK_BOUNDS // see core/build_config.hpp
+inline namespace checked {
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void
+throw_out_of_bounds(std::size_t i, std::size_t j, std::size_t rows, std::size_t cols) {
+  throw Error(ErrorCode::bad_access,
+              "view",
+              detail::text("has no element (%zu, %zu): it has %zu x %zu", i, j, rows, cols));
+}
+
+HETSCHED_DEVICE constexpr void
+check_bounds(std::size_t i, std::size_t j, std::size_t rows, std::size_t cols) {
+  if (i >= rows || j >= cols) {
+#ifdef __CUDA_ARCH__
+    __trap();
+#else
+    throw_out_of_bounds(i, j, rows, cols);
+#endif
+  }
+}
+
+#define HETSCHED_BOUNDS(i, j, rows, cols) check_bounds(i, j, rows, cols)
+#else
+#define HETSCHED_BOUNDS(i, j, rows, cols) static_cast<void>(0)
+#endif
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic push
@@ -36,7 +67,9 @@ public:
 
   [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t size() const noexcept { return size_; }
 
-  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator[](std::size_t i) const noexcept {
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator[](std::size_t i) const
+      noexcept(HETSCHED_CHECK_BOUNDS == 0) {
+    HETSCHED_BOUNDS(i, 0, size_, 1);
     return data_[i];
   }
 
@@ -76,8 +109,9 @@ public:
 
   [[nodiscard]] HETSCHED_DEVICE constexpr std::size_t ld() const noexcept { return ld_; }
 
-  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator()(std::size_t i,
-                                                        std::size_t j) const noexcept {
+  [[nodiscard]] HETSCHED_DEVICE constexpr T& operator()(std::size_t i, std::size_t j) const
+      noexcept(HETSCHED_CHECK_BOUNDS == 0) {
+    HETSCHED_BOUNDS(i, j, rows_, cols_);
     return data_[i + j * ld_];
   }
 
@@ -87,6 +121,11 @@ private:
   std::size_t cols_;
   std::size_t ld_;
 };
+
+#if HETSCHED_CHECK_BOUNDS
+} // namespace checked
+#endif
+#undef HETSCHED_BOUNDS
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop

@@ -16,7 +16,7 @@ inline constexpr bool says_abortable = (std::is_same_v<A, AbortableAttribute> ||
 template <class Rt, class T>
 [[nodiscard]] constexpr bool body_takes_handles() {
   if constexpr (has_cpu_body<T>) {
-    using Call = typename decltype(find_call<Rt, T, TaskBodyCPU<T>>())::type;
+    using Call = typename decltype(find_call<Rt, T, CpuBody<T>>())::type;
     if constexpr (!std::is_void_v<Call>) {
       return Call::handles != 0;
     }

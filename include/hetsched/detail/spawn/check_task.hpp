@@ -87,7 +87,11 @@ struct BodyExists {
   static_assert(
       has_cpu_body<TaskType> || has_gpu_body<TaskType>,
       "hetsched: this task type has no body: specialise TaskBodyCPU or TaskBodyGPU for it "
-      "before the first spawn");
+      "before the first spawn, or give it a static member function cpu or gpu");
+  static_assert(!(specialises_cpu<TaskType> && has_cpu_member<TaskType>) &&
+                    !(specialises_gpu<TaskType> && has_gpu_member<TaskType>),
+                "hetsched: this task type has two bodies for one class of worker: a static member "
+                "function cpu or gpu, and a TaskBodyCPU or TaskBodyGPU");
 };
 
 template <class TaskType, std::uint8_t arch>
@@ -95,7 +99,7 @@ struct BodyForArch {
   static_assert(
       bodies_of<TaskType>().has(Arch{arch}),
       "hetsched: this task type has no body for the class of worker that SetArch asks for "
-      "(0: ArchHost, TaskBodyCPU; 1: ArchCUDA, TaskBodyGPU)");
+      "(0: ArchHost, TaskBodyCPU or cpu; 1: ArchCUDA, TaskBodyGPU or gpu)");
 };
 
 /// Whether `Arg` may be given for a data parameter, regardless of constness.
@@ -255,7 +259,7 @@ template <class Rt, class T, class Body>
 template <class Rt, class T>
 [[nodiscard]] constexpr auto cpu_runner() -> void (*)(void*, TaskRecord&) {
   if constexpr (has_cpu_body<T>) {
-    using Call = typename decltype(find_call<Rt, T, TaskBodyCPU<T>>())::type;
+    using Call = typename decltype(find_call<Rt, T, CpuBody<T>>())::type;
     if constexpr (!std::is_void_v<Call>) {
       return &Call::run;
     }
@@ -267,7 +271,7 @@ template <class Rt, class T>
 template <class Rt, class T>
 [[nodiscard]] constexpr bool body_takes_runtime() {
   if constexpr (has_cpu_body<T>) {
-    using Call = typename decltype(find_call<Rt, T, TaskBodyCPU<T>>())::type;
+    using Call = typename decltype(find_call<Rt, T, CpuBody<T>>())::type;
     if constexpr (!std::is_void_v<Call>) {
       return Call::takes_runtime;
     }
@@ -279,7 +283,7 @@ template <class Rt, class T>
 template <class T>
 [[nodiscard]] constexpr auto gpu_launcher() -> void (*)(void*, TaskRecord&) {
   if constexpr (has_gpu_body<T>) {
-    using Call = typename decltype(find_call<GpuStream, T, TaskBodyGPU<T>>())::type;
+    using Call = typename decltype(find_call<GpuStream, T, GpuBody<T>>())::type;
     if constexpr (!std::is_void_v<Call>) {
       return &Call::run;
     }
