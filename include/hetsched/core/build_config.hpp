@@ -24,9 +24,9 @@
 #endif
 
 // HETSCHED_CHECK_BOUNDS: 1 or 0, the default. With 1, views check each index. Outside of kernels of
-// CUDA devices a wrong one throws Error(bad_access), which fails the task; there it is a trap. Views
-// with checks are other types, so objects that hand views to each other have to be built alike, or
-// do not link.
+// CUDA devices a wrong one throws Error(bad_access), which fails the task; there it is a trap.
+// Views with checks are other types, so objects that hand views to each other have to be built
+// alike, or do not link.
 #ifndef HETSCHED_CHECK_BOUNDS
 #define HETSCHED_CHECK_BOUNDS 0
 #endif
