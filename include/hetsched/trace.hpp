@@ -9,6 +9,7 @@
 #include <hetsched/trace/analysis/trace_path.hpp>
 #include <hetsched/trace/analysis/trace_series.hpp>
 #include <hetsched/trace/analysis/trace_times.hpp>
+#include <hetsched/trace/analysis/trace_verdict.hpp>
 #include <hetsched/trace/formats/trace_chrome.hpp>
 #include <hetsched/trace/formats/trace_csv.hpp>
 #include <hetsched/trace/formats/trace_dot.hpp>

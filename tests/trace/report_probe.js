@@ -42,6 +42,7 @@
     path: (document.getElementById("path-executing") || {dataset: {}}).dataset.ns,
     bytes: at("#bytes .legend span").map(its => its.textContent),
     warnings: at("#warnings p").map(its => its.textContent),
+    verdict: at("#verdict").map(its => [its.dataset.why, its.textContent, its.hidden]),
     charts: at("svg.chart").length,
     compared: at("#compare-table tbody tr").length
   });

@@ -237,6 +237,8 @@ def check_run(run, expected):
     name, numbers = run["name"], run["numbers"]
     check(int(numbers["makespan"]) == expected.makespan, f"{name}: makespan {numbers['makespan']}")
     check(int(numbers["tasks"]) == len(expected.trace["tasks"]["type"]), f"{name}: tasks")
+    ((why, sentence, hidden),) = numbers["verdict"]
+    check(why and sentence.endswith(".") and not hidden, f"{name}: verdict {numbers['verdict']}")
     bounds = {what: int(ns) for what, ns in numbers["bounds"]}
     own = expected.trace["bounds_ns"]
     check(sorted(bounds) == sorted(own or ["area", "critical path"]), f"{name}: bounds {bounds}")

@@ -87,6 +87,9 @@ function showSummary(trace) {
     }
   }
   byId("warnings").replaceChildren(...warnings.map(text => element("p", {class: "warning"}, text)));
+  byId("verdict").textContent = trace.verdict.text;
+  byId("verdict").dataset.why = trace.verdict.why;
+  byId("verdict").hidden = trace.verdict.text === "";
   const figure = (id, name, text, attributes = {}) => element("div",
     {class: `figure ${id === "makespan" || id === "efficiency" ? "main" : ""}`},
     element("div", {class: "value", id, ...attributes}, text), element("div", {class: "name"}, name));

@@ -5,6 +5,7 @@
 #include <hetsched/detail/trace/analysis/time_pieces.hpp>
 #include <hetsched/trace/analysis/trace_idle.hpp>
 #include <hetsched/trace/analysis/trace_path.hpp>
+#include <hetsched/trace/analysis/trace_verdict.hpp>
 #include <hetsched/trace/analysis/trace_series.hpp>
 #include <hetsched/trace/analysis/trace_times.hpp>
 #include <hetsched/trace/trace.hpp>
@@ -60,6 +61,8 @@ public:
     }
     run["dropped"] = trace_.dropped;
     run["makespan"] = length();
+    auto const verdict = hs::verdict_of(trace_);
+    run["verdict"] = {{"why", hs::to_string(verdict.why)}, {"text", verdict.text}};
     add_bounds(run);
     add_machine(run);
     add_counts(run);
