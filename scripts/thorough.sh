@@ -15,6 +15,7 @@
 #   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   plain     a build without LAPACK, CUDA, hwloc and the compiled library: its tests with devices,
 #             and those of the linear algebra with Eigen's kernels
+#   package   the Debian package, installed in a fresh system: needs root and a Debian mirror
 #   weight    what the headers cost to compile: printed, not judged
 # Environment:
 #   JOBS   compilations at once (2)
@@ -132,12 +133,22 @@ part_plain() {
   fi
 }
 
+part_package() {
+  local folder
+  folder=$(mktemp -d)
+  title "the Debian package"
+  if run_step "build" packaging/build_deb.sh "$folder"; then
+    run_counted packaging/test_deb.sh "$folder"
+  fi
+  rm -rf "$folder"
+}
+
 part_weight() {
   title "what the headers cost to compile"
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random explore interleavings failures blas thread address plain weight)
+readonly all_parts=(default random explore interleavings failures blas thread address plain package weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then

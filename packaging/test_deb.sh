@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs the package in a fresh Debian 12 (debootstrap, in a folder) and builds and runs the README's
+# first program there: by the lines that the README has for pkg-config and CMake, without and with
+# devices, and on the compiled library. Needs root and a Debian mirror: the first one of this machine's
+# apt. The last line is `N passed, N failed`.
+# Usage: packaging/test_deb.sh FOLDER_WITH_THE_DEB
+set -uo pipefail
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+debs=("${1:-.}"/hetsched-dev_*.deb)
+if [[ ! -f ${debs[0]} ]]; then
+  echo "test_deb: there is no hetsched-dev_*.deb in '${1:-.}'; packaging/build_deb.sh makes one" >&2
+  exit 2
+fi
+"$source_dir/scripts/install_deps.sh" debootstrap || exit
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+# shellcheck disable=SC2016  # apt's own variable
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
+if ! debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1; then
+  tail -n 20 "$root.log"
+  echo "test_deb: debootstrap failed" >&2
+  exit 1
+fi
+rm "$root.log"
+cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null # a proxy, if there is one
+cp /etc/resolv.conf "$root/etc/" 2>/dev/null
+cp "${debs[0]}" "$root/tmp/hetsched.deb"
+awk '/^```cpp/ { inside = 1; text = ""; next }
+  /^```/ && inside { inside = 0; if (text ~ /int main/) { printf "%s", text; exit } }
+  inside { text = text $0 "\n" }' "$source_dir/README.md" >"$root/tmp/main.cpp"
+
+passed=0
+failed=0
+check() { # NAME COMMANDS
+  local output
+  if output=$(chroot "$root" /bin/bash -ec "cd /tmp; $2" 2>&1); then
+    echo "ok     $1"
+    passed=$((passed + 1))
+  else
+    echo "FAILED $1"
+    tail -n 30 <<<"$output"
+    failed=$((failed + 1))
+  fi
+}
+
+with_pkg_config() { # PACKAGE
+  echo "g++ -std=c++20 main.cpp \$(pkg-config --cflags --libs $1) -o program && ./program"
+}
+
+with_cmake() { # COMPONENT
+  cat <<EOF
+rm -rf build
+echo 'cmake_minimum_required(VERSION 3.18)
+project(outside CXX)
+find_package(hetsched 0.1 REQUIRED${1:+ COMPONENTS $1})
+add_executable(program main.cpp)
+target_link_libraries(program PRIVATE hetsched::${1:-hetsched})' > CMakeLists.txt
+cmake -B build && cmake --build build && build/program
+EOF
+}
+
+check "apt-get install ./hetsched.deb" "apt-get update && apt-get install -y --no-install-recommends ./hetsched.deb"
+check "the compilers of whoever uses it" "apt-get install -y --no-install-recommends g++ make cmake"
+check "pkg-config" "$(with_pkg_config hetsched)"
+check "pkg-config, compiled" "$(with_pkg_config hetsched-compiled)"
+check "CMake" "$(with_cmake "")"
+check "CMake, compiled" "$(with_cmake compiled)"
+sed -i '1i #include <hetsched/gpu.hpp>' "$root/tmp/main.cpp"
+check "pkg-config, devices" "export HETSCHED_DEVICES=emu:1@1MB; $(with_pkg_config hetsched-devices)"
+check "CMake, devices" "export HETSCHED_DEVICES=emu:1@1MB; $(with_cmake devices)"
+check "apt-get remove" "apt-get remove -y hetsched-dev && test ! -e /usr/include/hetsched"
+echo "$passed passed, $failed failed"
+((failed == 0))
