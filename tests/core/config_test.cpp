@@ -155,6 +155,7 @@ TEST_CASE("config: a variable that nobody reads is named, with the nearest that 
                                  "MACHINE",
                                  "EXPLAIN",
                                  "PRIORITIES",
+                                 "CHECK",
                                  "SCHEDULER"}) {
     auto const variable = "HETSCHED_" + name + "=1";
     std::array<char const*, 2> const one{variable.c_str(), nullptr};

@@ -347,6 +347,41 @@ TEST_CASE("data: a handle may outlive its runtime") {
   CHECK(handle.rows() == 1);
 }
 
+TEST_CASE("data: containers that change after they were registered are named, if asked for") {
+  auto config = on_cpus(1);
+  config.check = hs::Check::containers;
+  hs::Runtime<> rt(config);
+  std::vector<double> grows(4);
+  std::vector<double> stays(4);
+  std::string text = "abcd";
+  double memory[4] = {};
+  auto hg = rt.data(grows);
+  auto const hs_ = rt.data(stays);
+  auto const ht = rt.data(text);
+  auto const hm = rt.data(memory);
+  hg.named("grows");
+  rt.spawn()([](hs::VectorView<double> v) { v[0] = 1; }, hs::write(hg));
+  rt.sync();
+  grows.resize(1000);
+  CHECK(code_of([&] { rt.sync(); }) == hs::ErrorCode::bad_data);
+  auto const message = support::message_of([&] { (void)rt.partition(hs_, hs::block_rows(2)); });
+  CAPTURE(message);
+  CHECK(message.find("'grows'") != std::string::npos);
+  CHECK(message.find("1000 elements") != std::string::npos);
+  hg = {}; // nobody uses it any more
+  rt.sync();
+  stays.clear();
+  CHECK(code_of([&] { rt.wait(); }) == hs::ErrorCode::bad_data);
+  stays.resize(4); // there as it was
+  rt.sync();
+  CHECK(memory[0] == 0);
+
+  hs::Runtime<> plain(on_cpus(1));
+  auto const h = plain.data(grows);
+  grows.reserve(100'000);
+  plain.sync();
+}
+
 TEST_SUITE_END();
 
 } // namespace data_test

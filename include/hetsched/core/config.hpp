@@ -20,6 +20,9 @@ enum class Bind : std::uint8_t {
          // to the first core of the k-th group, and its team to the other cores of the group
 };
 
+/// What a runtime checks of a program, see Config::check.
+enum class Check : std::uint8_t { none, containers };
+
 /// Settings of a runtime. An empty field is taken from its environment variable, otherwise it has
 /// the default. A bad value throws Error(bad_config) that names the variable or field.
 ///
@@ -41,6 +44,7 @@ enum class Bind : std::uint8_t {
 /// | machine        | HETSCHED_MACHINE        | the host's name                                |
 /// | explain        | HETSCHED_EXPLAIN        | nothing                                        |
 /// | priorities     | HETSCHED_PRIORITIES     | own                                            |
+/// | check          | HETSCHED_CHECK          | none                                           |
 struct Config {
   /// Workers on cores, including the thread that waits in `sync`; 1 to 4096. The default is the
   /// number of groups. One core is left to the worker of each device, as far as there are cores.
@@ -89,6 +93,11 @@ struct Config {
   std::string explain = {};
   /// The priorities of the tasks of a graph that is run as a whole. Values: own, min, avg.
   std::optional<Priorities> priorities = {};
+  /// What is checked at a cost, to find mistakes. Values: none; containers: each operation but
+  /// `spawn` throws Error(bad_data) if a container that was registered (with an allocator, or a
+  /// matrix of Eigen's) has another size or place since. Such containers must outlive their
+  /// handles.
+  std::optional<Check> check = {};
 };
 
 namespace detail {

@@ -205,6 +205,11 @@ protected:
 
   [[gnu::cold]] BaseRuntime(typename Engine::OwnConfig config, Maker const& maker)
       : Data(make_core(config, maker)), priorities_(Engine::priorities(config)) {
+    if constexpr (Engine::computes) {
+      if (config.check == Check::containers) {
+        registry().begin_to_watch();
+      }
+    }
     if (auto* const recorder = core().recorder(); recorder != nullptr && recorder->saves()) {
       tell_errors([this, recorder] {
         Stats devices;

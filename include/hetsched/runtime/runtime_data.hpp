@@ -38,12 +38,13 @@ public:
     if constexpr (detail::matrix_like<T>) {
       static_assert(detail::is_column_major<T>,
                     "hetsched: data(matrix) needs column-major storage");
-      return data(object.data(),
-                  static_cast<std::size_t>(object.rows()),
-                  static_cast<std::size_t>(object.cols()),
-                  static_cast<std::size_t>(object.outerStride()));
+      return watched(object,
+                     data(object.data(),
+                          static_cast<std::size_t>(object.rows()),
+                          static_cast<std::size_t>(object.cols()),
+                          static_cast<std::size_t>(object.outerStride())));
     } else if constexpr (detail::vector_like<T>) {
-      return data(object.data(), object.size());
+      return watched(object, data(object.data(), object.size()));
     } else {
       return make_handle<T>(&object, {1, 1, 1});
     }
@@ -154,6 +155,9 @@ protected:
       throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
     }
     detail::check_outside_policies(*core_, operation);
+    if (registry_->watches()) {
+      registry_->check_containers();
+    }
   }
 
   [[nodiscard]] detail::CaptureSink* capture_sink() const noexcept {
@@ -185,6 +189,17 @@ private:
   template <class D, class T>
   Handle<D> make_handle(T* first, detail::Shape shape) {
     return Handle<D>(register_memory(first, shape, sizeof(T), std::is_const_v<T>));
+  }
+
+  /// The handle of a container that may move its elements is noted for Check::containers.
+  template <class T, class D>
+  [[nodiscard]] Handle<D> watched(T const& container, Handle<D> handle) {
+    if constexpr (detail::owns_elements<T>) {
+      if (registry_->watches()) [[unlikely]] {
+        registry_->watch(*handle.record(), {&container, &detail::look_at<T>});
+      }
+    }
+    return handle;
   }
 
   [[gnu::cold, gnu::noinline]] detail::DataRecord* register_memory(void const* first,

@@ -87,7 +87,7 @@ private:
 };
 
 /// The variables that are read, by a Config or a policy, without HETSCHED_.
-inline constexpr std::array<std::string_view, 17> variable_names{"NCPU",
+inline constexpr std::array<std::string_view, 18> variable_names{"NCPU",
                                                                  "GROUP",
                                                                  "MAX_LIVE_TASKS",
                                                                  "SEED",
@@ -103,7 +103,8 @@ inline constexpr std::array<std::string_view, 17> variable_names{"NCPU",
                                                                  "BIND",
                                                                  "PRIORITIES",
                                                                  "TRACE_MEMORY",
-                                                                 "SCHEDULER"};
+                                                                 "SCHEDULER",
+                                                                 "CHECK"};
 
 /// How many letters to insert, drop or replace make one name of the other.
 [[gnu::cold]] HETSCHED_INLINE std::size_t edits_between(std::string_view a, std::string_view b) {
@@ -185,6 +186,9 @@ inline constexpr std::array<std::string_view, 17> variable_names{"NCPU",
                "HETSCHED_PRIORITIES",
                {"own", "min", "avg"},
                " is neither own, min nor avg");
+  static_assert(static_cast<int>(Check::none) == 0 && static_cast<int>(Check::containers) == 1);
+  Reader::fill(
+      config.check, "HETSCHED_CHECK", {"none", "containers"}, " is neither none nor containers");
   Reader::fill(config.bind, "HETSCHED_BIND", {"none", "cores"}, " is neither none nor cores");
   Reader::check(config.cpus, "Config::cpus", most_cpus);
   Reader::check(config.group, "Config::group", most_cpus);

@@ -8,6 +8,7 @@
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -15,6 +16,17 @@
 namespace hetsched::detail {
 
 void release_domain(Domain* domain) noexcept;
+
+/// A container that was registered, and how to look where its elements are.
+struct WatchedContainer {
+  struct Elements {
+    void const* first;
+    std::size_t count;
+  };
+
+  void const* container;
+  Elements (*look)(void const* container);
+};
 
 /// The domain of tasks spawned outside any task, with a reference.
 class RootDomain {
@@ -78,6 +90,18 @@ public:
 
   void await_unused(DataRecord& record);
 
+  // ---- Check::containers ----
+
+  /// From now on containers may be watched.
+  void begin_to_watch() noexcept { watches_ = true; }
+
+  [[nodiscard]] bool watches() const noexcept { return watches_; }
+
+  void watch(DataRecord const& record, WatchedContainer const& container);
+
+  /// Throws Error(bad_data) that names a datum whose container has another size or place by now.
+  void check_containers();
+
   template <class F>
   void for_each(F&& f) {
     std::lock_guard const guard(mutex_);
@@ -107,6 +131,8 @@ private:
   DataRecord* records_ = nullptr;
   void* runtime_;
   AwaitUnused await_;
+  bool watches_ = false; // constant once the runtime is made
+  std::map<DataRecord const*, WatchedContainer> watched_;
   Atomic<std::int64_t> references_{1};
   ForkMark forked_;
 };

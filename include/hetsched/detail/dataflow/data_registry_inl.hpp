@@ -70,6 +70,7 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   if (record.next != nullptr) {
     record.next->previous = record.previous;
   }
+  watched_.erase(&record);
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::forget(DataRecord& record) noexcept {
@@ -77,6 +78,29 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   if (auto const it = regions_.find(address(record));
       it != regions_.end() && it->second == &record) {
     regions_.erase(it);
+  }
+  watched_.erase(&record);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::watch(DataRecord const& record,
+                                                       WatchedContainer const& container) {
+  std::lock_guard const guard(mutex_);
+  watched_.insert_or_assign(&record, container);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::check_containers() {
+  std::lock_guard const guard(mutex_);
+  for (auto const& [record, container] : watched_) {
+    auto const now = container.look(container.container);
+    auto const count = record->shape.rows * record->shape.cols;
+    if (now.count != count || (count != 0 && now.first != record->home.base)) {
+      throw Error(ErrorCode::bad_data,
+                  record->describe(),
+                  text("its container has %zu elements at %p now: it changed after it was "
+                       "registered (HETSCHED_CHECK=containers)",
+                       now.count,
+                       now.first));
+    }
   }
 }
 

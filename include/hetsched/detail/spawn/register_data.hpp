@@ -27,6 +27,20 @@ concept matrix_like = requires(T& object) {
   { *object.data() };
 };
 
+/// Whether a container has its elements for itself, and may move them: those with an allocator, and
+/// matrices of Eigen's.
+template <class T>
+concept owns_elements = requires { typename T::allocator_type; } || requires {
+  typename T::PlainObject;
+  requires std::is_same_v<std::remove_const_t<T>, typename T::PlainObject>;
+};
+
+template <class T>
+[[nodiscard]] WatchedContainer::Elements look_at(void const* container) {
+  auto const& object = *static_cast<T const*>(container);
+  return {object.data(), static_cast<std::size_t>(object.size())};
+}
+
 template <class T>
 inline constexpr bool is_column_major = [] {
   if constexpr (requires { T::IsRowMajor; }) {
