@@ -25,6 +25,8 @@ namespace hs = hetsched;
 /// The options; `add_to` names them. Everything throws Error(bad_input).
 struct Machine {
   std::string file;
+  std::string trace_times; // of a recorded run: instead of a file and a graph
+  std::vector<std::string> gpu_speedups;
   std::string dag = "cholesky";
   std::string algorithm;
   std::vector<std::size_t> tiles{4, 8, 12, 16, 20, 24, 32};
@@ -76,7 +78,8 @@ struct Machine {
       for (auto const in_a_row : tiles) {
         visit(graph_of(platform, in_a_row), std::optional(in_a_row));
       }
-    } else if (auto const colon = dag.find(':'); colon != std::string::npos) {
+    } else if (auto const colon = dag.find(':');
+               colon != std::string::npos && trace_times.empty()) {
       auto const types = kernel_names(platform);
       visit(random_graph(dag.substr(0, colon), dag.substr(colon + 1), types),
             std::optional<std::size_t>());
@@ -102,6 +105,8 @@ struct Machine {
   [[nodiscard]] double flops(std::size_t in_a_row) const;
 
 private:
+  [[nodiscard]] hs::Platform read_measured() const;
+
   /// A file's: Graphviz's by its name; of JSON a graph, or what a recorded run spawned.
   [[nodiscard]] hs::NamedGraph read_graph() const;
 

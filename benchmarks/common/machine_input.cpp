@@ -10,6 +10,7 @@
 #include <hetsched/trace/formats/read_trace.hpp>
 
 #include "machine.hpp"
+#include "measured_run.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -39,12 +40,25 @@ void add_for_all_libraries(hs::Platform& platform) {
 } // namespace
 
 void Machine::add_to(CLI::App& app) {
-  app.add_option("--platform", file, "file that describes the machine")->required();
-  app.add_option("--dag",
-                 dag,
-                 "cholesky (default), qr, lu (without pivoting), gemm, jacobi, a file that has "
-                 "the graph (.dot, .gv: Graphviz; else JSON, also the trace of a run), or by lot "
-                 "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
+  auto* const platform = app.add_option("--platform", file, "file that describes the machine");
+  auto* const graph = app.add_option(
+      "--dag",
+      dag,
+      "cholesky (default), qr, lu (without pivoting), gemm, jacobi, a file that has "
+      "the graph (.dot, .gv: Graphviz; else JSON, also the trace of a run), or by lot "
+      "erdos:TASKS,P layered:LAYERS,WIDTH,P forkjoin:STAGES,WIDTH");
+  app.add_option("--trace-times",
+                 trace_times,
+                 "trace of a run: its graph, on other cores and GPUs, with its times")
+      ->each([this](std::string const& path) { dag = path; })
+      ->excludes(platform)
+      ->excludes(graph);
+  app.add_option(
+         "--gpu-speedup",
+         gpu_speedups,
+         "TYPE=FACTOR, of --trace-times: assumed where a type never ran on a GPU; TYPE=none: "
+         "it stays on cores")
+      ->delimiter(',');
   app.add_option("--graph-seed", graph_seed, "of a graph by lot (default 1)");
   app.add_option("--algorithm", algorithm, "whose kernels a file's tasks are, by type (cholesky)");
   app.add_option("--tiles", tiles, "tiles in a row of the matrix, such as 8,16,32")
@@ -64,7 +78,39 @@ void Machine::add_to(CLI::App& app) {
       ->check(CLI::Range(0, 1000));
 }
 
+hs::Platform Machine::read_measured() const {
+  MeasuredRun const run(trace_times);
+  int there[2] = {0, 0};
+  for (auto const& worker : run.trace().workers) {
+    there[worker.arch == hs::ArchHost ? 0 : 1] += worker.cores;
+  }
+  auto const cores = cpus >= 0 ? cpus : there[0];
+  auto const devices = gpus >= 0 ? gpus : there[1];
+  if (cores + devices == 0) {
+    throw hs::Error(hs::ErrorCode::bad_input, "--cpus", "0 and no GPU: there is no worker");
+  }
+  if (group > 1) {
+    throw hs::Error(
+        hs::ErrorCode::bad_input, "--group", "of --trace-times no group of cores has times");
+  }
+  hs::Platform::Kernel like;
+  like.precision = arithmetic();
+  like.tile = tile;
+  like.library = "measured";
+  like.algorithms = {kernels_of()};
+  return run.machine(cores, devices, parse_speedups(gpu_speedups), like);
+}
+
 hs::Platform Machine::read() const {
+  if (!trace_times.empty()) {
+    return read_measured();
+  }
+  if (file.empty()) {
+    throw hs::Error(hs::ErrorCode::bad_input, "--platform", "is required, or --trace-times");
+  }
+  if (!gpu_speedups.empty()) {
+    throw hs::Error(hs::ErrorCode::bad_input, "--gpu-speedup", "goes with --trace-times");
+  }
   auto platform = hs::read_platform(file);
   auto& cpu_workers = platform.classes[0].workers;
   auto& gpu_workers = platform.classes[1].workers;
@@ -209,6 +255,9 @@ double Machine::flops(std::size_t in_a_row) const {
 }
 
 hs::NamedGraph Machine::read_graph() const {
+  if (!trace_times.empty()) {
+    return MeasuredRun(trace_times).graph();
+  }
   if (dag.ends_with(".dot") || dag.ends_with(".gv")) {
     return hs::read_dot(dag);
   }

@@ -514,9 +514,48 @@ def trace_of_a_run():
     }  # fmt: skip
 
 
+def test_what_if(program, haswell):
+    """Runs again what a run was, by its own times, and on other machines."""
+    with tempfile.TemporaryDirectory() as folder:
+        what_if_in(Path(folder), program, haswell)
+
+
+def what_if_in(folder, program, haswell):
+    first, on_cores = str(folder / "run.json"), str(folder / "cores.json")
+    one = ["--tiles", "6", "--scheduler", "heft"]
+    (known,) = json_lines(program, *haswell, *one, "--cpus", "4", "--gpus", "2", "--trace", first)
+    (again,) = json_lines(program, "--trace-times", first, "--scheduler", "heft")
+    check(set(again) == SIMULATE_KEYS | {"assumed"}, f"what-if: {sorted(again)}")
+    check(again["makespan_s"] == known["makespan_s"] and again["tasks"] == known["tasks"], str(again))
+    check((again["cpus"], again["gpus"], again["assumed"]) == (4, 2, []), str(again))
+    (more,) = json_lines(program, "--trace-times", first, "--scheduler", "heft", "--cpus", "16", "--gpus", "4")
+    check(more["makespan_s"] < known["makespan_s"] and more["gpus"] == 4, str(more))
+    (known,) = json_lines(program, *haswell, *one, "--cpus", "3", "--gpus", "0", "--trace", on_cores)
+    (again,) = json_lines(program, "--trace-times", on_cores, "--scheduler", "heft")
+    check(again["makespan_s"] == known["makespan_s"], f"what-if on cores: {again}")
+    assumed = ["--gpu-speedup", "gemm=10,syrk=8,trsm=2.5", "--gpu-speedup", "potrf=none"]
+    (faster,) = json_lines(program, "--trace-times", on_cores, "--scheduler", "heft", "--gpus", "1", *assumed)
+    check(faster["makespan_s"] < known["makespan_s"], str(faster))
+    check(sorted(faster["assumed"]) == ["gemm", "syrk", "trsm"], str(faster))
+    _, told, _ = run(program, "--trace-times", on_cores, "--scheduler", "heft", "--gpus", "1", *assumed)
+    check("the run itself, in virtual time" in told and "assumed: gemm takes 0.004853" in told, told)
+    refuses(program, "'gemm', 'potrf', 'syrk', 'trsm'", "--trace-times", on_cores, "--gpus", "1")
+    refuses(program, "'potrf', 'trsm'", "--trace-times", on_cores, "--gpus", "1",
+            "--gpu-speedup", "gemm=10,syrk=8")  # fmt: skip
+    for wrong in ["gemm", "gemm=0", "gemm=fast", "=3", "gemm=1e9"]:
+        refuses(program, "--gpu-speedup " + wrong, "--trace-times", on_cores, "--gpu-speedup", wrong)
+    refuses(program, "is no type of", "--trace-times", on_cores, "--gpu-speedup", "sort=2")
+    refuses(program, "goes with --trace-times", *haswell, "--gpu-speedup", "gemm=2")
+    refuses(program, "--trace-times", "--trace-times", str(folder / "none.json"), *haswell)
+    refuses(program, "none.json", "--trace-times", str(folder / "none.json"))
+    refuses(program, "--platform", "--tiles", "4")
+    refuses(program, "there is no worker", "--trace-times", on_cores, "--cpus", "0")
+
+
 def test_simulate(program):
     platforms = Path(__file__).parents[2] / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
+    test_what_if(program, haswell)
     rows = json_lines(program, *haswell)
     check(len(rows) == 7 * len(ALL_SCHEDULERS), str(rows))
     peak = (20 / 0.048532 + 4 / 0.0016851) * 2 * 960**3 / 1e9

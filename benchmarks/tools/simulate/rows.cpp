@@ -77,6 +77,14 @@ ordered_json row_of(Case const& instance,
   row["cache"] = options.cache;
   row["noise"] = options.noise;
   row["related"] = instance.related ? ordered_json(*instance.related) : nullptr;
+  if (!options.machine.trace_times.empty()) { // types whose times on GPUs are not measured
+    row["assumed"] = ordered_json::array();
+    for (auto const& kernel : instance.platform.kernels) {
+      if (!kernel.measured) {
+        row["assumed"].push_back(kernel.name);
+      }
+    }
+  }
   row["tasks"] = instance.graph.size();
   row["scheduler"] = scheduler;
   row["rank"] = options.rank;

@@ -3,6 +3,7 @@
 
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/plans/static_plan_json.hpp>
+#include <hetsched/trace/formats/read_trace.hpp>
 
 #include "../../../examples/common/chosen_cache.hpp"
 #include "../../common/progress.hpp"
@@ -15,6 +16,31 @@
 #include <utility>
 
 namespace benchmarks {
+
+namespace {
+
+/// Of --trace-times: the real run, and what is assumed.
+void tell_measured(Machine const& machine, hs::Platform const& platform) {
+  auto const trace = hs::read_trace(machine.trace_times);
+  auto const [begin, end] = hs::span_of(trace);
+  auto const gpus = std::count_if(trace.workers.begin(), trace.workers.end(), [](auto& worker) {
+    return worker.arch != hs::ArchHost;
+  });
+  std::printf("the run itself, %s: %.6f s with %zu workers, of which %zd GPUs\n",
+              trace.simulated ? "in virtual time" : "on threads",
+              (end - begin).seconds(),
+              trace.workers.size(),
+              gpus);
+  for (auto const& kernel : platform.kernels) {
+    if (!kernel.measured) {
+      std::printf("assumed: %s takes %.6f s on a GPU\n",
+                  kernel.name.c_str(),
+                  kernel.times[1]->mean.seconds());
+    }
+  }
+}
+
+} // namespace
 
 void print(Options const& options) {
   auto described = options.machine.read();
@@ -112,16 +138,22 @@ void print(Options const& options) {
           continue;
         }
         if (std::exchange(heading, false)) {
+          if (!options.machine.trace_times.empty()) {
+            tell_measured(options.machine, platform);
+          }
+          auto const sizes_text = options.machine.trace_times.empty()
+                                      ? options.machine.precision + ", tiles of " +
+                                            std::to_string(options.machine.tile) + ", "
+                                      : std::string();
           std::printf(
-              "%s on %s: %d cores and %d GPUs, %s, tiles of %zu, %s served first, virtual "
-              "time\ntiles   tasks  scheduler       seed   makespan s    GFlop/s  ratio to bound  "
+              "%s on %s: %d cores and %d GPUs, %s%s served first, virtual time\n"
+              "tiles   tasks  scheduler       seed   makespan s    GFlop/s  ratio to bound  "
               "idle cores s   idle GPUs s\n",
               options.machine.dag.c_str(),
               platform.name.c_str(),
               platform.classes[0].workers,
               platform.classes[1].workers,
-              options.machine.precision.c_str(),
-              options.machine.tile,
+              sizes_text.c_str(),
               options.serve.c_str());
         }
         std::printf("%5s %7zu  %-13s %6llu %12.6f %10.1f %15.4f %13.3f %13.3f\n",
