@@ -15,6 +15,7 @@
 #   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   plain     a build without LAPACK, CUDA, hwloc and the compiled library: its tests with devices,
 #             and those of the linear algebra with Eigen's kernels
+#   docs      the docs as a site: its links, and the names in its reference
 #   package   the Debian package, installed in a fresh system: needs root and a Debian mirror
 #   weight    what the headers cost to compile: printed, not judged
 # Environment:
@@ -133,6 +134,11 @@ part_plain() {
   fi
 }
 
+part_docs() {
+  title "the docs as a site"
+  run_step "site" scripts/build_docs.sh build-docs
+}
+
 part_package() {
   local folder
   folder=$(mktemp -d)
@@ -148,7 +154,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random explore interleavings failures blas thread address plain package weight)
+readonly all_parts=(default random explore interleavings failures blas thread address plain docs package weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then
