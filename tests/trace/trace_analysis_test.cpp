@@ -218,6 +218,35 @@ TEST_CASE("time_spreads, equivalent_accelerations: a run on a core and a GPU") {
   CHECK(!hs::EquivalentAcceleration{}.factor().has_value());
 }
 
+TEST_CASE("bounds_of: by the sizes of data, where a type has several") {
+  // One core: two tasks on 8 bytes take 1 and 3, three on 80 bytes 20 each; the GPU ran one on 8
+  // bytes in 6. The small ones are a chain.
+  auto trace = core_and_gpu();
+  trace.data = {{8}, {80}};
+  auto const with = [&](std::uint32_t v, std::uint32_t datum) {
+    trace.tasks[v].accesses = trace.accesses.size();
+    trace.tasks[v].archs = hs::ArchMask::only(hs::ArchHost);
+    trace.accesses.push_back({datum, hs::AccessMode::read_write});
+  };
+  auto const a = add(trace, 0, 0, 0, 0, 1);
+  with(a, 0);
+  auto const b = add(trace, 0, 0, 1, 1, 4);
+  with(b, 0);
+  std::uint32_t last = b;
+  for (std::int64_t begin : {10, 30, 50}) {
+    last = add(trace, 0, 0, begin, begin, begin + 20);
+    with(last, 1);
+  }
+  trace.edges = {{a, b}};
+  using Bounds = std::vector<std::pair<std::string, Duration>>;
+  auto const bounds = hs::bounds_of(trace, hs::time_spreads(trace));
+  CHECK(bounds == Bounds{{"area", {64}}, {"critical path", {20}}}); // by type 12.8 each: 25
+  // What the trace expects goes before.
+  trace.types[0].expected[0] = Duration{5};
+  CHECK(hs::bounds_of(trace, hs::time_spreads(trace)) ==
+        Bounds{{"area", {25}}, {"critical path", {10}}});
+}
+
 TEST_CASE("bounds_of: from typical times, unless they are known or one is missing") {
   auto trace = core_and_gpu();
   auto const u = add(trace, 0, 0, 0, 0, 40);

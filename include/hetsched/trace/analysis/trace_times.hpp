@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -127,8 +128,49 @@ equivalent_accelerations(Trace const& trace, std::vector<TimeSpread> const& spre
   return result;
 }
 
+namespace detail {
+
+/// Mean times of tasks of one type with data of the same sizes.
+class TimesBySize {
+public:
+  explicit TimesBySize(Trace const& trace) : kind_(trace.tasks.size()) {
+    std::map<std::pair<std::uint32_t, std::vector<std::uint64_t>>, std::uint32_t> kinds;
+    for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+      auto const& task = trace.tasks[v];
+      std::vector<std::uint64_t> sizes;
+      for (auto const& access : trace.accesses_of(v)) {
+        sizes.push_back(trace.data[access.datum].bytes);
+      }
+      auto const next = static_cast<std::uint32_t>(kinds.size());
+      kind_[v] = kinds.try_emplace({task.type, std::move(sizes)}, next).first->second;
+      sums_.resize(kinds.size());
+      if (task.outcome == Trace::Outcome::done && task.worker && task.begin != Trace::never &&
+          task.end != Trace::never) {
+        auto& [sum, count] = sums_[kind_[v]][trace.workers[task.worker.index()].arch.index];
+        sum += (task.end - task.begin).ns;
+        ++count;
+      }
+    }
+  }
+
+  /// Nothing if no such task was done there.
+  [[nodiscard]] std::optional<Duration> of(std::size_t task, std::uint8_t arch) const {
+    auto const [sum, count] = sums_[kind_[task]][arch];
+    return count == 0 ? std::nullopt
+                      : std::optional(Duration{static_cast<std::int64_t>(sum / count)});
+  }
+
+private:
+  std::vector<std::uint32_t> kind_; // of each task
+  std::vector<std::array<std::pair<Wide, Wide>, max_archs>> sums_;
+};
+
+} // namespace detail
+
 /// The typical times of the tasks that were done, on the trace's workers by Arch::index; others
-/// take no time. Nothing if a task may run on a class for which its type has no time.
+/// take no time. A task's is what the trace expects of its type, else the mean of this run's tasks
+/// of its type with data of the same sizes, else that of its type. Nothing if a task may run on a
+/// class for which its type has no time.
 [[nodiscard]] inline std::optional<ClassTimes>
 typical_class_times(Trace const& trace, std::vector<TimeSpread> const& spreads) {
   ClassTimes times;
@@ -137,8 +179,10 @@ typical_class_times(Trace const& trace, std::vector<TimeSpread> const& spreads) 
     ++times.workers[worker.arch.index];
   }
   auto const typical = typical_times(trace, spreads);
+  detail::TimesBySize const by_size(trace);
   times.times.reserve(trace.tasks.size() * max_archs);
-  for (auto const& task : trace.tasks) {
+  for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+    auto const& task = trace.tasks[v];
     bool const done = task.outcome == Trace::Outcome::done;
     bool somewhere = false;
     for (std::uint8_t c = 0; c < max_archs; ++c) {
@@ -148,7 +192,9 @@ typical_class_times(Trace const& trace, std::vector<TimeSpread> const& spreads) 
         return std::nullopt;
       }
       somewhere = somewhere || may;
-      times.times.push_back(!done ? Duration{} : may ? *time : ClassTimes::never);
+      auto const own =
+          trace.types[task.type].expected[c] || !done || !may ? std::nullopt : by_size.of(v, c);
+      times.times.push_back(!done ? Duration{} : may ? own.value_or(*time) : ClassTimes::never);
     }
     if (done && !somewhere) {
       return std::nullopt;
