@@ -38,6 +38,7 @@
     idle: at("#idle-table td[data-worker]").map(its =>
       [its.dataset.worker, its.dataset.what, its.dataset.ns]),
     times: at("#times-table td[data-what]").map(its => [its.dataset.what, its.dataset.ns]),
+    labels: at("#labels-table td[data-label]").map(its => [its.dataset.label, its.dataset.ns]),
     factors: at("#accelerations td[data-value]").map(its => its.dataset.value),
     path: (document.getElementById("path-executing") || {dataset: {}}).dataset.ns,
     bytes: at("#bytes .legend span").map(its => its.textContent),

@@ -164,6 +164,11 @@ class Expected:
         for v, w in enumerate(tasks["worker"]):
             spans[tasks["type"][v], trace["workers"][w]["arch"]].append(
                 tasks["end"][v] - tasks["begin"][v])
+        self.labels = defaultdict(int)
+        for v, w in enumerate(tasks["worker"]):
+            if tasks["label"][v] != 0:
+                label = trace["labels"][tasks["label"][v]]
+                self.labels[f"{label} {trace['workers'][w]['arch']}"] += tasks["end"][v] - tasks["begin"][v]
         self.factors = []
         expected = [its["expected_ns"] for its in trace["types"]]
         for (kind, arch), times in spans.items():
@@ -258,6 +263,10 @@ def check_run(run, expected):
     check(idle["all"] == sum(expected.idle.values()), f"{name}: idle in all")
     times = {what: int(ns) for what, ns in numbers["times"]}
     check(times == expected.times, f"{name}: task times {times}, not {expected.times}")
+    labels = {what: int(ns) for what, ns in numbers["labels"]}
+    known = sorted(expected.labels.values(), reverse=True)[:200]
+    check(sorted(labels.values(), reverse=True) == known and
+          all(expected.labels[what] == ns for what, ns in labels.items()), f"{name}: labels {labels}")
     factors = [float(its) for its in numbers["factors"]]
     check(len(factors) == len(expected.factors) and
           all(abs(a / b - 1) < 1e-9 for a, b in zip(factors, expected.factors)),

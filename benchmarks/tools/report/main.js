@@ -231,6 +231,14 @@ function showTimes(trace) {
     trace.times.map(t => [trace.types[t.type], className(trace, t.class), countText(t.count),
       ...cells.map(name => timeCell(t[name], {"data-what":
         `${trace.types[t.type]} ${t.class} ${name}`}))]), 2)));
+  byId("labels-section").hidden = trace.label_times.length === 0;
+  const left = trace.label_count - trace.label_times.length;
+  byId("labels-table").replaceChildren(element("div", {class: "scroll"}, numbersTable(
+    ["label", "type", "on", "tasks", "in all", "mean"],
+    trace.label_times.map(t => [t.label, trace.types[t.type], className(trace, t.class),
+      countText(t.count), timeCell(t.sum, {"data-label": `${t.label} ${t.class}`}),
+      timeCell(t.sum / t.count)]), 3)),
+  ...(left > 0 ? [element("p", {class: "note"}, `${countText(left)} more with less time`)] : []));
   const factors = trace.accelerations.filter(its => its.factor !== null);
   byId("accelerations").replaceChildren(...(factors.length === 0 ? [] : [
     element("h3", {}, "Equivalent acceleration factor of what each class ran"),

@@ -5,9 +5,9 @@
 #include <hetsched/detail/trace/analysis/time_pieces.hpp>
 #include <hetsched/trace/analysis/trace_idle.hpp>
 #include <hetsched/trace/analysis/trace_path.hpp>
-#include <hetsched/trace/analysis/trace_verdict.hpp>
 #include <hetsched/trace/analysis/trace_series.hpp>
 #include <hetsched/trace/analysis/trace_times.hpp>
+#include <hetsched/trace/analysis/trace_verdict.hpp>
 #include <hetsched/trace/trace.hpp>
 
 #include "task_choice.hpp"
@@ -71,6 +71,7 @@ public:
     add_path(run);
     add_transfers(run);
     add_times(run);
+    add_label_times(run);
     add_series(run);
     return run;
   }
@@ -360,6 +361,39 @@ private:
                                       {"tasks", of.tasks},
                                       {"compared", of.compared},
                                       {"factor", factor ? ordered_json(*factor) : nullptr}});
+    }
+  }
+
+  /// Of the labels with the most time, if any task has one.
+  void add_label_times(ordered_json& run) const {
+    constexpr std::size_t most = 200;
+
+    struct Sum {
+      std::int64_t time = 0;
+      std::size_t count = 0;
+    };
+
+    std::map<std::array<std::uint32_t, 3>, Sum> sums; // by label, type and class
+    for (auto const& task : trace_.tasks) {
+      if (task.label != 0 && task.outcome == hs::Trace::Outcome::done && task.worker) {
+        auto& sum = sums[{task.label, task.type, trace_.workers[task.worker.index()].arch.index}];
+        sum.time += (task.end - task.begin).ns;
+        ++sum.count;
+      }
+    }
+    std::vector<std::pair<std::array<std::uint32_t, 3>, Sum>> rows(sums.begin(), sums.end());
+    std::sort(rows.begin(), rows.end(), [](auto const& a, auto const& b) {
+      return std::tuple(-a.second.time, a.first) < std::tuple(-b.second.time, b.first);
+    });
+    run["label_count"] = rows.size();
+    rows.resize(std::min(rows.size(), most));
+    run["label_times"] = ordered_json::array();
+    for (auto const& [of, sum] : rows) {
+      run["label_times"].push_back({{"label", trace_.labels[of[0]]},
+                                    {"type", of[1]},
+                                    {"class", of[2]},
+                                    {"count", sum.count},
+                                    {"sum", sum.time}});
     }
   }
 
