@@ -138,13 +138,13 @@ function timesChart(place, trace) {
     line.append("text").attr("x", -8).attr("y", row / 2 + 4).attr("text-anchor", "end")
       .text(`${trace.types[t.type]} on ${className(trace, t.class)}`);
     line.append("line").attr("x1", at(t.min)).attr("x2", at(t.max)).attr("y1", row / 2)
-      .attr("y2", row / 2).attr("stroke", "#5f6b7a");
+      .attr("y2", row / 2).attr("stroke", tones.soft);
     line.append("rect").attr("x", at(t.q1) - 1).attr("width", Math.max(at(t.q3) - at(t.q1), 0) + 2)
       .attr("y", 4).attr("height", row - 8).attr("fill", colour);
     line.append("line").attr("x1", at(t.median)).attr("x2", at(t.median)).attr("y1", 2)
-      .attr("y2", row - 2).attr("stroke", "#111").attr("stroke-width", 1.5);
+      .attr("y2", row - 2).attr("stroke", tones.strong).attr("stroke-width", 1.5);
     line.append("circle").attr("cx", at(t.mean)).attr("cy", row / 2).attr("r", 2.6)
-      .attr("fill", "#fff").attr("stroke", "#111");
+      .attr("fill", tones.paper).attr("stroke", tones.strong);
   });
 }
 

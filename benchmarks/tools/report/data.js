@@ -12,6 +12,11 @@ const typeColours = new Map(typeNames.map((name, k) => {
   return [name, k < 8 ? okabeIto[k] : base.darker(0.9 * Math.floor(k / 8)).hex()];
 }));
 
+// What the page's style has for a light or a dark screen.
+const style = getComputedStyle(document.documentElement);
+const tones = Object.fromEntries(["ink", "soft", "strong", "paper", "edge", "row", "lane"].map(
+  name => [name, style.getPropertyValue(`--${name}`).trim()]));
+
 // Paul Tol's muted colours for what workers do.
 const doing = [
   {name: "executing", colour: "#4477aa"},

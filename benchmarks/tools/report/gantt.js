@@ -85,7 +85,7 @@ class Gantt {
     context.rect(ganttLeft, 0, this.width - 10 - ganttLeft, this.height);
     context.clip();
     for (const row of this.rows) {
-      context.fillStyle = row.kind === "worker" ? "#f2f4f6" : "#f9fafb";
+      context.fillStyle = row.kind === "worker" ? tones.row : tones.lane;
       context.fillRect(ganttLeft, row.y, this.width, row.height);
       this.drawRow(row);
     }
@@ -149,7 +149,7 @@ class Gantt {
       const drawn = Math.max(width - (width > 3 ? 0.6 : 0), 0.4);
       context.globalAlpha = this.isDim(item) ? 0.22 : 1;
       if (item.kind === "attempt") {
-        context.strokeStyle = "#555";
+        context.strokeStyle = tones.soft;
         context.setLineDash([2, 2]);
         context.strokeRect(at + 0.5, y + 0.5, Math.max(drawn - 1, 0.4), Math.max(lane - 2, 1));
         context.setLineDash([]);
@@ -208,7 +208,7 @@ class Gantt {
 
   drawPath() {
     const context = this.context;
-    context.strokeStyle = "#111";
+    context.strokeStyle = tones.strong;
     context.lineWidth = 1.3;
     context.beginPath();
     let before = null;
@@ -246,7 +246,7 @@ class Gantt {
     const best = this.trace.bestBound;
     for (const [name, time] of this.trace.bounds) {
       const at = Math.round(this.x(time)) + 0.5;
-      context.strokeStyle = time === best ? "#111" : "#8a94a0";
+      context.strokeStyle = time === best ? tones.strong : tones.soft;
       context.setLineDash([5, 3]);
       context.beginPath();
       context.moveTo(at, this.top - 3);
@@ -254,7 +254,7 @@ class Gantt {
       context.stroke();
       context.setLineDash([]);
       if (time === best && !this.options.fixed) {
-        context.fillStyle = "#1f2933";
+        context.fillStyle = tones.ink;
         context.textAlign = at > this.width - 200 ? "right" : "left";
         context.fillText(`${name} bound`, at + (at > this.width - 200 ? -4 : 4), 9);
       }
@@ -271,7 +271,7 @@ class Gantt {
       if (y < free + (small ? 5 : 7) || (small && row.height < 7)) {
         continue;
       }
-      context.fillStyle = small ? "#7b8794" : "#1f2933";
+      context.fillStyle = small ? tones.soft : tones.ink;
       const name = small ? (row.into ? "→ in" : "← out") : row.name;
       let text = name;
       while (text.length > 1 && context.measureText(text).width > ganttLeft - 14) {
@@ -288,8 +288,8 @@ class Gantt {
     const unit = unitOf(d3.max(this.x.domain()));
     const step = ticks.length > 1 ? ticks[1] - ticks[0] : unit.size;
     const format = d3.format(`,.${d3.precisionFixed(step / unit.size)}f`);
-    context.strokeStyle = "#b8c1cc";
-    context.fillStyle = "#1f2933";
+    context.strokeStyle = tones.edge;
+    context.fillStyle = tones.ink;
     context.textAlign = "center";
     ticks.forEach((tick, k) => {
       const at = Math.round(this.x(tick)) + 0.5;
