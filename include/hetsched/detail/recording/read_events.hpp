@@ -7,6 +7,7 @@
 #include <hetsched/detail/files/text_file.hpp>
 #include <hetsched/detail/recording/event_file.hpp>
 #include <hetsched/detail/recording/recorded_events.hpp>
+#include <hetsched/detail/recording/spawn_event.hpp>
 #include <hetsched/detail/recording/trace_builder.hpp>
 #include <hetsched/detail/trace/formats/trace_check.hpp>
 #include <hetsched/detail/trace/formats/trace_columns.hpp>

@@ -3,6 +3,7 @@
 // Makes a Trace of recorded events.
 
 #include <hetsched/detail/recording/recorded_events.hpp>
+#include <hetsched/detail/recording/spawn_event.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/trace/trace.hpp>
 
