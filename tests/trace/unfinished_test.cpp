@@ -97,6 +97,34 @@ TEST_CASE("unfinished runs: a process that is killed leaves the events of its ru
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("unfinished runs: a second writer leaves the first one's file alone") {
+  auto const path =
+      (std::filesystem::temp_directory_path() / ("hetsched-two-" + std::to_string(::getpid())))
+          .string();
+  {
+    hs::detail::EventFile first(path);
+    first.begin(1, 4096, "first");
+    auto* const memory = static_cast<char*>(first.chunk(4096));
+    REQUIRE(memory != nullptr);
+    {
+      hs::detail::EventFile second(path);
+      second.begin(1, 4096, "second");
+      CHECK(second.chunk(4096) == nullptr);
+      second.remove();
+    }
+    memory[4095] = 'x'; // would be a SIGBUS if the file had been emptied
+    auto const file = hs::detail::read_text_file(path + ".events", 1 << 20);
+    CHECK(file.size() == 2 * 4096);
+    CHECK(file.back() == 'x');
+    first.remove();
+  }
+  CHECK(!std::filesystem::exists(path + ".events"));
+  hs::detail::EventFile third(path);
+  third.begin(1, 4096, "third");
+  CHECK(third.chunk(4096) != nullptr);
+  third.remove();
+}
+
 TEST_CASE("unfinished runs: files of events that are damaged are refused in one line, or read") {
   auto const folder =
       std::filesystem::temp_directory_path() / ("hetsched-damaged-" + std::to_string(::getpid()));

@@ -6,6 +6,7 @@
 #include <hetsched/detail/core/mutex.hpp>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,8 +56,8 @@ static_assert(sizeof(EventFileHead) == 64);
 
 /// The file PATH.events of a run that is to be traced to PATH. Its memory is shared with the file,
 /// so a process that ends in whatever way leaves what it has written: see read_events. Whoever
-/// writes the trace removes it by `remove`. A file that cannot be made is done without; blocks for
-/// which the disk has no room are memory only.
+/// writes the trace removes it by `remove`. A file that cannot be made, or that another process
+/// writes to, is done without; blocks for which the disk has no room are memory only.
 ///
 /// Thread-safe: `chunk`. A forked copy neither writes nor removes.
 class EventFile {
@@ -86,7 +87,11 @@ public:
     if (path_.empty()) {
       return;
     }
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    // Emptied only once it is locked: pages that another process has mapped would be gone.
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) != 0 || ::ftruncate(file_, 0) != 0) {
+      return;
+    }
     auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     head_bytes_ = (sizeof(EventFileHead) + text.size() + page - 1) / page * page;
     auto* const memory = static_cast<std::byte*>(map(0, head_bytes_));
