@@ -10,11 +10,12 @@ if (($# != 1)); then
   exit 2
 fi
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$source_dir/scripts/project.sh"
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 "$source_dir/scripts/install_deps.sh" debhelper dpkg-dev
 
-version=$(sed -n "s/.*version: '\([0-9.]*\)'.*/\1/p" "$source_dir/meson.build" | head -n 1)
+version=$(project_version)
 if ! head -n 1 "$source_dir/packaging/debian/changelog" | grep -qF "($version)"; then
   echo "build_deb: packaging/debian/changelog does not begin with version $version" >&2
   exit 2

@@ -8,6 +8,7 @@
 set -uo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$source_dir/scripts/project.sh"
 debs=("${1:-.}"/hetsched-dev_*.deb)
 if [[ ! -f ${debs[0]} ]]; then
   echo "test_deb: there is no hetsched-dev_*.deb in '${1:-.}'; packaging/build_deb.sh makes one" >&2
@@ -27,9 +28,7 @@ rm "$root.log"
 cp /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null # a proxy, if there is one
 cp /etc/resolv.conf "$root/etc/" 2>/dev/null
 cp "${debs[0]}" "$root/tmp/hetsched.deb"
-awk '/^```cpp/ { inside = 1; text = ""; next }
-  /^```/ && inside { inside = 0; if (text ~ /int main/) { printf "%s", text; exit } }
-  inside { text = text $0 "\n" }' "$source_dir/README.md" >"$root/tmp/main.cpp"
+readme_program >"$root/tmp/main.cpp"
 
 passed=0
 failed=0

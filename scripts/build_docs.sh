@@ -7,9 +7,15 @@
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$source_dir/scripts/project.sh"
 out=${1:-$source_dir/build-docs}
+# What is there is replaced, so it must be a site that Sphinx made.
+if [[ -e $out && -n $(ls -A "$out") && ! -f $out/objects.inv ]]; then
+  echo "build_docs: '$out' is there and is no such site: it is left alone" >&2
+  exit 2
+fi
 "$source_dir/scripts/install_deps.sh" doxygen python3-sphinx python3-myst-parser
-HETSCHED_VERSION=$(sed -n "s/.*[^_]version: '\([0-9.]*\)'.*/\1/p" "$source_dir/meson.build" | head -n 1)
+HETSCHED_VERSION=$(project_version)
 export HETSCHED_VERSION
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -8,6 +8,7 @@
 set -uo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+source "$source_dir/scripts/project.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0
@@ -32,14 +33,6 @@ check() { # NAME FUNCTION
     sed 's/^/    /' "$work/$2.log"
     failed=$((failed + 1))
   fi
-}
-
-# The first ```cpp block of the README that is a whole program.
-readme_program() {
-  awk '
-    /^```cpp/ { inside = 1; text = ""; next }
-    /^```/ && inside { inside = 0; if (text ~ /int main/) { printf "%s", text; exit } }
-    inside { text = text $0 "\n" }' "$source_dir/README.md"
 }
 
 install_and_move() {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,11 @@ class App;
 namespace benchmarks {
 
 namespace hs = hetsched;
+
+/// At most eight of the names, quoted and in order; the rest as a number.
+[[nodiscard]] std::string listed(std::vector<std::string> names);
+
+class MeasuredRun;
 
 /// The options; `add_to` names them. Everything throws Error(bad_input).
 struct Machine {
@@ -104,6 +110,9 @@ struct Machine {
   /// for each sweep of Jacobi's.
   [[nodiscard]] double flops(std::size_t in_a_row) const;
 
+  /// The run of --trace-times, read once.
+  [[nodiscard]] MeasuredRun const& measured() const;
+
 private:
   [[nodiscard]] hs::Platform read_measured() const;
 
@@ -122,6 +131,8 @@ private:
                                            std::span<std::string_view const> types) const;
 
   [[noreturn]] void refuse_dag() const;
+
+  mutable std::shared_ptr<MeasuredRun const> measured_; // null until it is asked for
 };
 
 } // namespace benchmarks

@@ -78,8 +78,15 @@ void Machine::add_to(CLI::App& app) {
       ->check(CLI::Range(0, 1000));
 }
 
+MeasuredRun const& Machine::measured() const {
+  if (!measured_) {
+    measured_ = std::make_shared<MeasuredRun>(trace_times);
+  }
+  return *measured_;
+}
+
 hs::Platform Machine::read_measured() const {
-  MeasuredRun const run(trace_times);
+  auto const& run = measured();
   int there[2] = {0, 0};
   for (auto const& worker : run.trace().workers) {
     there[worker.arch == hs::ArchHost ? 0 : 1] += worker.cores;
@@ -152,26 +159,35 @@ hs::Platform Machine::read() const {
 
 namespace {
 
-/// The types that the platform knows by no tile and from no library, as a list of names; at most
-/// eight.
-std::string unknown_types(hs::Platform const& platform,
-                          std::set<std::string> const& types,
-                          std::string const& algorithm) {
-  std::string names;
-  int count = 0;
+/// The types that the platform knows by no tile and from no library.
+std::vector<std::string> unknown_types(hs::Platform const& platform,
+                                       std::set<std::string> const& types,
+                                       std::string const& algorithm) {
+  std::vector<std::string> unknown;
   for (auto const& type : types) {
     bool const known = std::any_of(
         platform.kernels.begin(), platform.kernels.end(), [&](hs::Platform::Kernel const& kernel) {
           return kernel.name == type && kernel.is_part_of(algorithm);
         });
-    if (!known && ++count <= 8) {
-      names += (names.empty() ? "'" : ", '") + type + "'";
+    if (!known) {
+      unknown.push_back(type);
     }
   }
-  return names + (count > 8 ? " and " + std::to_string(count - 8) + " more" : "");
+  return unknown;
 }
 
 } // namespace
+
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t most = 8;
+  std::sort(names.begin(), names.end());
+  std::string list;
+  for (std::size_t k = 0; k < std::min(names.size(), most); ++k) {
+    list += (k == 0 ? "'" : ", '") + names[k] + "'";
+  }
+  return list +
+         (names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "");
+}
 
 std::string Machine::library_of(hs::Platform const& platform, hs::TaskGraph const& graph) const {
   std::set<std::string> kernels;
@@ -187,7 +203,7 @@ std::string Machine::library_of(hs::Platform const& platform, hs::TaskGraph cons
     if (auto const unknown = unknown_types(platform, kernels, kernels_of()); !unknown.empty()) {
       throw hs::Error(hs::ErrorCode::bad_input,
                       file,
-                      "has no kernel for " + kernels_of() + " named " + unknown +
+                      "has no kernel for " + kernels_of() + " named " + listed(unknown) +
                           ", as tasks of --dag " + dag + " are");
     }
     throw hs::Error(hs::ErrorCode::bad_input,
@@ -256,7 +272,7 @@ double Machine::flops(std::size_t in_a_row) const {
 
 hs::NamedGraph Machine::read_graph() const {
   if (!trace_times.empty()) {
-    return MeasuredRun(trace_times).graph();
+    return measured().graph();
   }
   if (dag.ends_with(".dot") || dag.ends_with(".gv")) {
     return hs::read_dot(dag);

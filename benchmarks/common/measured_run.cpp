@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Times and graph of a recorded run.
 
 #include "measured_run.hpp"
 
@@ -6,13 +7,14 @@
 #include <hetsched/trace/analysis/trace_graph.hpp>
 #include <hetsched/trace/formats/read_trace.hpp>
 
+#include "machine.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
-#include <span>
-#include <string_view>
+#include <utility>
 
 namespace benchmarks {
 
@@ -29,24 +31,6 @@ std::optional<hs::Platform::KernelTime> median_of(std::vector<std::int64_t> time
   auto const middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
   std::nth_element(times.begin(), middle, times.end());
   return hs::Platform::KernelTime{{std::max<std::int64_t>(1, *middle)}, {}, times.size()};
-}
-
-/// At most eight of them, quoted.
-std::string listed(std::vector<std::string> const& names) {
-  std::string list;
-  for (std::size_t k = 0; k < std::min<std::size_t>(names.size(), 8); ++k) {
-    list += (k == 0 ? "'" : ", '") + names[k] + "'";
-  }
-  return list + (names.size() > 8 ? " and " + std::to_string(names.size() - 8) + " more" : "");
-}
-
-template <class Accesses, class BytesOf>
-std::vector<std::uint64_t> sizes_of(Accesses const& accesses, BytesOf const& bytes_of) {
-  std::vector<std::uint64_t> sizes;
-  for (auto const& access : accesses) {
-    sizes.push_back(bytes_of(access));
-  }
-  return sizes;
 }
 
 } // namespace
@@ -68,43 +52,40 @@ Speedups parse_speedups(std::vector<std::string> const& given) {
   return speedups;
 }
 
-MeasuredRun::MeasuredRun(std::string const& file) : file_(file), trace_(hs::read_trace(file)) {
+MeasuredRun::MeasuredRun(std::string const& file)
+    : file_(file), trace_(hs::read_trace(file)), kinds_(trace_), times_(kinds_.first.size()) {
+  for (std::size_t kind = 0; kind < times_.size(); ++kind) {
+    if (type_of(kind) != hs::merge_task_name) { // the engine makes its own
+      ++sizes_[type_of(kind)];
+    }
+  }
+  if (sizes_.empty()) {
+    refuse(file, "has no tasks");
+  }
   std::vector<std::int64_t> waited(trace_.tasks.size());
   for (auto const& wait : trace_.waits) {
     waited[wait.task] += (wait.end - wait.begin).ns;
   }
   for (std::size_t v = 0; v < trace_.tasks.size(); ++v) {
     auto const& task = trace_.tasks[v];
-    auto const& type = trace_.types[task.type].name;
-    if (type == hs::merge_task_name) { // the engine makes its own
-      continue;
-    }
-    Kind kind(type, sizes_of(trace_.accesses_of(v), [&](hs::Trace::Access const& access) {
-                return trace_.data[access.datum].bytes;
-              }));
-    auto const [known, fresh] = kinds_.try_emplace(std::move(kind));
-    sizes_[type] += fresh ? 1 : 0;
     if (task.outcome == hs::Trace::Outcome::done && task.worker) {
       auto const arch = trace_.workers[task.worker.index()].arch;
-      known->second.on[arch == hs::ArchHost ? 0 : 1].push_back((task.end - task.begin).ns -
-                                                               waited[v]);
+      times_[kinds_.of[v]].on[arch == hs::ArchHost ? 0 : 1].push_back((task.end - task.begin).ns -
+                                                                      waited[v]);
     }
-  }
-  if (kinds_.empty()) {
-    refuse(file, "has no tasks");
   }
 }
 
-std::string MeasuredRun::name_of(Kind const& kind) const {
-  auto name = kind.first;
-  if (sizes_.at(kind.first) > 1) {
-    name += " of";
-    for (auto const bytes : kind.second) {
-      name += (name.ends_with(" of") ? " " : ", ") + std::to_string(bytes);
-    }
-    name += " bytes";
+std::string MeasuredRun::name_of(std::size_t kind) const {
+  auto name = type_of(kind);
+  if (sizes_.at(name) == 1) {
+    return name;
   }
-  return name;
+  char const* before = " of ";
+  for (auto const& access : trace_.accesses_of(kinds_.first[kind])) {
+    name += std::exchange(before, ", ") + std::to_string(trace_.data[access.datum].bytes);
+  }
+  return name + " bytes";
 }
 
 hs::Platform MeasuredRun::machine(int cpus,
@@ -128,16 +109,19 @@ hs::Platform MeasuredRun::machine(int cpus,
   platform.routes.resize(platform.nodes.size() * platform.nodes.size());
   std::vector<std::string> never_on_gpu;
   std::vector<std::string> never_on_core;
-  for (auto const& [kind, times] : kinds_) {
+  for (std::size_t kind = 0; kind < times_.size(); ++kind) {
+    if (type_of(kind) == hs::merge_task_name) {
+      continue;
+    }
     auto kernel = like;
     kernel.name = name_of(kind);
     kernel.data_bytes = 0;
-    for (auto const bytes : kind.second) {
-      kernel.data_bytes += bytes;
+    for (auto const& access : trace_.accesses_of(kinds_.first[kind])) {
+      kernel.data_bytes += trace_.data[access.datum].bytes;
     }
-    auto const on_core = median_of(times.on[0]);
-    auto on_gpu = median_of(times.on[1]);
-    auto const speedup = speedups.find(kind.first);
+    auto const on_core = median_of(times_[kind].on[0]);
+    auto on_gpu = median_of(times_[kind].on[1]);
+    auto const speedup = speedups.find(type_of(kind));
     if (!on_gpu && speedup == speedups.end()) {
       never_on_gpu.push_back(kernel.name);
     } else if (!on_gpu && on_core && speedup->second > 0) {
@@ -169,10 +153,9 @@ hs::NamedGraph MeasuredRun::graph() const {
   for (auto const& datum : trace_.data) {
     bytes.push_back(datum.bytes);
   }
-  for (auto& node : nodes) {
-    node.type = result.name(
-        name_of({std::string(node.type),
-                 sizes_of(node.accesses, [&](auto& its) { return trace_.data[its.data].bytes; })}));
+  auto const order = hs::nesting_order(trace_);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    nodes[k].type = result.name(name_of(kinds_.of[order[k]]));
   }
   result.graph = hs::TaskGraph(std::move(nodes), std::move(bytes));
   return result;

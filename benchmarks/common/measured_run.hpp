@@ -4,12 +4,12 @@
 
 #include <hetsched/graphs/named_graph.hpp>
 #include <hetsched/platform/platform.hpp>
+#include <hetsched/trace/analysis/trace_times.hpp>
 #include <hetsched/trace/trace.hpp>
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace benchmarks {
@@ -42,18 +42,21 @@ public:
   [[nodiscard]] hs::Trace const& trace() const noexcept { return trace_; }
 
 private:
-  using Kind = std::pair<std::string, std::vector<std::uint64_t>>; // type, sizes of data
-
   struct Times {
     std::vector<std::int64_t> on[2]; // cores, GPUs
   };
 
-  [[nodiscard]] std::string name_of(Kind const& kind) const;
+  [[nodiscard]] std::string const& type_of(std::size_t kind) const {
+    return trace_.types[trace_.tasks[kinds_.first[kind]].type].name;
+  }
+
+  [[nodiscard]] std::string name_of(std::size_t kind) const;
 
   std::string file_;
   hs::Trace trace_;
-  std::map<Kind, Times> kinds_;
-  std::map<std::string, int> sizes_; // how many kinds a type has
+  hs::TaskKinds kinds_;
+  std::vector<Times> times_;         // of each kind
+  std::map<std::string, int> sizes_; // how many kinds a type has; without merges
 };
 
 } // namespace benchmarks

@@ -49,10 +49,8 @@ inline void check_whole(hs::Trace const& trace) {
       expect(trace.tasks[from].end <= trace.tasks[to].ready, to, "ready behind that");
     }
   }
-  auto from_file = trace; // as readers have it before they check it
-  for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
-    from_file.tasks[v].accesses = trace.accesses_of(v).size();
-  }
+  auto from_file = trace;
+  hs::detail::count_accesses(from_file);
   std::string const file = "the run's file";
   CHECK_NOTHROW(hs::detail::TraceCheck(from_file, file).run());
 }

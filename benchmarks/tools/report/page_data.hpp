@@ -61,8 +61,6 @@ public:
     }
     run["dropped"] = trace_.dropped;
     run["makespan"] = length();
-    auto const verdict = hs::verdict_of(trace_);
-    run["verdict"] = {{"why", hs::to_string(verdict.why)}, {"text", verdict.text}};
     add_bounds(run);
     add_machine(run);
     add_counts(run);
@@ -136,6 +134,8 @@ private:
                               static_cast<std::int64_t>(cause)});
           }
         });
+    auto const verdict = hs::verdict_of(trace_, times, path_);
+    run["verdict"] = {{"why", hs::to_string(verdict.why)}, {"text", verdict.text}};
     run["causes"] = ordered_json::array();
     for (std::size_t c = 0; c < hs::idle_causes; ++c) {
       run["causes"].push_back(hs::to_string(static_cast<hs::IdleCause>(c)));

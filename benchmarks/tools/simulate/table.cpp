@@ -3,9 +3,9 @@
 
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/plans/static_plan_json.hpp>
-#include <hetsched/trace/formats/read_trace.hpp>
 
 #include "../../../examples/common/chosen_cache.hpp"
+#include "../../common/measured_run.hpp"
 #include "../../common/progress.hpp"
 #include "run.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 /// Of --trace-times: the real run, and what is assumed.
 void tell_measured(Machine const& machine, hs::Platform const& platform) {
-  auto const trace = hs::read_trace(machine.trace_times);
+  auto const& trace = machine.measured().trace();
   auto const [begin, end] = hs::span_of(trace);
   auto const gpus = std::count_if(trace.workers.begin(), trace.workers.end(), [](auto& worker) {
     return worker.arch != hs::ArchHost;

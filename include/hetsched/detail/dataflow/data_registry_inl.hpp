@@ -70,7 +70,6 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   if (record.next != nullptr) {
     record.next->previous = record.previous;
   }
-  watched_.erase(&record);
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::forget(DataRecord& record) noexcept {

@@ -88,8 +88,9 @@ struct BodyExists {
       has_cpu_body<TaskType> || has_gpu_body<TaskType>,
       "hetsched: this task type has no body: specialise TaskBodyCPU or TaskBodyGPU for it "
       "before the first spawn, or give it a static member function cpu or gpu");
-  static_assert(!(specialises_cpu<TaskType> && has_cpu_member<TaskType>) &&
-                    !(specialises_gpu<TaskType> && has_gpu_member<TaskType>),
+  template <class Places>
+  static constexpr bool is_twice = is_specialised<Places> && has_member<Places>;
+  static_assert(!is_twice<CpuPlaces<TaskType>> && !is_twice<GpuPlaces<TaskType>>,
                 "hetsched: this task type has two bodies for one class of worker: a static member "
                 "function cpu or gpu, and a TaskBodyCPU or TaskBodyGPU");
 };

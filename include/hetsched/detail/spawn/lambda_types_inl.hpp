@@ -27,6 +27,7 @@ struct LambdaTypes::Named {
   static inline Named const* first_of_all = nullptr;
 };
 
+/// No type has an empty label.
 HETSCHED_INLINE LambdaTypes::Named const*
 LambdaTypes::labelled(std::string_view label) const noexcept {
   auto const* named = first_.load(std::memory_order_acquire);
@@ -38,13 +39,11 @@ LambdaTypes::labelled(std::string_view label) const noexcept {
 
 [[gnu::cold]] HETSCHED_INLINE TaskType const& LambdaTypes::find(std::string_view label,
                                                                 std::source_location where) {
-  if (!label.empty()) {
-    if (auto const* const named = labelled(label)) {
-      return named->type;
-    }
+  if (auto const* const named = labelled(label)) {
+    return named->type;
   }
   std::lock_guard const guard(Named::mutex);
-  if (auto const* const named = label.empty() ? nullptr : labelled(label)) {
+  if (auto const* const named = labelled(label)) { // made meanwhile
     return named->type;
   }
   if (!label.empty() && labels_ < most) {

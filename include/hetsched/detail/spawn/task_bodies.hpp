@@ -10,14 +10,6 @@
 
 namespace hetsched::detail {
 
-/// Asked for in the context of T, so the body must be declared before the first spawn. One that is
-/// declared and not defined counts as there, and is an error where it is used: nobody believes by
-/// mistake that there is none.
-template <class T>
-inline constexpr bool specialises_cpu = !requires { typename TaskBodyCPU<T>::hetsched_no_body; };
-template <class T>
-inline constexpr bool specialises_gpu = !requires { typename TaskBodyGPU<T>::hetsched_no_body; };
-
 struct NamesOfBodies {
   int cpu;
   int gpu;
@@ -27,24 +19,64 @@ struct NamesOfBodies {
 template <class T>
 struct AmbiguousBodies : T, NamesOfBodies {};
 
-template <class F>
-inline constexpr bool is_function_pointer = std::is_function_v<std::remove_pointer_t<F>>;
-
+/// The places where T may have a body for cores. `member` is the address of a `cpu` that is neither
+/// a template nor overloaded; `Generic` calls any.
 template <class T>
-inline constexpr bool has_cpu_member = [] {
-  if constexpr (requires { &T::cpu; }) {
-    return is_function_pointer<decltype(&T::cpu)>;
-  } else {
-    return !requires { &AmbiguousBodies<T>::cpu; };
+struct CpuPlaces {
+  using Specialised = TaskBodyCPU<T>;
+
+  static constexpr bool is_named = !requires { &AmbiguousBodies<T>::cpu; };
+
+  static constexpr auto member()
+    requires requires { &T::cpu; }
+  {
+    return &T::cpu;
   }
-}();
 
+  struct Generic {
+    template <class... A>
+      requires requires(A&&... arguments) { T::cpu(std::forward<A>(arguments)...); }
+    void operator()(A&&... arguments) const {
+      T::cpu(std::forward<A>(arguments)...);
+    }
+  };
+};
+
+/// The same for GPUs.
 template <class T>
-inline constexpr bool has_gpu_member = [] {
-  if constexpr (requires { &T::gpu; }) {
-    return is_function_pointer<decltype(&T::gpu)>;
+struct GpuPlaces {
+  using Specialised = TaskBodyGPU<T>;
+
+  static constexpr bool is_named = !requires { &AmbiguousBodies<T>::gpu; };
+
+  static constexpr auto member()
+    requires requires { &T::gpu; }
+  {
+    return &T::gpu;
+  }
+
+  struct Generic {
+    template <class... A>
+      requires requires(A&&... arguments) { T::gpu(std::forward<A>(arguments)...); }
+    void operator()(A&&... arguments) const {
+      T::gpu(std::forward<A>(arguments)...);
+    }
+  };
+};
+
+/// Asked for in the context of T, so the body must be declared before the first spawn. One that is
+/// declared and not defined counts as there, and is an error where it is used: nobody believes by
+/// mistake that there is none.
+template <class Places>
+inline constexpr bool is_specialised =
+    !requires { typename Places::Specialised::hetsched_no_body; };
+
+template <class Places>
+inline constexpr bool has_member = [] {
+  if constexpr (requires { Places::member(); }) {
+    return std::is_function_v<std::remove_pointer_t<decltype(Places::member())>>;
   } else {
-    return !requires { &AmbiguousBodies<T>::gpu; };
+    return Places::is_named;
   }
 }();
 
@@ -62,56 +94,24 @@ struct FunctionBody<Result (*)(A...) noexcept, function> {
   void operator()(A... arguments) const noexcept { function(std::forward<A>(arguments)...); }
 };
 
-/// The same of what is a template, or overloaded.
-template <class T>
-struct GenericCpuBody {
-  template <class... A>
-    requires requires(A&&... arguments) { T::cpu(std::forward<A>(arguments)...); }
-  void operator()(A&&... arguments) const {
-    T::cpu(std::forward<A>(arguments)...);
-  }
-};
-
-template <class T>
-struct GenericGpuBody {
-  template <class... A>
-    requires requires(A&&... arguments) { T::gpu(std::forward<A>(arguments)...); }
-  void operator()(A&&... arguments) const {
-    T::gpu(std::forward<A>(arguments)...);
-  }
-};
-
-template <class T>
-[[nodiscard]] constexpr auto find_cpu_body() {
-  if constexpr (specialises_cpu<T>) {
-    return std::type_identity<TaskBodyCPU<T>>{};
-  } else if constexpr (!has_cpu_member<T>) {
+template <class Places>
+[[nodiscard]] constexpr auto find_body() {
+  if constexpr (is_specialised<Places>) {
+    return std::type_identity<typename Places::Specialised>{};
+  } else if constexpr (!has_member<Places>) {
     return std::type_identity<void>{};
-  } else if constexpr (requires { &T::cpu; }) {
-    return std::type_identity<FunctionBody<decltype(&T::cpu), &T::cpu>>{};
+  } else if constexpr (requires { Places::member(); }) {
+    return std::type_identity<FunctionBody<decltype(Places::member()), Places::member()>>{};
   } else {
-    return std::type_identity<GenericCpuBody<T>>{};
-  }
-}
-
-template <class T>
-[[nodiscard]] constexpr auto find_gpu_body() {
-  if constexpr (specialises_gpu<T>) {
-    return std::type_identity<TaskBodyGPU<T>>{};
-  } else if constexpr (!has_gpu_member<T>) {
-    return std::type_identity<void>{};
-  } else if constexpr (requires { &T::gpu; }) {
-    return std::type_identity<FunctionBody<decltype(&T::gpu), &T::gpu>>{};
-  } else {
-    return std::type_identity<GenericGpuBody<T>>{};
+    return std::type_identity<typename Places::Generic>{};
   }
 }
 
 /// The body's type; void: there is none.
 template <class T>
-using CpuBody = typename decltype(find_cpu_body<T>())::type;
+using CpuBody = typename decltype(find_body<CpuPlaces<T>>())::type;
 template <class T>
-using GpuBody = typename decltype(find_gpu_body<T>())::type;
+using GpuBody = typename decltype(find_body<GpuPlaces<T>>())::type;
 
 template <class T>
 inline constexpr bool has_cpu_body = !std::is_void_v<CpuBody<T>>;

@@ -128,25 +128,41 @@ equivalent_accelerations(Trace const& trace, std::vector<TimeSpread> const& spre
   return result;
 }
 
-namespace detail {
+/// The kinds of a trace's tasks: tasks of one kind are of one type, and their data have the same
+/// sizes, in the order of the accesses. Kinds are numbered in the order of their first tasks.
+/// O(n log n).
+struct TaskKinds {
+  std::vector<std::uint32_t> of;    // of each task
+  std::vector<std::uint32_t> first; // task of each kind
 
-/// Mean times of tasks of one type with data of the same sizes.
-class TimesBySize {
-public:
-  explicit TimesBySize(Trace const& trace) : kind_(trace.tasks.size()) {
+  explicit TaskKinds(Trace const& trace) {
     std::map<std::pair<std::uint32_t, std::vector<std::uint64_t>>, std::uint32_t> kinds;
-    for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
-      auto const& task = trace.tasks[v];
+    for (std::uint32_t v = 0; v < trace.tasks.size(); ++v) {
       std::vector<std::uint64_t> sizes;
       for (auto const& access : trace.accesses_of(v)) {
         sizes.push_back(trace.data[access.datum].bytes);
       }
-      auto const next = static_cast<std::uint32_t>(kinds.size());
-      kind_[v] = kinds.try_emplace({task.type, std::move(sizes)}, next).first->second;
-      sums_.resize(kinds.size());
+      auto const next = static_cast<std::uint32_t>(first.size());
+      auto const [kind, fresh] = kinds.try_emplace({trace.tasks[v].type, std::move(sizes)}, next);
+      of.push_back(kind->second);
+      if (fresh) {
+        first.push_back(v);
+      }
+    }
+  }
+};
+
+namespace detail {
+
+/// Mean times of the tasks of each kind.
+class TimesByKind {
+public:
+  explicit TimesByKind(Trace const& trace) : kinds_(trace), sums_(kinds_.first.size()) {
+    for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+      auto const& task = trace.tasks[v];
       if (task.outcome == Trace::Outcome::done && task.worker && task.begin != Trace::never &&
           task.end != Trace::never) {
-        auto& [sum, count] = sums_[kind_[v]][trace.workers[task.worker.index()].arch.index];
+        auto& [sum, count] = sums_[kinds_.of[v]][trace.workers[task.worker.index()].arch.index];
         sum += (task.end - task.begin).ns;
         ++count;
       }
@@ -155,13 +171,13 @@ public:
 
   /// Nothing if no such task was done there.
   [[nodiscard]] std::optional<Duration> of(std::size_t task, std::uint8_t arch) const {
-    auto const [sum, count] = sums_[kind_[task]][arch];
+    auto const [sum, count] = sums_[kinds_.of[task]][arch];
     return count == 0 ? std::nullopt
                       : std::optional(Duration{static_cast<std::int64_t>(sum / count)});
   }
 
 private:
-  std::vector<std::uint32_t> kind_; // of each task
+  TaskKinds kinds_;
   std::vector<std::array<std::pair<Wide, Wide>, max_archs>> sums_;
 };
 
@@ -179,7 +195,7 @@ typical_class_times(Trace const& trace, std::vector<TimeSpread> const& spreads) 
     ++times.workers[worker.arch.index];
   }
   auto const typical = typical_times(trace, spreads);
-  detail::TimesBySize const by_size(trace);
+  detail::TimesByKind const by_kind(trace);
   times.times.reserve(trace.tasks.size() * max_archs);
   for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
     auto const& task = trace.tasks[v];
@@ -193,7 +209,7 @@ typical_class_times(Trace const& trace, std::vector<TimeSpread> const& spreads) 
       }
       somewhere = somewhere || may;
       auto const own =
-          trace.types[task.type].expected[c] || !done || !may ? std::nullopt : by_size.of(v, c);
+          trace.types[task.type].expected[c] || !done || !may ? std::nullopt : by_kind.of(v, c);
       times.times.push_back(!done ? Duration{} : may ? own.value_or(*time) : ClassTimes::never);
     }
     if (done && !somewhere) {

@@ -2,6 +2,7 @@
 #pragma once
 // Why a traced run took as long as it did, in one sentence.
 
+#include <hetsched/core/explanation.hpp>
 #include <hetsched/core/time.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/trace/analysis/trace_idle.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,18 +86,11 @@ longest_chain(Trace const& trace) {
   return {until[last], std::move(chain)};
 }
 
-/// "1.5 ms"
-[[nodiscard]] inline std::string time_text(double ns) {
-  return ns >= 1e9   ? text("%.3g s", ns / 1e9)
-         : ns >= 1e6 ? text("%.3g ms", ns / 1e6)
-         : ns >= 1e3 ? text("%.3g us", ns / 1e3)
-                     : text("%.3g ns", ns);
-}
-
 /// Judges one run.
 class Judge {
 public:
-  explicit Judge(Trace const& trace) : trace_(trace), span_(span_of(trace)) {
+  Judge(Trace const& trace, std::span<WorkerTimes const> times, std::span<PathStep const> path)
+      : trace_(trace), path_(path), span_(span_of(trace)) {
     ArchMask useful{0};
     for (auto const& task : trace.tasks) {
       useful = useful | task.archs;
@@ -104,7 +99,6 @@ public:
         executed_ += static_cast<double>((task.end - task.begin).ns);
       }
     }
-    auto const times = attribute_idle_time(trace);
     for (std::size_t w = 0; w < times.size(); ++w) {
       if (useful.has(trace.workers[w].arch)) {
         add(times[w]);
@@ -134,8 +128,8 @@ public:
                    "%zu of %s on average, one in %s. Larger tasks would cost less.",
                    100 * busy,
                    ran_,
-                   time_text(mean).c_str(),
-                   time_text(each).c_str())};
+                   to_text(rounded(mean)).c_str(),
+                   to_text(rounded(each)).c_str())};
     }
     auto const by_program = program_on_path() / makespan;
     if (by_program >= 0.4) {
@@ -160,6 +154,8 @@ public:
   }
 
 private:
+  [[nodiscard]] static Duration rounded(double ns) { return {static_cast<std::int64_t>(ns + 0.5)}; }
+
   void add(WorkerTimes const& worker) {
     auto const ns = [](Duration time) { return static_cast<double>(time.ns); };
     all_ += ns(worker.busy + worker.wasted + worker.all_idle());
@@ -177,7 +173,7 @@ private:
   [[nodiscard]] double program_on_path() const {
     double sum = 0;
     auto before = span_.first;
-    for (auto const& step : run_critical_path(trace_)) {
+    for (auto const& step : path_) {
       sum += step.waited == WaitedFor::program ? static_cast<double>((step.since - before).ns) : 0;
       before = trace_.tasks[step.task].end;
     }
@@ -204,7 +200,7 @@ private:
                     k == 0 ? "" : ", ",
                     sums.second,
                     trace_.types[type].name.c_str(),
-                    time_text(static_cast<double>(sums.first)).c_str());
+                    to_text(Duration{sums.first}).c_str());
     }
     return names;
   }
@@ -268,15 +264,15 @@ private:
         last = &task;
       }
     }
-    return last == nullptr
-               ? std::string("An attempt ends last.")
-               : text("The last to end, %s, took %s on %s.",
-                      trace_.types[last->type].name.c_str(),
-                      time_text(static_cast<double>((last->end - last->begin).ns)).c_str(),
-                      trace_.workers[last->worker.index()].name.c_str());
+    return last == nullptr ? std::string("An attempt ends last.")
+                           : text("The last to end, %s, took %s on %s.",
+                                  trace_.types[last->type].name.c_str(),
+                                  to_text(last->end - last->begin).c_str(),
+                                  trace_.workers[last->worker.index()].name.c_str());
   }
 
   Trace const& trace_;
+  std::span<PathStep const> path_;
   std::pair<Instant, Instant> span_;
   double all_ = 0; // worker times, ns; of classes that may run a task
   double busy_ = 0;
@@ -293,8 +289,14 @@ private:
 /// 40 % of the makespan; a chain of three or more dependent tasks executes for 80 % of it;
 /// otherwise the cause of most idle time (IdleCause). Workers of a class that may run no task are
 /// left out. O(n log n).
+/// `times`: of attribute_idle_time. `path`: of run_critical_path.
+[[nodiscard]] inline Verdict
+verdict_of(Trace const& trace, std::span<WorkerTimes const> times, std::span<PathStep const> path) {
+  return detail::Judge(trace, times, path).verdict();
+}
+
 [[nodiscard]] inline Verdict verdict_of(Trace const& trace) {
-  return detail::Judge(trace).verdict();
+  return verdict_of(trace, attribute_idle_time(trace), run_critical_path(trace));
 }
 
 } // namespace hetsched

@@ -17,6 +17,13 @@
 
 namespace hetsched::detail {
 
+/// Makes Task::accesses of a whole trace the number of accesses, as files have it.
+inline void count_accesses(Trace& trace) {
+  for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+    trace.tasks[v].accesses = trace.accesses_of(v).size(); // of later tasks it is still the first
+  }
+}
+
 /// Checks the relations between the columns of a file that was read. Each column alone is valid.
 /// Throws Error(bad_input).
 class TraceCheck {
