@@ -20,7 +20,7 @@ if CXX=$compiler run_step "build" scripts/build.sh build-test -Doptimization=0 -
   -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled "$@"; then
   run_counted scripts/run_tests.sh build-test
 fi
-run_counted scripts/install_test.sh
+CXX=$compiler run_counted scripts/install_test.sh
 
 echo
 echo "Tested: the build, the tests in build-test/, the installed library in other projects."

@@ -13,26 +13,40 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
+started=()
 
-# Runs a function in a new folder with errexit, and shows its output only when it fails. Do not call
-# it in a condition: that would switch errexit off inside.
+# Starts a function in a new folder with errexit. Two run at a time. Do not call it in a condition:
+# that would switch errexit off inside.
 check() { # NAME FUNCTION
-  local status
+  ((${#started[@]} < 2)) || finish_one
   mkdir -p "$work/$2"
   (
     set -e
     cd "$work/$2"
     "$2"
-  ) </dev/null >"$work/$2.log" 2>&1
-  status=$?
-  if ((status == 0)); then
-    echo "ok     $1"
+  ) </dev/null >"$work/$2.log" 2>&1 &
+  started+=("$! $2 $1")
+}
+
+# Waits for the check that has run the longest, and shows its output if it failed.
+finish_one() {
+  local process function name
+  read -r process function name <<<"${started[0]}"
+  started=("${started[@]:1}")
+  if wait "$process"; then
+    echo "ok     $name"
     passed=$((passed + 1))
   else
-    echo "FAILED $1"
-    sed 's/^/    /' "$work/$2.log"
+    echo "FAILED $name"
+    sed 's/^/    /' "$work/$function.log"
     failed=$((failed + 1))
   fi
+}
+
+finish_all() {
+  while ((${#started[@]} > 0)); do
+    finish_one
+  done
 }
 
 install_and_move() {
@@ -86,35 +100,6 @@ EOF
 build_with_cmake() { # [COMPONENT]
   cmake_project "find_package(hetsched 0.1 REQUIRED${1:+ COMPONENTS $1})" \
     "hetsched::${1:-hetsched}"
-}
-
-# The program with one emulated device.
-devices_program() {
-  { echo '#include <hetsched/gpu.hpp>' && cat "$work/main.cpp"; } >main.cpp
-  export HETSCHED_DEVICES=emu:1@1MB
-}
-
-with_pkg_config() { # PACKAGE
-  local flags path
-  path=$(find "$work/prefix" -type d -name pkgconfig | paste -s -d :)
-  flags=$(PKG_CONFIG_PATH=$path pkg-config --cflags --libs "$1")
-  # shellcheck disable=SC2086  # several flags
-  ${CXX:-g++} -std=c++20 main.cpp $flags -o program
-  ./program
-}
-
-# The same with the CMake package, and one component of it if there is one.
-build_with_cmake() { # [COMPONENT]
-  cat >CMakeLists.txt <<EOF
-cmake_minimum_required(VERSION 3.16)
-project(outside CXX)
-find_package(hetsched 0.1 REQUIRED${1:+ COMPONENTS $1})
-add_executable(program main.cpp)
-target_link_libraries(program PRIVATE hetsched::hetsched${1:+ hetsched::$1})
-EOF
-  cmake -G Ninja -S . -B build -DCMAKE_PREFIX_PATH="$work/prefix"
-  cmake --build build
-  ./build/program
 }
 
 # The program with one emulated device.
@@ -207,6 +192,7 @@ EOF
 }
 
 check "install with Meson and move it" install_and_move
+finish_all
 if ((failed == 0)); then
   check "use through pkg-config" with_pkg_config
   check "use through CMake" with_cmake
@@ -216,15 +202,18 @@ if ((failed == 0)); then
   check "use with the compiled library through CMake" compiled_with_cmake
   check "use as a Meson subproject" as_meson_subproject
   check "CMake: a component that does not exist" unknown_component
+  check "CMake: in a folder of a project, with devices" in_a_cmake_project
+  check "CMake: with FetchContent" with_fetch_content
+  check "CMake: an option that is wrong" wrong_option
+  finish_all
   check "install with CMake and move it" install_with_cmake_and_move
+  finish_all
 fi
 if ((failed == 0)); then
   rm -r "$work"/devices_with_*
   check "CMake's: use with devices through pkg-config" devices_with_pkg_config
   check "CMake's: use with devices through CMake" devices_with_cmake
-  check "CMake: in a folder of a project, with devices" in_a_cmake_project
-  check "CMake: with FetchContent" with_fetch_content
-  check "CMake: an option that is wrong" wrong_option
+  finish_all
 fi
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -141,8 +141,9 @@ struct OnThreads {};
 ///     hs::run_best<hs::policies::WorkStealing<>, hs::policies::Dmdas>(
 ///         {.platform = platform, .algorithm = "cholesky", .tile = 960},
 ///         [&](auto& rt) {
-///           hs::linalg::TiledMatrix const a(rt, elements, n, n, n, 960);
-///           return [&rt, a] { hs::linalg::cholesky(rt, a); };
+///           return [&rt, a = hs::linalg::TiledMatrix(rt, elements, n, n, n, 960)] {
+///             hs::linalg::cholesky(rt, a);
+///           };
 ///         },
 ///         {.cpus = 4},
 ///         hs::OnThreads<hs::policies::Lru, hs::policies::History>{});
