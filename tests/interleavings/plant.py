@@ -193,6 +193,11 @@ DEFECTS = [
          "  }\n"
          "  return merges;"),
     ]),
+    ("a last handle waits for the task whose body drops it", [
+        ("include/hetsched/runtime/runtime_data.hpp",
+         "    bool const waits = !detail::uses(task, record);",
+         "    bool const waits = true;"),
+    ]),
     ("a failed series leaves its copies", [
         ("include/hetsched/detail/dataflow/outcomes.hpp",
          "  return task.cancelled && task.type_of().kind != TaskKind::merge;",

@@ -123,6 +123,24 @@ struct Programs {
     }
   }
 
+  /// The last handle is the program's or the body's.
+  static void handle_gone_beside_a_body() {
+    long x = 0;
+    auto rt = Setup::make(on_cores(2));
+    {
+      auto const hx = rt.data(x);
+      rt.spawn()([](Rt& in, hs::Handle<long> all) { in.spawn()(increment, hs::read_write(all)); },
+                 hs::read_write(hx));
+      rt.spawn()(increment, hs::read_write(hx));
+    }
+    try {
+      rt.sync();
+    } catch (hs::Error const&) { // told if the tasks were not through
+    }
+    expect(x == 2, "x = 2");
+    (void)rt.data(x);
+  }
+
   static void runtime_gone_before_its_tasks() {
     std::array<int, 3> ran{};
     {
@@ -635,6 +653,7 @@ struct Programs {
       {"reduction", reduction},
       {"commuting", commuting},
       {"handle gone before its tasks", handle_gone_before_its_tasks},
+      {"handle gone beside a body", handle_gone_beside_a_body},
       {"runtime gone before its tasks", runtime_gone_before_its_tasks},
       {"priorities", priorities},
       {"sync of a datum", sync_of_a_datum},

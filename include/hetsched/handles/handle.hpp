@@ -15,7 +15,8 @@ namespace hetsched {
 /// Copies are cheap (counted). The region is forgotten with its last handle, including the handles
 /// of its parts. A handle may outlive the runtime. Destroying the last handle while tasks use the
 /// region is a mistake: the destructor waits for them, and the next `sync()` throws
-/// Error(data_in_use).
+/// Error(data_in_use). In the body of one of them it cannot wait, and the region stays registered
+/// until the program's next `sync()` or registration.
 template <class D>
 class Handle {
 public:

@@ -249,6 +249,7 @@ private:
   /// Before the end: all tasks are complete, host memory holds all data, and the trace is saved.
   [[gnu::noinline]] void settle() noexcept {
     tell_errors([this] { core().drain(); });
+    registry().release_left();
     if (core().devices() != nullptr) {
       tell_errors([this] { core().take_all_home(&core().root_domain(), nullptr); });
     }
@@ -285,6 +286,7 @@ private:
     auto* domain = &core().root_domain();
     if (task == nullptr) {
       core().drain();
+      registry().release_left();
     } else {
       core().await_children(*task);
       domain = task->domain.load(std::memory_order_acquire);

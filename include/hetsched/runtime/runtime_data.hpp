@@ -131,7 +131,7 @@ protected:
   [[gnu::cold]] explicit RuntimeData(detail::Owned<Core> core)
       : core_(core.get()),
         registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
-          static_cast<RuntimeData*>(rt)->await_unused(record);
+          return static_cast<RuntimeData*>(rt)->await_unused(record);
         })) {
     (void)core.release();
   }
@@ -207,6 +207,9 @@ private:
                                                                    std::size_t element_bytes,
                                                                    bool read_only) {
     check_usable("data");
+    if (core_->current_task() == nullptr) {
+      registry_->release_left(); // it may be the same memory
+    }
     return detail::register_region(
         first, shape, element_bytes, read_only, core_->current_domain(), *registry_);
   }
@@ -234,19 +237,24 @@ private:
     return handle;
   }
 
-  [[gnu::cold]] void await_unused(detail::DataRecord& record) {
+  [[gnu::cold]] bool await_unused(detail::DataRecord& record) {
+    auto* const task = core_->current_task();
+    bool const waits = !detail::uses(task, record); // else it would wait for its own end
     std::exception_ptr error;
     try {
       error = std::make_exception_ptr(
           Error(ErrorCode::data_in_use,
                 record.describe(),
-                "its last handle was destroyed while tasks still used it; the destructor waited"));
+                detail::text("its last handle was destroyed while tasks still used it; %s",
+                             waits ? "the destructor waited" : "this was in the body of one")));
     } catch (std::bad_alloc const&) {
       error = std::current_exception();
     }
-    auto* const task = core_->current_task();
-    core_->await_data(record.home, record.home.domain->owner == task ? task : nullptr);
+    if (waits) {
+      core_->await_data(record.home, record.home.domain->owner == task ? task : nullptr);
+    }
     core_->root_domain().failure.offer(core_->failure_log().add(std::move(error), "(no task)", ""));
+    return waits;
   }
 
   /// The program gives up its Partition, perhaps after the runtime has ended.

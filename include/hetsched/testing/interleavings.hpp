@@ -61,13 +61,13 @@ Interleavings explore_interleavings(Program program, InterleavingOptions const& 
 inline void expect(bool holds, char const* what) noexcept;
 
 /// A thread of a program that is explored. Call `join` before it is destroyed.
-using detail::controlled::Thread;
+using hetsched::detail::controlled::Thread;
 
 // ---- implementation ----
 
 namespace detail_of_interleavings {
 
-using namespace detail::controlled;
+using namespace hetsched::detail::controlled;
 
 inline Controller& controller() {
   static Controller only;

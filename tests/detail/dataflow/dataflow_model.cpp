@@ -247,8 +247,9 @@ Model::~Model() {
   hs::detail::release_domain(root_);
 }
 
-void Model::await_unused(void* model, DataRecord&) {
+bool Model::await_unused(void* model, DataRecord&) {
   static_cast<Model*>(model)->must(false, "the end of a handle waits for nothing");
+  return true;
 }
 
 // ---- finding things ----

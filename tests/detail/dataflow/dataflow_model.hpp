@@ -232,7 +232,7 @@ private:
   void follow();
   void undo_followers(Index slot);
   void check_follower(Index slot);
-  static void await_unused(void* model, DataRecord& record);
+  static bool await_unused(void* model, DataRecord& record);
 
   void check_task(Index slot);
   void check_place(Index index);

@@ -353,6 +353,7 @@ struct DataRecord {
   HostBuffer buffer;                  // host memory of a datum for which the program has none
   DataRecord* previous = nullptr;     // the registry's list of all records
   DataRecord* next = nullptr;
+  DataRecord* next_left = nullptr; // the registry's list of those whose last handle it has
 
   [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }
 

@@ -49,8 +49,9 @@ private:
 /// Reference-counted: by its runtime and by every record.
 class DataRegistry {
 public:
-  /// Blocks until no task uses the record, and notes the error. The runtime sets it while it lives.
-  using AwaitUnused = void (*)(void* runtime, DataRecord& record);
+  /// Blocks until no task uses the record, and notes the error. Returns false, without a wait, to a
+  /// body whose own task or an ancestor of it uses the record. The runtime sets it while it lives.
+  using AwaitUnused = bool (*)(void* runtime, DataRecord& record);
 
   DataRegistry(void* runtime, AwaitUnused await) : runtime_(runtime), await_(await) {}
 
@@ -88,7 +89,13 @@ public:
     return runtime_;
   }
 
-  void await_unused(DataRecord& record);
+  [[nodiscard]] bool await_unused(DataRecord& record);
+
+  /// Takes the last handle of a record that the caller itself still uses, until `release_left`.
+  void leave(DataRecord& record) noexcept;
+
+  /// Drops the handles that were left. Not to be called by a body.
+  void release_left();
 
   // ---- Check::containers ----
 
@@ -131,6 +138,7 @@ private:
   DataRecord* records_ = nullptr;
   void* runtime_;
   AwaitUnused await_;
+  DataRecord* left_ = nullptr;
   bool watches_ = false; // constant once the runtime is made
   std::map<DataRecord const*, WatchedContainer> watched_;
   Atomic<std::int64_t> references_{1};

@@ -111,9 +111,29 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   release();
 }
 
-[[gnu::cold]] HETSCHED_INLINE void DataRegistry::await_unused(DataRecord& record) {
-  if (auto* const current = runtime()) {
-    await_(current, record);
+[[gnu::cold]] HETSCHED_INLINE bool DataRegistry::await_unused(DataRecord& record) {
+  auto* const current = runtime();
+  return current == nullptr || await_(current, record);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::leave(DataRecord& record) noexcept {
+  std::lock_guard const guard(mutex_);
+  record.next_left = left_;
+  left_ = &record;
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::release_left() {
+  for (;;) {
+    DataRecord* record = nullptr;
+    {
+      std::lock_guard const guard(mutex_);
+      record = left_;
+      if (record == nullptr) {
+        return;
+      }
+      left_ = record->next_left;
+    }
+    release_handle(record);
   }
 }
 
@@ -195,7 +215,10 @@ DataRegistry::extent(DataRecord const& record) noexcept {
         in_use = record.home.in_use();
       }
       if (in_use) {
-        record.registry->await_unused(record);
+        if (!record.registry->await_unused(record)) {
+          record.registry->leave(record);
+          return false;
+        }
         count = record.handles.load(std::memory_order_acquire);
       }
     } else if (record.handles.compare_exchange_weak(

@@ -30,6 +30,20 @@ namespace hetsched::detail {
              : find_inherited_queue(record, mode, op, parent, domain);
 }
 
+/// Whether a task that runs (null: none), or an ancestor of it, declared the datum or a part of it.
+[[nodiscard]] inline bool uses(TaskRecord* task, DataRecord const& record) noexcept {
+  for (; task != nullptr; task = task->parent.load(std::memory_order_relaxed)) {
+    for (auto const& access : std::span(task->accesses(), task->access_count)) {
+      for (auto const* data = access.queue->data; data != nullptr; data = data->whole) {
+        if (data == &record) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
 } // namespace hetsched::detail
 
 #ifdef HETSCHED_DEFINITIONS
