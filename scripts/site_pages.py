@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+HIDDEN = re.compile(r"^<!-- .*? -->\n", re.MULTILINE | re.DOTALL)  # for tests/tree/code_blocks.py
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)|!\[([^\]]*)\]\(([^()\s]+)\)")
 
 
@@ -27,7 +28,7 @@ def make(root, folder):
     for page, name in pages.items():
         text = "".join(
             part if is_code else LINK.sub(lambda match: moved(match, page, root, folder, pages, wrong), part)
-            for is_code, part in parts_of(page.read_text(encoding="utf-8"))
+            for is_code, part in parts_of(HIDDEN.sub("", page.read_text(encoding="utf-8")))
         )
         if name == "index.md":
             text += (root / "docs" / "site" / "contents.md").read_text(encoding="utf-8")

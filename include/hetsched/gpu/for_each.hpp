@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Loops as kernels, and CUDA's own handles, for bodies of tasks on GPUs. It needs nothing of the
+// Loops as kernels, for bodies of tasks on GPUs. It needs nothing of the
 // CUDA toolkit: nvcc brings what a kernel needs, and other compilers see declarations only.
 //
 //     struct Scale {
@@ -18,73 +18,19 @@
 // and emulated devices, or by any C++20 compiler to run on emulated ones only. Define the body in
 // one file: in a header it would be two different functions of one name.
 
-#include <hetsched/core/device_code.hpp>
-#include <hetsched/core/error.hpp>
-#include <hetsched/gpu/gpu_stream.hpp>
+#include <hetsched/gpu/launch.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <type_traits>
 
-struct CUstream_st;   // cudaStream_t is a pointer to it
-struct cublasContext; // and cublasHandle_t to this
-
 namespace hetsched::gpu {
-
-/// The cudaStream_t to launch in, on the device it belongs to; null on emulated devices.
-[[nodiscard]] inline CUstream_st* native(GpuStream const& stream) noexcept {
-  return static_cast<CUstream_st*>(stream.native());
-}
-
-/// A cublasHandle_t bound to that stream, in host pointer mode; null on emulated devices. For this
-/// body only: nobody else uses it meanwhile.
-[[nodiscard]] inline cublasContext* cublas(GpuStream const& stream) noexcept {
-  return static_cast<cublasContext*>(stream.blas());
-}
 
 namespace detail {
 
 #ifdef __CUDACC__
 
 inline constexpr bool compiled_by_nvcc = true;
-
-inline void check_cuda(cudaError_t error, char const* call) {
-  if (error != cudaSuccess) {
-    throw Error(
-        ErrorCode::device_failed, "cuda", std::string(call) + ": " + cudaGetErrorString(error));
-  }
-}
-
-/// While it lives, the stream's device is the calling thread's current one: a kernel cannot be
-/// launched otherwise.
-class DeviceOf {
-public:
-  explicit DeviceOf([[maybe_unused]] CUstream_st* stream) {
-#if CUDART_VERSION >= 12080 // before, a process that uses several devices has to see to it itself
-    int device = 0;
-    check_cuda(cudaGetDevice(&before_), "cudaGetDevice");
-    check_cuda(cudaStreamGetDevice(stream, &device), "cudaStreamGetDevice");
-    if (device == before_) {
-      before_ = -1;
-    } else {
-      check_cuda(cudaSetDevice(device), "cudaSetDevice");
-    }
-#endif
-  }
-
-  DeviceOf(DeviceOf const&) = delete;
-  DeviceOf& operator=(DeviceOf const&) = delete;
-
-  ~DeviceOf() {
-    if (before_ >= 0) {
-      (void)cudaSetDevice(before_);
-    }
-  }
-
-private:
-  int before_ = -1; // -1: leave it
-};
 
 template <class F>
 __global__ void for_each_kernel(std::size_t n, F f) {
@@ -114,15 +60,12 @@ void for_each_index(GpuStream& stream, std::size_t n, F f) {
   if (n == 0) {
     return;
   }
-  if (stream.native() == nullptr) {
-    bool const given = stream.run_emulated([n, f] {
-      for (std::size_t i = 0; i < n; ++i) {
-        f(i);
-      }
-    });
-    if (!given) {
-      throw Error(ErrorCode::cannot_run, stream.driver().name, "this device runs no loops");
+  bool const emulated = detail::emulated(stream, [n, f] {
+    for (std::size_t i = 0; i < n; ++i) {
+      f(i);
     }
+  });
+  if (emulated) {
     return;
   }
 #ifdef __CUDACC__
