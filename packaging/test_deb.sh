@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Installs the package in a fresh Debian 12 (debootstrap, in a folder) and builds and runs the README's
 # first program there: by the lines that the README has for pkg-config and CMake, without and with
-# devices, and on the compiled library. Needs root and a Debian mirror: the first one of this machine's
-# apt. The last line is `N passed, N failed`.
+# devices, and on the compiled library. Then it removes the package, and the program has the committed
+# sources as a part: of a CMake project by FetchContent, of a Meson project by a wrap. Needs root and a
+# Debian mirror: the first one of this machine's apt. The last line is `N passed, N failed`.
 # Usage: packaging/test_deb.sh FOLDER_WITH_THE_DEB
 set -uo pipefail
 
@@ -60,6 +61,34 @@ cmake -B build && cmake --build build && build/program
 EOF
 }
 
+with_fetch_content() {
+  cat <<EOF
+rm -rf build
+echo 'cmake_minimum_required(VERSION 3.18)
+project(outside CXX)
+include(FetchContent)
+FetchContent_Declare(hetsched GIT_REPOSITORY /tmp/hetsched.git GIT_TAG $revision)
+FetchContent_MakeAvailable(hetsched)
+add_executable(program main.cpp)
+target_link_libraries(program PRIVATE hetsched::hetsched)' > CMakeLists.txt
+cmake -B build && cmake --build build && build/program
+EOF
+}
+
+with_wrap() {
+  cat <<EOF
+mkdir -p mesonic/subprojects && cp main.cpp mesonic && cd mesonic
+echo '[wrap-git]
+url = /tmp/hetsched.git
+revision = $revision
+[provide]
+dependency_names = hetsched' > subprojects/hetsched.wrap
+echo "project('outside', 'cpp', default_options: 'cpp_std=c++20')
+executable('program', 'main.cpp', dependencies: dependency('hetsched'))" > meson.build
+meson setup build && ninja -C build && build/program
+EOF
+}
+
 check "apt-get install ./hetsched.deb" "apt-get update && apt-get install -y --no-install-recommends ./hetsched.deb"
 check "the compilers of whoever uses it" "apt-get install -y --no-install-recommends g++ make cmake"
 check "pkg-config" "$(with_pkg_config hetsched)"
@@ -70,5 +99,13 @@ sed -i '1i #include <hetsched/gpu.hpp>' "$root/tmp/main.cpp"
 check "pkg-config, devices" "export HETSCHED_DEVICES=emu:1@1MB; $(with_pkg_config hetsched-devices)"
 check "CMake, devices" "export HETSCHED_DEVICES=emu:1@1MB; $(with_cmake devices)"
 check "apt-get remove" "apt-get remove -y hetsched-dev && test ! -e /usr/include/hetsched"
+
+git clone -q --bare "$source_dir" "$root/tmp/hetsched.git"
+revision=$(git -C "$source_dir" rev-parse HEAD)
+readme_program >"$root/tmp/main.cpp"
+check "what a project of sources needs" \
+  "apt-get install -y --no-install-recommends git ca-certificates meson ninja-build pkg-config libboost-dev"
+check "CMake, FetchContent" "$(with_fetch_content)"
+check "Meson, wrap" "$(with_wrap)"
 echo "$passed passed, $failed failed"
 ((failed == 0))
