@@ -18,12 +18,14 @@ compiled with the folders and packages of tests/tree's headers.
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import check_with
 
 BLOCK = re.compile(r"(?:^<!-- (needs|shown): (.*?) -->\n+)?^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DECLARATION = re.compile(r"\s*(?://[^\n]*\n\s*)*(namespace|using|struct|class|template|void)\b")
@@ -32,7 +34,6 @@ MAKES_RT = re.compile(r"\brt[({;]|& rt\b")
 MAIN = re.compile(r"^int main\(", re.MULTILINE)
 FIRST = re.compile(r"^#(?:include|define) [^\n]*", re.MULTILINE)
 NAME = re.compile(r"^(?:struct|class|using) (\w+)(?! *;)", re.MULTILINE)
-KEPT = ("-I", "-isystem", "-D", "-std=", "-pthread")
 # Most pages show parts of a program that has begun like this.
 BEGIN = """#include <hetsched/hetsched.hpp>
 #include <algorithm>
@@ -118,9 +119,7 @@ def options(folder):
     """Those of the source with all headers, and the folder where it is compiled."""
     for entry in json.loads((folder / "compile_commands.json").read_text()):
         if entry["file"].endswith("headers_all.cpp"):
-            words = shlex.split(entry["command"])
-            return entry["directory"], [word for before, word in zip(["", *words], words)
-                                        if word.startswith(KEPT) or before == "-isystem"]  # fmt: skip
+            return entry["directory"], check_with.options(entry)
     sys.exit(f"code_blocks: {folder} has no source with all headers: build it with tests")
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Loops as kernels, for bodies of tasks on GPUs. It needs nothing of the
-// CUDA toolkit: nvcc brings what a kernel needs, and other compilers see declarations only.
+// Loops as kernels, for bodies of tasks on GPUs. It needs nothing of the CUDA toolkit: nvcc brings
+// what a kernel needs, and other compilers see declarations only.
 //
 //     struct Scale {
 //       double factor;
@@ -60,28 +60,28 @@ void for_each_index(GpuStream& stream, std::size_t n, F f) {
   if (n == 0) {
     return;
   }
-  bool const emulated = detail::emulated(stream, [n, f] {
+  auto const loop = [n, f] {
     for (std::size_t i = 0; i < n; ++i) {
       f(i);
     }
-  });
-  if (emulated) {
-    return;
-  }
+  };
 #ifdef __CUDACC__
   constexpr std::size_t threads = 256;
   constexpr std::size_t most_blocks = std::size_t{1} << 20U; // beyond, threads make several steps
-  detail::DeviceOf const current(native(stream));
   auto const blocks = std::min((n + threads - 1) / threads, most_blocks);
-  detail::for_each_kernel<<<static_cast<unsigned>(blocks),
-                            static_cast<unsigned>(threads),
-                            0,
-                            native(stream)>>>(n, f);
-  detail::check_cuda(cudaGetLastError(), "for_each_index");
+  auto const launches = [&](CUstream_st* queue) {
+    detail::for_each_kernel<<<static_cast<unsigned>(blocks),
+                              static_cast<unsigned>(threads),
+                              0,
+                              queue>>>(n, f);
+  };
+  detail::launch_as("for_each_index", stream, launches, loop);
 #else
-  throw Error(ErrorCode::cannot_run,
-              "for_each_index",
-              "on a CUDA device it needs a file that was compiled by nvcc");
+  if (!detail::emulated(stream, loop)) {
+    throw Error(ErrorCode::cannot_run,
+                "for_each_index",
+                "on a CUDA device it needs a file that was compiled by nvcc");
+  }
 #endif
 }
 

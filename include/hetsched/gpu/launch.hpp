@@ -83,6 +83,20 @@ bool emulated(GpuStream& stream, Emulate&& emulate) {
   return true;
 }
 
+#ifdef __CUDACC__
+
+/// `launch`; `call` names it in the error.
+template <class Launches, class Emulate>
+void launch_as(char const* call, GpuStream& stream, Launches const& launches, Emulate&& emulate) {
+  if (!emulated(stream, std::forward<Emulate>(emulate))) {
+    DeviceOf const current(native(stream));
+    launches(native(stream));
+    check_cuda(cudaGetLastError(), call);
+  }
+}
+
+#endif
+
 } // namespace detail
 
 #ifdef __CUDACC__
@@ -100,12 +114,8 @@ bool emulated(GpuStream& stream, Emulate&& emulate) {
 /// Throws Error(device_failed) if CUDA refuses the launch, and Error(cannot_run) on a device
 /// without CUDA that is not emulated.
 template <class Launches, class Emulate>
-void launch(GpuStream& stream, Launches&& launches, Emulate emulate) {
-  if (!detail::emulated(stream, std::move(emulate))) {
-    detail::DeviceOf const current(native(stream));
-    launches(native(stream));
-    detail::check_cuda(cudaGetLastError(), "launch");
-  }
+void launch(GpuStream& stream, Launches const& launches, Emulate&& emulate) {
+  detail::launch_as("launch", stream, launches, std::forward<Emulate>(emulate));
 }
 
 #endif
