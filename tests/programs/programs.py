@@ -341,8 +341,8 @@ def test_task_cost(program):
         check(row["tasks"] == tasks and row["ns_per_task"] > 0, f"task_cost: {row}")
         count = row["instructions_per_task"]
         check(count is None or 50 < count < 20000, f"task_cost: {row}")
-        # a difference of two measured times: on a loaded machine of either sign
-        check(isinstance(row["recording_ns_per_task"], float), f"task_cost: {row}")
+        # a difference of two measured times: on a loaded machine of either sign, by chance a whole number
+        check(isinstance(row["recording_ns_per_task"], (int, float)), f"task_cost: {row}")
 
 
 def test_decision_cost(program):
