@@ -311,7 +311,7 @@ TEST_CASE("cholesky_mixed_bound: is the optimum of its linear program") {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);
   };
   int above_area = 0;
-  for (int k = 0; k < 300; ++k) {
+  for (int k = 0; k < 150; ++k) {
     hs::ClassTimes kernels;
     kernels.workers = {static_cast<int>(draw(1, 20)), static_cast<int>(draw(1, 5))};
     for (int t = 0; t < 8; ++t) {

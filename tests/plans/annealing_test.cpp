@@ -85,7 +85,7 @@ TEST_CASE("search with transfers: the plan takes what it says when it is followe
   constexpr std::array<std::string_view, 4> with_cores{"Even", "Fast", "Mix", "HostOnly"};
   int better = 0;
   for (auto const transfers : {Transfers::model, Transfers::shared}) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       auto const graph = hs::layered_graph({with_cores, seed, 20}, 6, 7, 0.2);
       auto machine = simulated::joined(2, 2, transfers, 8);
       if (seed % 2 == 0) {
@@ -113,7 +113,7 @@ TEST_CASE("search with transfers: the plan takes what it says when it is followe
       CHECK(estimated.makespan >= hs::critical_path(graph, hs::shortest_times(times)));
     }
   }
-  CHECK(better >= 35); // the start knows nothing of transfers
+  CHECK(better >= 17); // the start knows nothing of transfers
 }
 
 TEST_CASE("search with transfers: a platform must say what they take") {
