@@ -319,7 +319,7 @@ void DeviceSet::pin_region(DataRecord& record) {
     return;
   }
   // The region's own Replicas remember that it is pinned, until it is forgotten.
-  Access access{&whole->home, nullptr, {}, AccessMode::read, false, 0};
+  Access access{&whole->home, nullptr, {}, AccessMode::read, false, 0, 0};
   (void)kept().datum_of(access);
   auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
   auto& device = *devices_.front();

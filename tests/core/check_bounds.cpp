@@ -68,6 +68,11 @@ int main() {
   message = message_of_sync(rt);
   check(message == "hetsched: view: has no element (2, 0): it has 2 x 3", message);
 
+  std::vector<hs::Handle<Vector>> const two{hv, hv};
+  rt.spawn()([](hs::Each<Vector> all) { (void)all[2]; }, hs::read_write(two));
+  message = message_of_sync(rt);
+  check(message == "hetsched: view: has no element (2, 0): it has 2 x 1", message);
+
   rt.spawn<OnDevice>()(hv);
   message = message_of_sync(rt);
   check(message.find("on device") != message.npos && message.find("(4, 0)") != message.npos,

@@ -39,6 +39,7 @@ struct Step {
 
 struct Node {
   std::vector<Argument> arguments;
+  bool listed = false; // they are given in lists
   std::uint64_t constant = 0;
   int priority = 0;
   std::vector<Step> steps;   // of its body, after its first effect
@@ -237,13 +238,15 @@ private:
     Node node;
     node.constant = random_();
     node.priority = pick(-2, 5);
-    int const count = pick(0, 99) < 3 ? 0 : pick(1, 3);
+    bool const wide = chance(4);
+    node.listed = wide || chance(20);
+    int const count = wide ? pick(4, 20) : chance(3) ? 0 : pick(1, 3);
     for (int k = 0; k < count; ++k) {
       auto const& from =
           usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
       Argument const argument{from.slot, draw_mode(from.mode)};
       if (fits(node.arguments, argument) &&
-          (k < 2 || node.arguments.size() < 2 ||
+          (wide || k < 2 || node.arguments.size() < 2 ||
            (takes_third(node.arguments[0].mode, node.arguments[1].mode) &&
             (argument.mode == Mode::read_write || argument.mode == Mode::add)))) {
         node.arguments.push_back(argument);

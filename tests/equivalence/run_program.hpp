@@ -9,6 +9,7 @@
 #include <hetsched/policies/caches/reuse_guided.hpp>
 
 #include "../support/schedulers.hpp"
+#include "listed_nodes.hpp"
 #include "random_program.hpp"
 
 #include <sched.h>
@@ -30,13 +31,6 @@ namespace equivalence {
 namespace hs = hetsched;
 
 using Element = std::uint64_t;
-using Tile = hs::TileView<Element>;
-
-struct Xor {
-  static constexpr Element neutral() { return 0; }
-
-  static constexpr Element combine(Element a, Element b) { return a ^ b; }
-};
 
 /// A program being run: its memory and the handles of its slots.
 struct Run {
@@ -172,9 +166,51 @@ void launch(hs::GpuStream& stream, Kernel&& kernel) {
   }
 }
 
-template <class E>
-Block block_of(Mode mode, hs::TileView<E> view) {
-  return {mode, const_cast<Element*>(view.data()), view.rows(), view.cols(), view.ld()};
+/// The body of a node on a core.
+template <class Rt>
+void work(Rt& rt, Run& run, Node const& node, std::vector<Block> const& blocks) {
+  effect(node.constant, blocks);
+  Locals<Rt> const locals(rt, run, node);
+  run_steps(rt, run, node.steps);
+  if (node.effect_after || !node.locals.empty()) {
+    rt.sync();
+  }
+  fail_if_so(run, node);
+  if (node.effect_after) {
+    effect(node.constant + 1, blocks);
+  }
+}
+
+/// Of one that spawns nothing. Some take their time, so that they are begun anew, and some of those
+/// look whether they were.
+inline void work_as_leaf(Run const& run, Node const& node, std::vector<Block> const& blocks) {
+  bool stop = false;
+  for (std::uint64_t k = 0; !stop && k < node.constant / 1024 % 32; ++k) {
+    sched_yield();
+    stop = node.constant / 32768 % 2 == 0 && hs::stop_requested();
+  }
+  fail_if_so(run, node);
+  effect(stop ? 0 : node.constant, blocks);
+}
+
+/// On a device, where no task spawns others: the effect alone.
+inline void
+work_on_device(hs::GpuStream& stream, Run const& run, Node const& node, std::vector<Block> blocks) {
+  fail_if_so(run, node);
+  auto const constant = node.constant;
+  launch(stream, [constant, blocks = std::move(blocks)] { effect(constant, blocks); });
+}
+
+inline void
+leaf_on_device(hs::GpuStream& stream, Run const& run, Node const& node, std::vector<Block> blocks) {
+  fail_if_so(run, node);
+  auto const constant = node.constant;
+  launch(stream, [constant, blocks = std::move(blocks)] {
+    for (std::uint64_t k = 0; k < constant / 1024 % 32; ++k) {
+      sched_yield();
+    }
+    effect(constant, blocks);
+  });
 }
 
 } // namespace equivalence
@@ -184,32 +220,32 @@ struct hetsched::TaskBodyCPU<equivalence::Work<M...>> {
   template <class Rt, class... Views>
   void
   operator()(Rt& rt, equivalence::Run* run, equivalence::Node const* node, Views... views) const {
-    std::vector<equivalence::Block> const blocks{equivalence::block_of(M, views)...};
-    equivalence::effect(node->constant, blocks);
-    equivalence::Locals<Rt> const locals(rt, *run, *node);
-    equivalence::run_steps(rt, *run, node->steps);
-    if (node->effect_after || !node->locals.empty()) {
-      rt.sync();
-    }
-    equivalence::fail_if_so(*run, *node);
-    if (node->effect_after) {
-      equivalence::effect(node->constant + 1, blocks);
-    }
+    equivalence::work(rt, *run, *node, {equivalence::block_of(M, views)...});
   }
 };
 
-/// Some take their time, so that they are begun anew, and some of those look whether they were.
+template <>
+struct hetsched::TaskBodyCPU<equivalence::Listed> {
+  template <class Rt, class... Lists>
+  void
+  operator()(Rt& rt, equivalence::Run* run, equivalence::Node const* node, Lists... lists) const {
+    equivalence::work(rt, *run, *node, equivalence::blocks_of(*node, lists...));
+  }
+};
+
 template <equivalence::Mode... M>
 struct hetsched::TaskBodyCPU<equivalence::Leaf<M...>> {
   template <class... Views>
   void operator()(equivalence::Run* run, equivalence::Node const* node, Views... views) const {
-    bool stop = false;
-    for (std::uint64_t k = 0; !stop && k < node->constant / 1024 % 32; ++k) {
-      sched_yield();
-      stop = node->constant / 32768 % 2 == 0 && hetsched::stop_requested();
-    }
-    equivalence::fail_if_so(*run, *node);
-    equivalence::effect(stop ? 0 : node->constant, {equivalence::block_of(M, views)...});
+    equivalence::work_as_leaf(*run, *node, {equivalence::block_of(M, views)...});
+  }
+};
+
+template <>
+struct hetsched::TaskBodyCPU<equivalence::ListedLeaf> {
+  template <class... Lists>
+  void operator()(equivalence::Run* run, equivalence::Node const* node, Lists... lists) const {
+    equivalence::work_as_leaf(*run, *node, equivalence::blocks_of(*node, lists...));
   }
 };
 
@@ -220,19 +256,21 @@ struct hetsched::TaskBodyGPU<equivalence::Leaf<M...>> {
                   equivalence::Run* run,
                   equivalence::Node const* node,
                   Views... views) const {
-    equivalence::fail_if_so(*run, *node);
-    auto const constant = node->constant;
-    std::vector<equivalence::Block> blocks{equivalence::block_of(M, views)...};
-    equivalence::launch(stream, [constant, blocks = std::move(blocks)] {
-      for (std::uint64_t k = 0; k < constant / 1024 % 32; ++k) {
-        sched_yield();
-      }
-      equivalence::effect(constant, blocks);
-    });
+    equivalence::leaf_on_device(stream, *run, *node, {equivalence::block_of(M, views)...});
   }
 };
 
-/// On a device, where no task spawns others: the effect alone.
+template <>
+struct hetsched::TaskBodyGPU<equivalence::ListedLeaf> {
+  template <class... Lists>
+  void operator()(hetsched::GpuStream& stream,
+                  equivalence::Run* run,
+                  equivalence::Node const* node,
+                  Lists... lists) const {
+    equivalence::leaf_on_device(stream, *run, *node, equivalence::blocks_of(*node, lists...));
+  }
+};
+
 template <equivalence::Mode... M>
 struct hetsched::TaskBodyGPU<equivalence::Work<M...>> {
   template <class... Views>
@@ -240,11 +278,18 @@ struct hetsched::TaskBodyGPU<equivalence::Work<M...>> {
                   equivalence::Run* run,
                   equivalence::Node const* node,
                   Views... views) const {
-    equivalence::fail_if_so(*run, *node);
-    auto const constant = node->constant;
-    std::vector<equivalence::Block> blocks{equivalence::block_of(M, views)...};
-    equivalence::launch(
-        stream, [constant, blocks = std::move(blocks)] { equivalence::effect(constant, blocks); });
+    equivalence::work_on_device(stream, *run, *node, {equivalence::block_of(M, views)...});
+  }
+};
+
+template <>
+struct hetsched::TaskBodyGPU<equivalence::Listed> {
+  template <class... Lists>
+  void operator()(hetsched::GpuStream& stream,
+                  equivalence::Run* run,
+                  equivalence::Node const* node,
+                  Lists... lists) const {
+    equivalence::work_on_device(stream, *run, *node, equivalence::blocks_of(*node, lists...));
   }
 };
 
@@ -303,35 +348,66 @@ private:
       cache_;
 };
 
+[[nodiscard]] inline std::string label_of(Run const& run, Node const& node) {
+  return run.labels ? std::to_string(&node - run.program->nodes.data()) : std::string();
+}
+
+/// Its body spawns nothing.
+[[nodiscard]] inline bool is_leaf(Node const& node) {
+  return node.steps.empty() && node.locals.empty() && !node.effect_after;
+}
+
+/// Calls `spawn` with the attribute that says where the node may run.
+template <class Spawn>
+void spawn_somewhere(Run const& run, Node const& node, Spawn const& spawn) {
+  auto const kind = is_leaf(node) ? node.constant % 4 : 0;
+  if (kind == 0) {
+    spawn(hs::SetArch(hs::ArchHost));
+  } else if (kind == 1 && run.devices) {
+    spawn(hs::SetArch(hs::ArchCUDA));
+  } else {
+    spawn();
+  }
+}
+
+/// Spawns a node with its arguments in lists.
+template <class Rt>
+void spawn_listed(Rt& rt, Run& run, Node const& node) {
+  auto const lists = listed_handles(run.handles, node);
+  auto const name = label_of(run, node);
+  if (is_leaf(node) && !contributes(node) && writes_some(node) && node.constant / 4 % 2 == 0) {
+    rt.template spawn<ListedLeaf>(hs::priority(node.priority), hs::label(name), hs::abortable)(
+        &run, &node, lists[0], lists[1], lists[2], lists[3]);
+    return;
+  }
+  spawn_somewhere(run, node, [&](auto const&... attributes) {
+    rt.template spawn<Listed>(hs::priority(node.priority), hs::label(name), attributes...)(
+        &run, &node, lists[0], lists[1], lists[2], lists[3], lists[4], lists[5]);
+  });
+}
+
 /// Spawns a node whose arguments have the modes M..., found by trying one mode after the other.
 template <class Rt, Mode... M>
 void spawn_node(Rt& rt, Run& run, Node const& node) {
   constexpr auto known = sizeof...(M);
+  if (node.listed) {
+    return spawn_listed(rt, run, node);
+  }
   if (node.arguments.size() == known) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      auto const name =
-          run.labels ? std::to_string(&node - run.program->nodes.data()) : std::string();
-      auto const spawn = [&](auto const&... attributes) {
-        rt.template spawn<Work<M...>>(hs::priority(node.priority), hs::label(name), attributes...)(
-            &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
-      };
-      bool const leaf = node.steps.empty() && node.locals.empty() && !node.effect_after;
+      auto const name = label_of(run, node);
       if constexpr (has_leaf<M...>) {
-        if (leaf && node.constant / 4 % 2 == 0) {
+        if (is_leaf(node) && node.constant / 4 % 2 == 0) {
           rt.template spawn<Leaf<M...>>(
               hs::priority(node.priority), hs::label(name), hs::abortable)(
               &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
           return;
         }
       }
-      auto const kind = leaf ? node.constant % 4 : 0;
-      if (kind == 0) {
-        spawn(hs::SetArch(hs::ArchHost));
-      } else if (kind == 1 && run.devices) {
-        spawn(hs::SetArch(hs::ArchCUDA));
-      } else {
-        spawn();
-      }
+      spawn_somewhere(run, node, [&](auto const&... attributes) {
+        rt.template spawn<Work<M...>>(hs::priority(node.priority), hs::label(name), attributes...)(
+            &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+      });
     }(std::make_index_sequence<known>{});
     return;
   }

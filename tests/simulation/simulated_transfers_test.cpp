@@ -18,7 +18,10 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hs = hetsched;
@@ -45,6 +48,15 @@ using support::message_of;
 using Transfers = Simulation::Transfers;
 
 namespace simulated_transfers_test {
+
+/// Reads a list of data.
+struct Gather : hs::Task<2>::Signature<hs::R<hs::Each<Cell>>, hs::RW<Cell>> {
+  static constexpr std::string_view name = "Gather";
+
+  static void cpu(hs::Each<hs::VectorView<int const>>, Cell) { throw std::logic_error("it ran"); }
+
+  static void gpu(hs::Each<hs::VectorView<int const>>, Cell) { throw std::logic_error("it ran"); }
+};
 
 /// The task's priority is the number of the worker that runs it.
 struct AsTold : OldestFirst {
@@ -99,6 +111,24 @@ TEST_CASE("Simulated transfers: latency + bytes / bandwidth * GPUs, once for eac
     rt.spawn<Even>()(x[1]);
     CHECK(waited(rt) == 205 + 10);
   }
+}
+
+TEST_CASE("Simulated transfers: each datum of a list") {
+  std::vector<int> memory(4 * array);
+  auto config = joined(1, 1, Transfers::model);
+  config.platform.kernels.push_back(kernel("Gather", 1000, 10));
+  config.serve = Simulation::Serve::gpu;
+  hs::SimulatedRuntime<Eager> rt(config);
+  auto const x = arrays(rt, memory);
+  std::vector<hs::Handle<Cell>> const first{x[0], x[1], x[0], x[2]};
+  std::vector<hs::Handle<Cell>> const none;
+  rt.spawn<Gather>()(first, x[3]);
+  CHECK(waited(rt) == 4 * 105 + 10);
+  rt.spawn<Gather>()(none, x[3]);
+  rt.spawn<Gather>()(std::span(x).first(3), x[3]);
+  CHECK(waited(rt) == 4 * 105 + 30);
+  CHECK(rt.stats().devices[0].misses == 4);
+  CHECK(rt.stats().devices[0].hits == 1 + 4);
 }
 
 TEST_CASE("Simulated transfers: two GPUs share the bus, one alone has it all") {

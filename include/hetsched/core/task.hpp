@@ -128,6 +128,7 @@ struct ArgumentView {
   std::size_t bytes = 0;
   std::uint64_t data = 0;        // identity of the datum: equal for the same datum
   std::uint64_t valid_nodes = 1; // bit k: memory node k holds a valid copy
+  std::int32_t reuse = 0;        // its index for caches: see hetsched::reuse
 
   /// Whether a node holds a valid copy. With more nodes than bits transfers are free, and the
   /// answer is the same for all nodes.
@@ -167,6 +168,16 @@ public:
       sum += argument(i).bytes;
     }
     return sum;
+  }
+
+  /// The largest reuse index among its data (see hetsched::reuse); 0 without data.
+  [[nodiscard]] std::int32_t reuse() const {
+    std::int32_t most = arguments == 0 ? 0 : argument(0).reuse;
+    for (std::size_t i = 1; i < arguments; ++i) {
+      auto const index = argument(i).reuse;
+      most = index > most ? index : most;
+    }
+    return most;
   }
 
   /// Hash of the task type and the sizes of its data: the key of performance histories.

@@ -125,7 +125,6 @@ private:
 #if HETSCHED_CHECK_BOUNDS
 } // namespace checked
 #endif
-#undef HETSCHED_BOUNDS
 
 #ifdef __CUDACC__
 #pragma nv_diagnostic pop
@@ -200,6 +199,111 @@ struct DataTraits<TileView<T>> : ViewTraits<TileView, T> {
   static TileView<E> view(E* base, Shape const& shape) noexcept {
     return {base, shape.rows, shape.cols, shape.ld};
   }
+};
+
+/// Where a datum is.
+struct DataPlace {
+  void* base;
+  Shape shape;
+};
+
+/// Where the data of a list are: asked for one by one.
+struct DataSource {
+  DataPlace (*at)(DataSource const& source, std::size_t k); // datum number k of the task
+  void* task;
+  void* const* places; // in a device's memory; null on the host
+  std::size_t first;   // number of the list's first datum
+};
+
+} // namespace detail
+
+#if HETSCHED_CHECK_BOUNDS
+inline namespace checked {
+#endif
+
+/// Data whose number is known when the task is spawned. As a parameter type
+/// (`RW<Each<TileView<double>>>`) it stands for a list: the spawn is given anything with `size()`
+/// and `[i]` that has handles in it (std::vector<Handle<...>>, std::span, Partition). The body gets
+/// the list of views, const ones when the access is R; or, to hand them to nested tasks, an
+/// `Each<Handle<D>>`. A list may be empty, and a datum may be in it more than once. All of its data
+/// are in place when the body begins, as if they were a parameter each.
+///
+/// Valid while the body runs; for host code. To give pointers to a kernel, copy them.
+template <class D>
+class Each {
+  using Traits = detail::DataTraits<D>;
+
+public:
+  using Data = D;
+  using View =
+      std::conditional_t<Traits::writable, typename Traits::WriteView, typename Traits::ReadView>;
+
+  /// For the library.
+  Each(detail::DataSource const& source, std::size_t size) noexcept
+      : source_(source), size_(size) {}
+
+  /// Writable data can be read.
+  template <class Other>
+    requires(!Traits::writable && std::is_same_v<Other, typename Traits::Mutable>)
+  Each(Each<Other> const& other) noexcept // NOLINT: as a view to a read-only view
+      : source_(other.source()), size_(other.size()) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+  [[nodiscard]] View operator[](std::size_t i) const noexcept(HETSCHED_CHECK_BOUNDS == 0) {
+    HETSCHED_BOUNDS(i, 0, size_, 1);
+    using Element = std::
+        conditional_t<Traits::writable, typename Traits::Element, typename Traits::Element const>;
+    auto const place = source_.at(source_, source_.first + i);
+    return Traits::view(static_cast<Element*>(place.base), place.shape);
+  }
+
+  class Iterator {
+  public:
+    Iterator(Each const& list, std::size_t i) noexcept : list_(&list), i_(i) {}
+
+    [[nodiscard]] View operator*() const { return (*list_)[i_]; }
+
+    Iterator& operator++() noexcept {
+      ++i_;
+      return *this;
+    }
+
+    friend bool operator==(Iterator const&, Iterator const&) = default;
+
+  private:
+    Each const* list_;
+    std::size_t i_;
+  };
+
+  [[nodiscard]] Iterator begin() const noexcept { return {*this, 0}; }
+
+  [[nodiscard]] Iterator end() const noexcept { return {*this, size_}; }
+
+  /// For the library.
+  [[nodiscard]] detail::DataSource const& source() const noexcept { return source_; }
+
+private:
+  detail::DataSource source_;
+  std::size_t size_;
+};
+
+#if HETSCHED_CHECK_BOUNDS
+} // namespace checked
+#endif
+#undef HETSCHED_BOUNDS
+
+namespace detail {
+
+template <class D>
+struct DataTraits<Each<D>> {
+  using Element = typename DataTraits<D>::Element;
+  using Mutable = Each<typename DataTraits<D>::Mutable>;
+  using ReadView = Each<std::remove_reference_t<typename DataTraits<D>::ReadView>>;
+  using WriteView = Mutable;
+  static constexpr bool writable = DataTraits<D>::writable;
 };
 
 } // namespace detail

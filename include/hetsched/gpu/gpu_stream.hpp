@@ -64,6 +64,8 @@ public:
   /// For the library: where datum number k of the task is.
   [[nodiscard]] void* place(std::size_t k) const noexcept { return places_[k]; }
 
+  [[nodiscard]] void* const* places() const noexcept { return places_.data(); }
+
 private:
   hs_driver const* driver_;
   hs_stream* stream_;

@@ -77,4 +77,29 @@ private:
   detail::DataRecord* record_ = nullptr;
 };
 
+/// The handles of a list's data (see Each), for a body that spawns tasks on them.
+template <class D>
+class Each<Handle<D>> {
+public:
+  /// For the library.
+  Each(detail::DataSource const& source, std::size_t size) noexcept
+      : source_(source), size_(size) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+  [[nodiscard]] Handle<D> operator[](std::size_t i) const {
+    HETSCHED_ASSERT(i < size_, "place in the list");
+    auto& task = *static_cast<detail::TaskRecord*>(source_.task);
+    auto* const record = task.accesses()[source_.first + i].queue->data;
+    detail::acquire_handle(record);
+    return Handle<D>(record);
+  }
+
+private:
+  detail::DataSource source_;
+  std::size_t size_;
+};
+
 } // namespace hetsched

@@ -23,9 +23,10 @@ namespace detail {
 template <class Core>
 class Prototype {
 public:
-  Prototype(TaskType const& type, Attributes const& attributes, std::span<DataRecord* const> data)
+  Prototype(TaskType const& type, Attributes const& attributes, SpawnData const& data)
       : type_(&type), label_(attributes.label), attributes_(attributes),
-        data_(data.begin(), data.end()) {
+        data_(data.records.begin(), data.records.end()),
+        lengths_(data.lengths, data.lengths + type.lists) {
     if (type.value_bytes != 0 && type.copy_values == nullptr) {
       throw Error(ErrorCode::bad_call,
                   "task '" + std::string(type.name) + "'",
@@ -91,11 +92,11 @@ public:
     attributes.priority = priority;
     auto copy = [this](void* where) { type_->copy_values(where, values_); };
     auto const values = values_ != nullptr ? ValueMaker::calling(copy) : ValueMaker{};
-    spawn_task(core, *type_, attributes, data_, values);
+    spawn_task(core, *type_, attributes, data(), values);
   }
 
   [[nodiscard]] Prospect prospect(ArchMask allowed) const noexcept {
-    return {type_, attributes_.archs & allowed, label_, data_};
+    return {type_, attributes_.archs & allowed, label_, data()};
   }
 
   /// The task as a node of a graph, its data numbered by `number(record)`.
@@ -104,8 +105,8 @@ public:
     TaskGraph::Node node{
         type_->name, label_, attributes_.priority, type_->archs & attributes_.archs, {}};
     for (std::size_t k = 0; k < data_.size(); ++k) {
-      GraphAccess const access{
-          number(data_[k]), type_->parameters[k].mode, type_->parameters[k].reduction};
+      auto const& parameter = data().parameter_of(*type_, k);
+      GraphAccess const access{number(data_[k]), parameter.mode, parameter.reduction};
       auto const known =
           std::find_if(node.accesses.begin(), node.accesses.end(), [&](GraphAccess const& other) {
             return other.data == access.data;
@@ -120,10 +121,13 @@ public:
   }
 
 private:
+  [[nodiscard]] SpawnData data() const noexcept { return {data_, lengths_.data()}; }
+
   TaskType const* type_;
   std::string label_;
   Attributes attributes_;
-  std::vector<DataRecord*> data_; // a reference each
+  std::vector<DataRecord*> data_;      // a reference each
+  std::vector<std::uint32_t> lengths_; // of its lists
   void* values_ = nullptr;
   bool complete_ = false; // its values exist
 };
@@ -138,7 +142,7 @@ struct Recording : CaptureSink {
             [](CaptureSink& sink,
                TaskType const& type,
                Attributes const& attributes,
-               std::span<DataRecord* const> data) {
+               SpawnData const& data) {
               auto& list = static_cast<Recording&>(sink).prototypes;
               if (!list.empty() && !list.back()->complete()) {
                 list.pop_back(); // its arguments threw

@@ -18,10 +18,19 @@ struct DeclaredAccess {
   Handle<D> const& handle;
 };
 
+/// The same of a list of data: anything that has handles in it, see Each.
+template <class Declared, class List>
+struct DeclaredList {
+  List const& handles;
+};
+
 namespace detail {
 
 template <class D>
 using MutableOf = typename DataTraits<D>::Mutable;
+
+template <class List>
+using EachOf = Each<MutableOf<typename ElementOfList<List>::Data>>;
 
 } // namespace detail
 
@@ -55,6 +64,33 @@ template <class Op, class D>
   return {handle};
 }
 
+// The same for a list of handles: the lambda gets an Each.
+
+template <detail::handle_list List>
+[[nodiscard]] DeclaredList<R<detail::EachOf<List>>, List> read(List const& handles) {
+  return {handles};
+}
+
+template <detail::handle_list List>
+[[nodiscard]] DeclaredList<W<detail::EachOf<List>>, List> write(List const& handles) {
+  return {handles};
+}
+
+template <detail::handle_list List>
+[[nodiscard]] DeclaredList<RW<detail::EachOf<List>>, List> read_write(List const& handles) {
+  return {handles};
+}
+
+template <detail::handle_list List>
+[[nodiscard]] DeclaredList<Commute<detail::EachOf<List>>, List> commute(List const& handles) {
+  return {handles};
+}
+
+template <class Op, detail::handle_list List>
+[[nodiscard]] DeclaredList<CW<detail::EachOf<List>, Op>, List> reduce(List const& handles) {
+  return {handles};
+}
+
 namespace detail {
 
 template <class Argument>
@@ -73,6 +109,15 @@ struct LambdaParameter<DeclaredAccess<D, H>> {
 
   static Handle<H> const& forward(DeclaredAccess<D, H> const& argument) noexcept {
     return argument.handle;
+  }
+};
+
+template <class D, class List>
+struct LambdaParameter<DeclaredList<D, List>> {
+  using Declared = D;
+
+  static List const& forward(DeclaredList<D, List> const& argument) noexcept {
+    return argument.handles;
   }
 };
 
@@ -95,6 +140,8 @@ template <class Declared>
 inline constexpr bool is_bare_handle = false;
 template <class D>
 inline constexpr bool is_bare_handle<V<Handle<D>>> = true;
+template <handle_list List>
+inline constexpr bool is_bare_handle<V<List>> = true;
 
 template <class Declared>
 inline constexpr bool is_only_read = false;

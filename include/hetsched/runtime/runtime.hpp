@@ -331,7 +331,7 @@ private:
       detail::check_outside_policies(core(), "spawn");
       using Signature = detail::SignatureOf<T>;
       auto const& type = type_of<T, is_abortable>(attributes, place);
-      if constexpr (Engine::computes && Signature::data_count == 0 &&
+      if constexpr (Engine::computes && Signature::parameters.empty() &&
                     Signature::template values_nothrow<Args...>) {
         if (core().current_task() != nullptr) {
           auto& task = detail::begin_child(core(), type, attributes);

@@ -179,7 +179,7 @@ public:
     start_record(record, merge_type, owner == spawner_ ? owner : nullptr);
     record.access_count = 1;
     new (record.accesses())
-        Access{&queue, nullptr, {.merge = &ops}, AccessMode::read_write, false, 0};
+        Access{&queue, nullptr, {.merge = &ops}, AccessMode::read_write, false, 0, 0};
     for (auto& task : model_.tasks_) {
       if (task.kind == Kind::merge && task.record == nullptr &&
           model_.queues_[task.at[0]] == &queue) {
@@ -650,7 +650,7 @@ void Model::wait(Index datum) {
   auto& record = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
   Host::start_record(record, hs::detail::wait_type, nullptr);
   record.access_count = 1;
-  new (record.accesses()) Access{queues_[place], nullptr, {}, AccessMode::read_write, false, 0};
+  new (record.accesses()) Access{queues_[place], nullptr, {}, AccessMode::read_write, false, 0, 0};
   tasks_[slot].record = &record;
   hs::detail::register_accesses(host, record);
 }

@@ -60,7 +60,7 @@ public:
     for (auto const& use : uses) {
       auto& queue = data_[use.datum]->home;
       auto& access = *new (task.accesses() + task.access_count)
-                         Access{&queue, nullptr, {}, use.mode, false, task.access_count};
+                         Access{&queue, nullptr, {}, use.mode, false, 0, task.access_count};
       ++task.access_count;
       missing += queue.enqueue(access) ? 0 : 1;
     }

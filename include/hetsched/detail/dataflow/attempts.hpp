@@ -64,8 +64,8 @@ struct AttemptLink {
   AttemptLink& operator=(AttemptLink const&) = delete;
 
   [[nodiscard]] static AttemptLink& of(TaskRecord& task) noexcept {
-    return *reinterpret_cast<AttemptLink*>(reinterpret_cast<std::byte*>(&task) +
-                                           task.type_of().attempt_at);
+    return *reinterpret_cast<AttemptLink*>(static_cast<std::byte*>(task.values()) +
+                                           task.type_of().link_at());
   }
 
   [[nodiscard]] static AttemptLink const& of(TaskRecord const& task) noexcept {

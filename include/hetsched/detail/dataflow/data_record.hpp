@@ -176,7 +176,7 @@ struct alignas(64) AccessQueue {
 
   [[nodiscard]] static ReductionOps const* op_of(Access& access) noexcept {
     return access.mode == AccessMode::reduce
-               ? task_of(access).type_of().parameters[access.index].reduction
+               ? task_of(access).type_of().parameter(access.index, access.list).reduction
                : nullptr;
   }
 
@@ -382,6 +382,12 @@ struct DataRecord {
 [[nodiscard]] inline ReplicaSlot& replicas_of(Access const& access) noexcept {
   return access.mode == AccessMode::reduce ? PrivateCopy::of(access.carried.copy)->replicas
                                            : replicas_of(*access.queue);
+}
+
+/// The index for caches of a task's datum: the one given at the spawn, else the datum's.
+[[nodiscard]] inline std::int32_t reuse_of(TaskRecord const& task,
+                                           DataRecord const& data) noexcept {
+  return task.reuse != no_reuse ? task.reuse : data.reuse;
 }
 
 } // namespace hetsched::detail

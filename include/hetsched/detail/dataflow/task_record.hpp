@@ -30,6 +30,7 @@ struct ReductionOps {
   void (*combine)(void* into, Shape const& shape, void const* dense);
 };
 
+/// What one data parameter says of the data that are given for it.
 struct ParameterInfo {
   AccessMode mode;
   ReductionOps const* reduction; // of a CW parameter, else null
@@ -51,15 +52,16 @@ struct TaskType {
   std::string_view name;
   TaskKind kind;
   ArchMask archs;                                           // classes with a body
-  std::span<ParameterInfo const> parameters;                // data parameters, in order
+  std::span<ParameterInfo const> parameters;                // of data: of one each, then the lists
   void (*run)(void* runtime, TaskRecord& task);             // the body on a host core; null: none
   void (*destroy_values)(void* values) noexcept;            // null: nothing to destroy
   void (*copy_values)(void* to, void const* from);          // null: cannot be copied
   void (*launch)(void* stream, TaskRecord& task) = nullptr; // the body on a GPU, in a GpuStream
   std::size_t value_bytes = 0;                              // by-value arguments
   std::size_t value_align = 1;
-  std::size_t values_at = 0;    // where they begin in a task's block
-  std::size_t record_bytes = 0; // size of a block without a label
+  std::uint16_t lists = 0;      // data parameters that are lists: the last ones
+  std::size_t values_at = 0;    // where they begin in a task's block, lists being empty
+  std::size_t record_bytes = 0; // size of a block without a label, lists being empty
   std::uint8_t size_class = 0;  // of that
   bool commutes = false;        // some parameter is Commute
   bool reduces = false;         // some parameter is CW
@@ -69,6 +71,15 @@ struct TaskType {
   std::uint8_t counted = 1;     // the task's weight in Stats::executed
   std::uint32_t attempt_at = 0; // where an abortable task has its AttemptLink; 0: not abortable
   AttemptFunctions const* attempts = nullptr; // of an abortable task on threads
+
+  /// The parameter for which access number `index` is, or the one of a list.
+  [[nodiscard]] ParameterInfo const& parameter(std::uint32_t index,
+                                               std::uint16_t list) const noexcept {
+    return parameters[list == 0 ? index : parameters.size() - lists + list - 1];
+  }
+
+  /// Where an abortable task's AttemptLink is behind the beginning of its values.
+  [[nodiscard]] std::size_t link_at() const noexcept { return attempt_at - values_at; }
 };
 
 /// The task has no reuse index.
@@ -125,8 +136,9 @@ struct Access {
   AccessQueue* queue;
   Access* next; // in the queue's waiting list, or in the chain of just granted ones
   Carried carried;
-  AccessMode mode; // effective: the strongest of all parameters that name this datum
-  bool duplicate;  // another parameter of the task names the same datum, and comes first
+  AccessMode mode;    // effective: the strongest of all accesses of the task to this datum
+  bool duplicate;     // another access of the task names the same datum, and comes first
+  std::uint16_t list; // from 1 on: of its type's lists, the one for which the datum was given
   std::uint32_t index;
 };
 
@@ -239,10 +251,8 @@ struct TaskRecord {
     return reinterpret_cast<Access const*>(this + 1);
   }
 
-  /// Where the by-value arguments begin.
-  [[nodiscard, gnu::always_inline]] void* values() noexcept {
-    return reinterpret_cast<std::byte*>(this) + type_of().values_at;
-  }
+  /// Where the by-value arguments begin. `access_count` is known.
+  [[nodiscard, gnu::always_inline]] inline void* values() noexcept;
 
   [[nodiscard]] TaskType const& type_of() const noexcept {
     return *type.load(std::memory_order_relaxed);
@@ -320,6 +330,9 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
 /// more there is room for their order: who locks them may have no memory to take.
 inline constexpr std::size_t few_data = 12;
 
+/// The most data of a task with lists: with values and a label, they fit into a block.
+inline constexpr std::size_t most_data = 10'000'000;
+
 /// The bytes of a task's header, its accesses and the room for their order.
 [[nodiscard]] constexpr std::size_t bytes_to_accesses(std::size_t data) noexcept {
   return sizeof(TaskRecord) + data * sizeof(Access) +
@@ -331,12 +344,25 @@ inline constexpr std::size_t few_data = 12;
   return (bytes_to_accesses(data) + align - 1) / align * align;
 }
 
+inline void* TaskRecord::values() noexcept {
+  auto const& its_type = type_of();
+  auto const at =
+      its_type.lists == 0 ? its_type.values_at : values_offset(access_count, its_type.value_align);
+  return reinterpret_cast<std::byte*>(this) + at;
+}
+
+/// The size of a block without a label of a task with so many data.
+[[nodiscard]] constexpr std::size_t record_bytes(TaskType const& type, std::size_t data) noexcept {
+  return type.lists == 0 ? type.record_bytes
+                         : values_offset(data, type.value_align) + type.value_bytes;
+}
+
 /// Completes the table of a task type with the places in its tasks' blocks. `destroys`: whether it
 /// has a `destroy_values`. A comparison would be no constant in g++ 12 with -fsanitize=undefined.
 [[nodiscard]] constexpr TaskType
 laid_out(TaskType type, bool destroys, bool takes_runtime = false) noexcept {
   type.takes_runtime = takes_runtime;
-  type.values_at = values_offset(type.parameters.size(), type.value_align);
+  type.values_at = values_offset(type.parameters.size() - type.lists, type.value_align);
   type.record_bytes = type.values_at + type.value_bytes;
   type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));
   type.counted = type.kind == TaskKind::user ? 1 : 0;

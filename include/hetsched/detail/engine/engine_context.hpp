@@ -40,12 +40,14 @@ template <bool Everywhere = false>
   view.graph_node = task.graph_node;
   view.arguments = task.access_count;
   view.set_source(&task, [](void const* source, std::size_t i) {
-    auto const& access = static_cast<TaskRecord const*>(source)->accesses()[i];
+    auto const& record = *static_cast<TaskRecord const*>(source);
+    auto const& access = record.accesses()[i];
     auto const& data = *access.queue->data;
     return ArgumentView{access.mode,
                         data.bytes(),
                         reinterpret_cast<std::uintptr_t>(&data),
-                        Everywhere ? ~std::uint64_t{0} : nodes_of(access)};
+                        Everywhere ? ~std::uint64_t{0} : nodes_of(access),
+                        reuse_of(record, data)};
   });
   return view;
 }

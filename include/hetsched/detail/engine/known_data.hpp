@@ -54,7 +54,7 @@ struct KeptNodes {
 
   /// What a task needs of the datum of one of its accesses.
   [[nodiscard]] static Need need_of(TaskRecord const& task, Access const& access, Replicas& datum) {
-    auto const reuse = task.reuse != no_reuse ? task.reuse : access.queue->data->reuse;
+    auto const reuse = reuse_of(task, *access.queue->data);
     return {&datum, reads(access.mode), writes(access.mode), reuse};
   }
 

@@ -4,7 +4,8 @@
 // mistake, with the task type and the parameter (counted from 0) as arguments: compilers print that
 // name with the message.
 
-#include <hetsched/detail/spawn/task_traits.hpp>
+#include <hetsched/detail/core/type_name.hpp>
+#include <hetsched/detail/spawn/body_calls.hpp>
 #include <hetsched/fwd.hpp>
 
 namespace hetsched::detail {
@@ -103,24 +104,46 @@ struct BodyForArch {
       "(0: ArchHost, TaskBodyCPU or cpu; 1: ArchCUDA, TaskBodyGPU or gpu)");
 };
 
+/// The datum type of what is given for a data parameter: of a handle, or of the handles of a list;
+/// else void.
+template <class Arg, class Traits>
+[[nodiscard]] constexpr auto given_data() {
+  using Given = std::remove_cvref_t<Arg>;
+  if constexpr (Traits::is_list) {
+    if constexpr (handle_list<Given>) {
+      return std::type_identity<typename ElementOfList<Given>::Data>{};
+    } else {
+      return std::type_identity<void>{};
+    }
+  } else if constexpr (IsHandle<Given>::value) {
+    return std::type_identity<typename Given::Data>{};
+  } else {
+    return std::type_identity<void>{};
+  }
+}
+
+template <class Arg, class Traits>
+using GivenData = typename decltype(given_data<Arg, Traits>())::type;
+
 /// Whether `Arg` may be given for a data parameter, regardless of constness.
 template <class Arg, class Traits>
 [[nodiscard]] constexpr bool is_right_handle() {
-  if constexpr (IsHandle<std::remove_cvref_t<Arg>>::value) {
-    using Given = typename std::remove_cvref_t<Arg>::Data;
-    return std::is_same_v<typename DataTraits<Given>::Mutable,
-                          typename DataTraits<typename Traits::Data>::Mutable>;
-  } else {
+  using Given = GivenData<Arg, Traits>;
+  if constexpr (std::is_void_v<Given>) {
     return false;
+  } else {
+    return std::is_same_v<typename DataTraits<Given>::Mutable,
+                          typename DataTraits<typename Traits::Datum>::Mutable>;
   }
 }
 
 template <class Arg, class Traits>
 [[nodiscard]] constexpr bool is_writable_enough() {
-  if constexpr (IsHandle<std::remove_cvref_t<Arg>>::value) {
-    return !writes(Traits::mode) || DataTraits<typename std::remove_cvref_t<Arg>::Data>::writable;
-  } else {
+  using Given = GivenData<Arg, Traits>;
+  if constexpr (std::is_void_v<Given>) {
     return true;
+  } else {
+    return !writes(Traits::mode) || DataTraits<Given>::writable;
   }
 }
 
@@ -140,7 +163,8 @@ struct SpawnArgument {
     static_assert(
         fits,
         "hetsched: this spawn argument does not fit the signature: a data parameter needs "
-        "a Handle of its type, a by-value one something that converts "
+        "a Handle of its type, an Each a container of these, a by-value one something that "
+        "converts "
         "(task type and parameter: see SpawnArgument<task, index>)");
     static_assert(writable,
                   "hetsched: this spawn argument is a read-only handle, but the task writes it "
@@ -201,7 +225,7 @@ struct PlainCall {
   static constexpr HandleMask handle_bit = [] {
     if constexpr (!std::is_same_v<Rt, GpuStream> &&
                   takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>()) {
-      constexpr auto index = SignatureOf<T>::template data_index<I>;
+      constexpr auto index = SignatureOf<T>::template place<I>;
       static_assert(index < most_handles,
                     "hetsched: a body can take handles only of its first 64 data parameters");
       return HandleMask{1} << index % most_handles;
@@ -336,7 +360,8 @@ inline constexpr TaskType task_table =
               ValueOps<T>::copier(),
               gpu_launcher<T>(),
               SignatureOf<T>::stores_values ? sizeof(typename SignatureOf<T>::Values) : 0,
-              SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1},
+              SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1,
+              SignatureOf<T>::list_count},
              !std::is_trivially_destructible_v<typename SignatureOf<T>::Values>,
              body_takes_runtime<Rt, T>());
 

@@ -27,7 +27,7 @@ void spawn_hint(Core& core, TaskType const& type, DataRecord& record, HintTarget
   auto& hint = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
   host.start_record(hint, type, host.spawner());
   hint.access_count = 1;
-  new (hint.accesses()) Access{&queue, nullptr, {.hint = about}, mode, false, 0};
+  new (hint.accesses()) Access{&queue, nullptr, {.hint = about}, mode, false, 0, 0};
   host.count_hint(hint);
   try {
     register_accesses(host, hint);

@@ -6,6 +6,7 @@
 #include <hetsched/concepts/scheduler.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/spawn/spawn_data.hpp>
 #include <hetsched/graphs/bottom_levels.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 
@@ -25,7 +26,7 @@ struct Prospect {
   TaskType const* type;
   ArchMask archs; // that its spawn allows
   std::string_view label;
-  std::span<DataRecord* const> data; // one for each parameter of the type
+  SpawnData data;
 };
 
 /// As performance models see it: where its data are is not known, so all are in host memory.
@@ -37,10 +38,12 @@ struct Prospect {
   view.arguments = task.data.size();
   view.set_source(&task, [](void const* source, std::size_t i) {
     auto const& prospect = *static_cast<Prospect const*>(source);
-    return ArgumentView{prospect.type->parameters[i].mode,
-                        prospect.data[i]->bytes(),
-                        reinterpret_cast<std::uintptr_t>(prospect.data[i]),
-                        1};
+    auto const& data = prospect.data;
+    return ArgumentView{data.parameter_of(*prospect.type, i).mode,
+                        data.records[i]->bytes(),
+                        reinterpret_cast<std::uintptr_t>(data.records[i]),
+                        1,
+                        data.records[i]->reuse};
   });
   return view;
 }
@@ -60,7 +63,7 @@ template <class Core>
 [[nodiscard]] ExpectedTimes
 expected_times(Core& core, std::array<int, max_archs> const& workers, Prospect task) {
   task.archs = task.archs & core.archs_of(*task.type);
-  if (core.devices() != nullptr && core.devices()->shortage(task.data).bytes != 0) {
+  if (core.devices() != nullptr && core.devices()->shortage(task.data.records).bytes != 0) {
     task.archs = task.archs & ArchMask::only(ArchHost); // as its spawn will find
   }
   auto const view = view_of(task);

@@ -118,7 +118,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   }
   holder.access_count = 1;
   new (holder.accesses())
-      Access{&queue, nullptr, {.partition = state.get()}, AccessMode::read_write, false, 0};
+      Access{&queue, nullptr, {.partition = state.get()}, AccessMode::read_write, false, 0, 0};
   state->holder = &holder;
   host.note_division(*state, false);
   try {
@@ -160,6 +160,7 @@ void join_parts(Host& host, PartitionState& state) {
                                      {},
                                      AccessMode::read_write,
                                      false,
+                                     0,
                                      static_cast<std::uint32_t>(k)};
   }
   join.accesses()[0].carried.holder = state.holder;

@@ -2,15 +2,18 @@
 #pragma once
 // From a spawn's attributes and arguments to a registered task.
 
+#include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/dataflow/dataflow.hpp>
 #include <hetsched/detail/dataflow/nesting.hpp>
 #include <hetsched/detail/spawn/check_task.hpp>
+#include <hetsched/detail/spawn/spawn_data.hpp>
 #include <hetsched/handles/group.hpp>
 
 #include <array>
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -46,21 +49,78 @@ template <class T>
 constexpr void check_arch(void const*) {
 }
 
-/// The data among the arguments of a spawn of T, in order.
+/// The data of a spawn of a type with lists, as SpawnData is made from it.
+template <std::size_t lists>
+struct ListedData {
+  Array<DataRecord*> records;
+  std::array<std::uint32_t, lists> lengths{};
+
+  operator SpawnData() const noexcept {
+    return {std::span<DataRecord* const>(records.begin(), records.size()), lengths.data()};
+  }
+};
+
+/// More data than a task's block can have.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_lists(std::string_view type) {
+  throw Error(ErrorCode::bad_call,
+              text("task '%s'", std::string(type).c_str()),
+              text("was given more data than a task may have: %zu", most_data));
+}
+
+/// Calls `put(index, argument)` for each argument of a spawn.
+template <class Put, class... Args>
+void each_argument(Put&& put, Args const&... arguments) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (put(std::integral_constant<std::size_t, I>{}, arguments), ...);
+  }(std::index_sequence_for<Args...>{});
+}
+
+/// The data among the arguments of a spawn of T, a type with lists.
+template <class T, class... Args>
+[[nodiscard]] auto listed_data_of(Args const&... arguments) {
+  using S = SignatureOf<T>;
+  ListedData<S::list_count> listed;
+  auto const put_one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>,
+                                          auto const& argument) {
+    if constexpr (S::template At<K>::is_one) {
+      listed.records.push_back(argument.record());
+    }
+  };
+  auto const put_list = [&]<std::size_t K>(std::integral_constant<std::size_t, K>,
+                                           auto const& argument) {
+    if constexpr (S::template At<K>::is_list) {
+      std::size_t const length = argument.size();
+      if (length > most_data - listed.records.size()) {
+        refuse_lists(type_name<T>());
+      }
+      listed.lengths[S::template list_index<K>] = static_cast<std::uint32_t>(length);
+      for (std::size_t i = 0; i < length; ++i) {
+        listed.records.push_back(argument[i].record());
+      }
+    }
+  };
+  each_argument(put_one, arguments...);
+  each_argument(put_list, arguments...);
+  return listed;
+}
+
+/// The data among the arguments of a spawn of T: those of parameters that are no lists, in order,
+/// then those of the lists.
 template <class T, class... Args>
 [[nodiscard]] auto data_of(Args const&... arguments) {
   using S = SignatureOf<T>;
-  std::array<DataRecord*, S::data_count> data{};
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
+  if constexpr (S::list_count != 0) {
+    return listed_data_of<T>(arguments...);
+  } else {
+    std::array<DataRecord*, S::data_count> data{};
     auto put = [&]<std::size_t K>(std::integral_constant<std::size_t, K>, auto const& argument) {
       if constexpr (!S::template At<K>::is_value) {
         data[S::template data_index<K>] = argument.record();
       }
     };
-    (void)put;
-    (put(std::integral_constant<std::size_t, I>{}, arguments), ...);
-  }(std::index_sequence_for<Args...>{});
-  return data;
+    each_argument(put, arguments...);
+    return data;
+  }
 }
 
 /// Constructs the by-value arguments of a spawn of T.
@@ -78,7 +138,7 @@ struct CaptureSink {
   void* (*add)(CaptureSink& sink,
                TaskType const& type,
                Attributes const& attributes,
-               std::span<DataRecord* const> data);
+               SpawnData const& data);
   /// The arguments of the task added last exist.
   void (*commit)(CaptureSink& sink);
   char const* place = "capture"; // for messages
@@ -89,16 +149,13 @@ class BodySink : public CaptureSink {
 public:
   /// `body`: its kind, for messages.
   explicit BodySink(char const* body)
-      : CaptureSink{[](CaptureSink& sink,
-                       TaskType const&,
-                       Attributes const&,
-                       std::span<DataRecord* const>) -> void* {
-                      throw Error(ErrorCode::bad_call,
-                                  "spawn",
-                                  std::string("not allowed inside ") + sink.place);
-                    },
-                    [](CaptureSink&) {},
-                    body} {}
+      : CaptureSink{
+            [](CaptureSink& sink, TaskType const&, Attributes const&, SpawnData const&) -> void* {
+              throw Error(
+                  ErrorCode::bad_call, "spawn", std::string("not allowed inside ") + sink.place);
+            },
+            [](CaptureSink&) {},
+            body} {}
 };
 
 /// A task that was counted turned out to be in error: it was never spawned.
@@ -120,25 +177,30 @@ public:
                                    Host& host,
                                    TaskType const& type,
                                    Attributes const& attributes,
-                                   std::span<DataRecord* const> data)
+                                   SpawnData const& data)
       : host_(host) {
     if (!core.has_worker_of(type.archs & attributes.archs)) [[unlikely]] {
       refuse(type);
     }
     bool const labelled = !attributes.label.empty();
-    task_ = host.allocate(labelled ? SizeClass::of(type.record_bytes + attributes.label.size())
-                                   : type.size_class);
+    task_ = host.allocate(labelled || type.lists != 0 // NOLINT: one branch where neither is so
+                              ? size_class_of(type, data.size(), attributes.label.size())
+                              : type.size_class);
     host.start_record(*task_, type, host.spawner(), attributes);
     if (labelled) [[unlikely]] {
-      auto* const text = reinterpret_cast<char*>(task_) + type.record_bytes;
+      auto* const text = reinterpret_cast<char*>(task_) + record_bytes(type, data.size());
       std::memcpy(text, attributes.label.data(), attributes.label.size());
       task_->label = text;
       task_->label_bytes = static_cast<std::uint32_t>(attributes.label.size());
     }
     if constexpr (!bare) {
-      fill_accesses(data, host.spawner(), core.current_domain());
+      if (type.lists != 0) [[unlikely]] {
+        fill_lists(data, host.spawner(), core.current_domain());
+      } else {
+        fill_accesses(data.records, host.spawner(), core.current_domain());
+      }
       if (core.devices() != nullptr) [[unlikely]] {
-        keep_off_small_devices(core, data);
+        keep_off_small_devices(core, data.records);
       }
     }
   }
@@ -179,6 +241,11 @@ public:
   }
 
 private:
+  [[nodiscard, gnu::noinline]] static std::size_t
+  size_class_of(TaskType const& type, std::size_t data, std::size_t label) noexcept {
+    return SizeClass::of(record_bytes(type, data) + label);
+  }
+
   void register_accesses_of(TaskRecord& task) {
     host_.note_spawn(task);
     try {
@@ -227,21 +294,47 @@ private:
   [[gnu::noinline]] void
   fill_accesses(std::span<DataRecord* const> data, TaskRecord* parent, Domain& domain) {
     auto const* const parameters = task_->type_of().parameters.data();
-    auto* const accesses = task_->accesses();
     try {
       for (std::uint32_t k = 0; k < data.size(); ++k) {
-        if (data[k] == nullptr) {
-          throw Error(ErrorCode::bad_data, culprit(task_->type_of()), "was given an empty handle");
-        }
-        auto const [mode, reduction] = parameters[k];
-        auto& queue = find_queue(*data[k], mode, reduction, parent, domain);
-        new (accesses + k) Access{&queue, nullptr, {}, mode, false, k};
+        add_access(k, data[k], parameters[k], parent, domain);
       }
     } catch (...) {
       host_.recycle(*task_);
       throw;
     }
     task_->access_count = static_cast<std::uint32_t>(data.size());
+  }
+
+  /// Behind the others, those of the lists.
+  [[gnu::noinline]] void fill_lists(SpawnData const& data, TaskRecord* parent, Domain& domain) {
+    auto const& type = task_->type_of();
+    auto k = static_cast<std::uint32_t>(type.parameters.size() - type.lists);
+    fill_accesses(data.records.first(k), parent, domain);
+    try {
+      for (std::uint16_t list = 1; list <= type.lists; ++list) {
+        for (auto const end = k + data.lengths[list - 1]; k < end; ++k) {
+          add_access(k, data.records[k], type.parameter(k, list), parent, domain);
+          task_->accesses()[k].list = list;
+        }
+      }
+    } catch (...) {
+      host_.recycle(*task_);
+      throw;
+    }
+    task_->access_count = k;
+  }
+
+  [[gnu::always_inline]] void add_access(std::uint32_t k,
+                                         DataRecord* record,
+                                         ParameterInfo const& parameter,
+                                         TaskRecord* parent,
+                                         Domain& domain) {
+    if (record == nullptr) {
+      throw Error(ErrorCode::bad_data, culprit(task_->type_of()), "was given an empty handle");
+    }
+    auto const [mode, reduction] = parameter;
+    auto& queue = find_queue(*record, mode, reduction, parent, domain);
+    new (task_->accesses() + k) Access{&queue, nullptr, {}, mode, false, 0, k};
   }
 
   /// Once registered, the task may be gone: what is to be listed is noted before.
@@ -281,7 +374,7 @@ template <bool bare, class Core, class Host>
                                                  Host& host,
                                                  TaskType const& type,
                                                  Attributes const& attributes,
-                                                 std::span<DataRecord* const> data,
+                                                 SpawnData const& data,
                                                  ValueMaker values) {
   TaskDraft<Core, Host, bare> draft(core, host, type, attributes, data);
   if (values.construct != nullptr) {
@@ -295,7 +388,7 @@ template <class Core>
 [[gnu::noinline]] void spawn_task(Core& core,
                                   TaskType const& type,
                                   Attributes const& attributes,
-                                  std::span<DataRecord* const> data,
+                                  SpawnData const& data,
                                   ValueMaker values) {
   typename Core::Spawner spawner(core);
   if (data.empty()) {

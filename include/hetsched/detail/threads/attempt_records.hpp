@@ -28,12 +28,13 @@ inline void recycle_attempt(ThreadCore& core, ThreadWorker& worker, TaskRecord& 
 inline TaskRecord& make_attempt(ThreadCore& core, ThreadWorker& worker, Attempts& all) {
   auto& task = *all.task;
   auto const& type = task.type_of();
-  auto& attempt = *worker.pool.allocate(type.size_class);
+  auto& attempt = *worker.pool.allocate(task.size_class);
   try {
     attempt.start(type,
                   ArchMask{task.archs.load(std::memory_order_relaxed)},
                   task.parent.load(std::memory_order_relaxed),
                   no_attributes);
+    attempt.access_count = task.access_count;
     type.copy_values(attempt.values(), task.values());
   } catch (...) {
     recycle_attempt(core, worker, attempt);
@@ -45,11 +46,10 @@ inline TaskRecord& make_attempt(ThreadCore& core, ThreadWorker& worker, Attempts
   attempt.priority = task.priority;
   attempt.graph_node = task.graph_node;
   attempt.reuse = task.reuse;
-  attempt.access_count = task.access_count;
   for (std::uint32_t k = 0; k < task.access_count; ++k) {
     auto const& access = task.accesses()[k];
     new (attempt.accesses() + k)
-        Access{access.queue, nullptr, {}, access.mode, access.duplicate, k};
+        Access{access.queue, nullptr, {}, access.mode, access.duplicate, access.list, k};
   }
   auto& link = AttemptLink::of(attempt);
   link.all = &all;

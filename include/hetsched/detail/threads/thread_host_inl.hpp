@@ -86,7 +86,8 @@ HETSCHED_INLINE void ThreadCore::BareHost::count_hint(TaskRecord& hint) noexcept
   // for there: it need not count as a child.
   start_record(task, merge_type, queue.domain->owner == spawner_ ? spawner_ : nullptr);
   task.access_count = 1;
-  new (task.accesses()) Access{&queue, nullptr, {.merge = &ops}, AccessMode::read_write, false, 0};
+  new (task.accesses())
+      Access{&queue, nullptr, {.merge = &ops}, AccessMode::read_write, false, 0, 0};
   if (core_.recorder_) [[unlikely]] {
     core_.recorder_->spawned(from(), task, core_.clock());
   }

@@ -290,7 +290,7 @@ namespace hetsched::detail {
   struct {
     TaskRecord task;
     Access access;
-  } waiter{{}, {&queue, nullptr, {}, AccessMode::read_write, false, 0}};
+  } waiter{{}, {&queue, nullptr, {}, AccessMode::read_write, false, 0, 0}};
 
   static_assert(sizeof(waiter) == sizeof(TaskRecord) + sizeof(Access));
   bool const inside = this_thread.core == this;

@@ -383,7 +383,7 @@ inline std::exception_ptr VirtualCore::await_data(AccessQueue& queue, TaskRecord
   auto& waiter = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
   host.start_record(waiter, wait_type, nullptr);
   waiter.access_count = 1;
-  new (waiter.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0};
+  new (waiter.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0, 0};
   register_accesses(host, waiter);
   run_until(
       [&waiter] { return waiter.state.load(std::memory_order_relaxed) == TaskState::running; });

@@ -148,7 +148,7 @@ public:
     queue.spare_merge = task.next;
     start_record(task, virtual_merge_type, nullptr);
     task.access_count = 1;
-    new (task.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0};
+    new (task.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0, 0};
     core_.tasks_.count_registered();
     ++core_.counts_.merges;
     return task;

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How a body is called: with the views, values and handles of its task's parameters.
+
+#include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/spawn/task_bodies.hpp>
+#include <hetsched/detail/spawn/task_traits.hpp>
+#include <hetsched/handles/handle.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace hetsched::detail {
+
+// ---- the call operator of a body, where it is a single non-template ----
+
+template <class F>
+struct CallParameters;
+
+template <class Result, class C, class... A>
+struct CallParameters<Result (C::*)(A...)> {
+  static constexpr std::size_t count = sizeof...(A);
+
+  template <std::size_t I>
+  using At = typename TypeAt<I, A...>::Type;
+};
+
+template <class Result, class C, class... A>
+struct CallParameters<Result (C::*)(A...) const> : CallParameters<Result (C::*)(A...)> {};
+
+template <class Result, class C, class... A>
+struct CallParameters<Result (C::*)(A...) noexcept> : CallParameters<Result (C::*)(A...)> {};
+
+template <class Result, class C, class... A>
+struct CallParameters<Result (C::*)(A...) const noexcept> : CallParameters<Result (C::*)(A...)> {};
+
+template <class Body>
+concept has_plain_call = requires { &Body::operator(); };
+
+template <class T>
+struct IsHandle : std::false_type {};
+
+template <class D>
+struct IsHandle<Handle<D>> : std::true_type {};
+
+/// Something that `hs::Each` may be made from: indexed, it gives handles.
+template <class List>
+concept handle_list = requires(List const& list) {
+  list.size();
+  requires IsHandle<std::remove_cvref_t<decltype(list[std::size_t{0}])>>::value;
+};
+
+template <class List>
+using ElementOfList = std::remove_cvref_t<decltype(std::declval<List const&>()[std::size_t{0}])>;
+
+/// What a body may take a data parameter as, instead of its view: to hand it to nested tasks.
+template <class Traits>
+using HandleOf =
+    std::conditional_t<Traits::is_list,
+                       Each<Handle<typename DataTraits<typename Traits::Datum>::Mutable>>,
+                       Handle<typename DataTraits<typename Traits::Datum>::Mutable>>;
+
+/// The view of parameter `Traits` of a datum at `base`.
+template <class Traits>
+[[nodiscard]] typename Traits::View view_at(void* base, Shape const& shape) noexcept {
+  using Data = DataTraits<typename Traits::Data>;
+  using Element = std::conditional_t<Traits::mode == AccessMode::read,
+                                     typename Data::Element const,
+                                     typename Data::Element>;
+  return Data::view(static_cast<Element*>(base), shape);
+}
+
+/// The view of parameter `Traits` that access number k of a task gives to a body on the host.
+template <class Traits>
+[[nodiscard]] typename Traits::View make_view(TaskRecord& task, std::size_t k) noexcept {
+  auto const& queue = *task.accesses()[k].queue;
+  auto shape = queue.data->shape;
+  if constexpr (Traits::mode == AccessMode::reduce) {
+    shape.ld = shape.rows;
+    return view_at<Traits>(first_access(task, k).carried.copy, shape);
+  } else {
+    shape.ld = queue.ld;
+    return view_at<Traits>(queue.base, shape);
+  }
+}
+
+/// The same for a body on a device, where data are densely packed.
+template <class Traits>
+constexpr void check_for_devices() {
+  using Element = typename DataTraits<typename Traits::Data>::Element;
+  static_assert(std::is_trivially_copyable_v<Element>,
+                "hetsched: a task with a body for GPUs needs data of trivially copyable elements");
+}
+
+template <class Traits, class Stream>
+[[nodiscard]] typename Traits::View
+make_device_view(Stream const& stream, TaskRecord& task, std::size_t k) noexcept {
+  check_for_devices<Traits>();
+  auto shape = task.accesses()[k].queue->data->shape;
+  shape.ld = shape.rows;
+  return view_at<Traits>(stream.place(k), shape);
+}
+
+/// Where datum number k of a task is for a body on the host.
+[[nodiscard]] inline DataPlace host_place(DataSource const& source, std::size_t k) noexcept {
+  auto& task = *static_cast<TaskRecord*>(source.task);
+  auto const& access = task.accesses()[k];
+  auto shape = access.queue->data->shape;
+  if (access.mode == AccessMode::reduce) {
+    shape.ld = shape.rows;
+    return {first_access(task, k).carried.copy, shape};
+  }
+  shape.ld = access.queue->ld;
+  return {access.queue->base, shape};
+}
+
+/// The same for a body on a device.
+[[nodiscard]] inline DataPlace device_place(DataSource const& source, std::size_t k) noexcept {
+  auto shape = static_cast<TaskRecord*>(source.task)->accesses()[k].queue->data->shape;
+  shape.ld = shape.rows;
+  return {source.places[k], shape};
+}
+
+/// Stands for the runtime where a body does not take it: its call is compiled once for all of them.
+struct AnyRuntime;
+
+template <class Rt, bool WithRuntime>
+using CallerOf = std::conditional_t<WithRuntime || std::is_same_v<Rt, GpuStream>, Rt, AnyRuntime>;
+
+/// Bit k: a body takes data parameter k as a handle. Only the first of them can be taken so.
+using HandleMask = std::uint64_t;
+inline constexpr std::size_t most_handles = 64;
+
+/// Calls a body with the arguments of a task. Rt is what the body may take first: the runtime, or,
+/// of a body for devices, a GpuStream.
+template <class Rt, class T, class Body, bool WithRuntime, HandleMask Handles>
+struct BodyCall {
+  using S = SignatureOf<T>;
+
+  template <std::size_t I>
+  static constexpr bool as_handle =
+      !S::template At<I>::is_value && S::template place<I> < most_handles &&
+      ((Handles >> S::template place<I> % most_handles) & 1U) != 0;
+
+  template <std::size_t I>
+  using Argument = std::conditional_t<as_handle<I>,
+                                      HandleOf<typename S::template At<I>>,
+                                      typename S::template At<I>::View>;
+
+  template <std::size_t... I>
+  static constexpr bool invocable(std::index_sequence<I...>) {
+    if constexpr (WithRuntime) {
+      return std::is_invocable_v<Body&, Rt&, Argument<I>...>;
+    } else {
+      return std::is_invocable_v<Body&, Argument<I>...>;
+    }
+  }
+
+  static constexpr bool takes_runtime = WithRuntime;
+  static constexpr HandleMask handles = Handles;
+  static constexpr bool fits = invocable(std::make_index_sequence<S::count>{});
+
+  template <std::size_t I>
+  static Argument<I> argument([[maybe_unused]] Rt& runtime, TaskRecord& task) {
+    using Traits = typename S::template At<I>;
+    if constexpr (Traits::is_value) {
+      return S::template value<I>(S::values_of(task));
+    } else if constexpr (Traits::is_list) {
+      auto* const values = S::values_of(task);
+      DataSource source{&host_place, &task, nullptr, S::template list_begin<I>(values)};
+      if constexpr (std::is_same_v<Rt, GpuStream>) {
+        check_for_devices<Traits>();
+        source.at = &device_place;
+        source.places = runtime.places();
+      }
+      return Argument<I>(source, S::template length_of<I>(values));
+    } else if constexpr (std::is_same_v<Rt, GpuStream>) {
+      return make_device_view<Traits>(runtime, task, S::template data_index<I>);
+    } else if constexpr (as_handle<I>) {
+      auto* const record = task.accesses()[S::template data_index<I>].queue->data;
+      acquire_handle(record);
+      return Argument<I>(record);
+    } else {
+      return make_view<Traits>(task, S::template data_index<I>);
+    }
+  }
+
+  template <std::size_t... I>
+  static void call(Rt& runtime, TaskRecord& task, std::index_sequence<I...>) {
+    (void)runtime;
+    Body body{};
+    if constexpr (WithRuntime) {
+      body(runtime, argument<I>(runtime, task)...);
+    } else {
+      body(argument<I>(runtime, task)...);
+    }
+  }
+
+  static void run(void* runtime, TaskRecord& task) {
+    call(*static_cast<Rt*>(runtime), task, std::make_index_sequence<S::count>{});
+  }
+};
+
+/// A call operator that is a template: tried with views, then with handles in place of some.
+template <class Rt, class T, class Body, HandleMask Handles = 0>
+[[nodiscard]] constexpr auto find_generic_call() {
+  constexpr auto combinations =
+      HandleMask{1} << (SignatureOf<T>::parameters.size() < 8 ? SignatureOf<T>::parameters.size()
+                                                              : 8);
+  if constexpr (Handles == combinations) {
+    return std::type_identity<void>{};
+  } else if constexpr (BodyCall<CallerOf<Rt, false>, T, Body, false, Handles>::fits) {
+    return std::type_identity<BodyCall<CallerOf<Rt, false>, T, Body, false, Handles>>{};
+  } else if constexpr (BodyCall<Rt, T, Body, true, Handles>::fits) {
+    return std::type_identity<BodyCall<Rt, T, Body, true, Handles>>{};
+  } else {
+    return find_generic_call<Rt, T, Body, Handles + 1>();
+  }
+}
+
+} // namespace hetsched::detail
