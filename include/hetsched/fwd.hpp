@@ -55,6 +55,9 @@ class SciotoDouble;
 template <class Queue = LockedDeque<DequeOrder{false}>>
 class Eager;
 
+template <class LocalQueue = WorkStealingDeque>
+class Multigrain;
+
 template <class Queue = LockedDeque<DequeOrder{false}>>
 class Random;
 

@@ -19,7 +19,7 @@ SCHEDULERS = ["ws", "eager", "random", "priority"]
 ALL_SCHEDULERS = [
     *SCHEDULERS, "dataaware", "locality", "heft:xkaapi", "heft", "heftp", "dmda", "dmdar", "dmdas",
     "heterogeneous", "heteroprio", "heteroprio:affinity", "heteroprio:auto", "multiprio", "darts",
-    "dualhp", "dual43", "accel32", "dual2", "scioto:single", "scioto:double",
+    "dualhp", "dual43", "accel32", "dual2", "multigrain", "scioto:single", "scioto:double",
 ]  # fmt: skip
 FORMS = [  # not in "all"
     "heftp:let", "heftp:gb", "heftp:mms",

@@ -30,6 +30,7 @@ public:
                                     "darts",
                                     "dualhp",
                                     "multiprio",
+                                    "multigrain",
                                     "dmda",
                                     "dmdar",
                                     "dmdas",

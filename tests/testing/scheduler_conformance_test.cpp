@@ -21,6 +21,7 @@
 #include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/multi_prio.hpp>
+#include <hetsched/policies/schedulers/multigrain.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
@@ -111,6 +112,8 @@ TEST_CASE_TEMPLATE("check_scheduler: finds nothing wrong with",
                    hs::policies::Darts,
                    hs::policies::DualHP,
                    hs::policies::MultiPrio,
+                   hs::policies::Multigrain<>,
+                   hs::policies::Multigrain<hs::policies::Fifo>,
                    hs::policies::SciotoSingle,
                    hs::policies::SciotoDouble<>,
                    own::OldestFirst,

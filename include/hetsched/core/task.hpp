@@ -157,6 +157,7 @@ public:
   std::int32_t graph_node = -1; // position in the captured graph being run; -1: not part of one
   std::size_t arguments = 0;    // data arguments; by-value parameters are not counted
   bool abortable = false;       // a worker that has taken it may stop it; it then runs again
+  bool spawns = false;          // its body on a core may spawn tasks; not in virtual time
 
   /// The i-th data argument, i < arguments.
   [[nodiscard]] ArgumentView argument(std::size_t i) const { return get_(source_, i); }

@@ -22,6 +22,7 @@
 #include <hetsched/policies/schedulers/heterogeneous.hpp>
 #include <hetsched/policies/schedulers/locality_aware.hpp>
 #include <hetsched/policies/schedulers/multi_prio.hpp>
+#include <hetsched/policies/schedulers/multigrain.hpp>
 #include <hetsched/policies/schedulers/priority.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
 #include <hetsched/policies/schedulers/scioto.hpp>
@@ -115,6 +116,8 @@ inline constexpr auto shipped_table = [] {
            "accel32", "sets of ready tasks by the accelerated one of ratio 3/2", all),
        detail::named<BatchesForms, detail::solved_by<DualApprox2>>(
            "dual2", "sets of ready tasks by the dual approximation of ratio 2", all),
+       detail::named<Multigrain<>>(
+           "multigrain", "super-tasks whole to GPUs by reuse, small tasks to cores", all),
        detail::named<SciotoSingle>("scioto:single", "one queue by ratio of times, two ends", all),
        detail::named<SciotoDouble<>>("scioto:double", "a queue for cores and one for GPUs", all),
        detail::named<HeftpForms, Ahead{local_time}>(

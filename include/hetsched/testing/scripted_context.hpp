@@ -39,6 +39,7 @@ struct ScriptedTask {
   Duration transfer{}; // to any node but host memory
   bool abortable = false;
   std::string type = "scripted";
+  bool spawns = false;
 };
 
 /// Satisfies `context` and `memory_context`. Any thread may call const members at any time, and
@@ -164,6 +165,7 @@ public:
     view.archs = entry->task.archs;
     view.graph_node = entry->task.graph_node;
     view.abortable = entry->task.abortable;
+    view.spawns = entry->task.spawns;
     view.arguments = entry->task.arguments.size();
     view.set_source(entry, [](void const* source, std::size_t i) {
       return static_cast<Entry const*>(source)->task.arguments[i];
