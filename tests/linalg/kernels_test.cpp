@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <hetsched/linalg/kernels.hpp>
+#include <hetsched/linalg/lu_kernels.hpp>
 
 #include "factorisations.hpp"
 
@@ -155,6 +156,36 @@ TEST_CASE_TEMPLATE("kernels: potrf says at which column it stopped", T, float, d
   }
 }
 
+TEST_CASE_TEMPLATE("kernels: LU without pivoting, and trsm from the right", T, float, double) {
+  for (auto const n : sizes) {
+    Matrix<T> const dominant = Matrix<T>::Random(n, n) + T(n) * Matrix<T>::Identity(n, n);
+    Framed<T> a(dominant);
+    CHECK_FALSE(kernels::getrf_without_pivoting(a.view()).has_value());
+    CHECK(a.frame_is_intact());
+    Matrix<T> const l = a.inside().template triangularView<Eigen::UnitLower>();
+    Matrix<T> const u = a.inside().template triangularView<Eigen::Upper>();
+    CHECK(close<T>(l * u, dominant));
+
+    Framed<T> upper(marked<T>(u.transpose()).transpose());
+    Framed<T> b(Matrix<T>::Random(n / 3 + 1, n));
+    Matrix<T> const right = b.inside();
+    kernels::trsm_upper(upper.read(), b.view());
+    CHECK(close<T>(b.inside() * u, right));
+    CHECK(b.frame_is_intact());
+  }
+  for (Eigen::Index const at : {0, 3, 16, 32}) {
+    for (double const pivot : {0.0, factorisations::quiet_nan, factorisations::inf}) {
+      Matrix<T> a = Matrix<T>::Identity(33, 33) * T(-2);
+      a(at, at) = static_cast<T>(pivot);
+      hs::TileView<T> const view(a.data(), 33, 33, 33);
+      auto const where = kernels::getrf_without_pivoting(view);
+      REQUIRE(where.has_value());
+      CHECK(where->column == static_cast<std::size_t>(at));
+      CHECK((std::isnan(pivot) ? std::isnan(where->pivot) : where->pivot == pivot));
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("kernels: empty tiles", T, float, double) {
   Matrix<T> m = Matrix<T>::Ones(3, 3);
   hs::TileView<T> const none(nullptr, 0, 0, 0);
@@ -162,6 +193,9 @@ TEST_CASE_TEMPLATE("kernels: empty tiles", T, float, double) {
   hs::TileView<T> const thin(m.data(), 3, 0, 3);
   hs::TileView<T> const whole(m.data(), 3, 3, 3);
   CHECK_FALSE(kernels::potrf(none).has_value());
+  CHECK_FALSE(kernels::getrf_without_pivoting(none).has_value());
+  kernels::trsm_upper<T>(whole, flat);
+  kernels::trsm_upper<T>(none, thin);
   kernels::trsm<T>(whole, flat);
   kernels::trsm<T>(none, thin);
   kernels::syrk<T>(thin, whole);

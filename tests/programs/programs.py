@@ -245,6 +245,29 @@ def test_jacobi(program):
     refuses(program, "--sweeps", "--sweeps", "-1")
 
 
+def test_block_lu(program):
+    size = ["--n", "240", "--tile", "20", "--super", "4", "--repeat", "1"]
+    flops = set()
+    others, updates, supers = 12 + 116, 369, 47  # getrf and trsm; of blocks, of super-blocks
+    tasks = {"fine": others + updates, "coarse": others + supers, "both": others + supers + updates}
+    for grain, count in tasks.items():
+        for row in json_lines(program, *size, "--grain", grain):
+            check(row["tasks"] == count and row["n"] == 240, f"block_lu {grain}: {row}")
+            check(row["residual"] <= 1e-15, f"block_lu: {row}")
+            flops.add(round(row["gflops"] * row["seconds"], 6))
+    check(len(flops) == 1, f"block_lu: other flops in another grain: {flops}")
+    dense = ["--n", "60", "--tile", "20", "--empty", "0", "--scheduler", "multigrain"]
+    for row in json_lines(program, *dense):  # 2/3 n^3
+        check(abs(row["gflops"] * row["seconds"] - 2 / 3 * 60**3 * 1e-9) < 1e-11, f"block_lu: {row}")
+    (row,) = json_lines(program, "--n", "41", "--tile", "20", "--empty", "100", "--scheduler", "ws")
+    check(row["n"] == 60 and row["tasks"] == 3, f"block_lu of a diagonal: {row}")
+    for row in json_lines(program, *size, "--gpus", "emu:1@64KB", "--cpus", "1", "--scheduler", "multigrain"):
+        check(row["residual"] <= 1e-15 and row["devices"][0]["misses"] > 0, f"block_lu: {row}")
+    refuses(program, "--super", "--super", "0")
+    refuses(program, "--empty", "--empty", "101")
+    refuses(program, "--grain", "--grain", "medium")
+
+
 def test_fibonacci(program):
     for row in test_kernel(program, "fibonacci", 177, n=10, small=5):
         check(row["gflops"] is None and row["gemm_gflops"] is None, f"fibonacci: {row}")
@@ -1494,6 +1517,7 @@ def main():
         "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
+        "block_lu": test_block_lu,
         "jacobi": test_jacobi,
         "bleuse2015": test_bleuse2015,
         "kumar2017": test_kumar2017,

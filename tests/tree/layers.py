@@ -41,6 +41,7 @@ ROOMS = [
     ("simulation", "the runtime in virtual time"),
     ("lookahead, detail/lookahead", "schedulers that simulate ahead"),
     ("linalg, detail/linalg, stencil", "algorithms on tiles"),
+    ("sparse", "sparse matrices in dense blocks"),
 ]
 ENGINES = ["detail/dataflow/", "detail/spawn/", "detail/engine/", "detail/threads/",
            "detail/virtual_time/", "runtime/"]

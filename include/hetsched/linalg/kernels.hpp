@@ -225,7 +225,7 @@ void trsm(TileView<T const> l, TileView<T> b) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  detail::blas_trsm<T>(CblasRight, CblasTrans, CblasNonUnit, l, b);
+  detail::blas_trsm<T>(CblasRight, CblasLower, CblasTrans, CblasNonUnit, l, b);
 #else
   auto target = as_eigen(b);
   as_eigen(l)

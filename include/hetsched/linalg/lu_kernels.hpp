@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Kernels of LU with partial pivoting, for float and double. What they share with other
+// Kernels of LU with and without partial pivoting, for float and double. What they share with other
 // algorithms, and which library does the work, is in kernels.hpp.
 
 #include <hetsched/core/views.hpp>
@@ -32,7 +32,7 @@ void trsm_unit(TileView<T const> l, TileView<T> b) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  detail::blas_trsm<T>(CblasLeft, CblasNoTrans, CblasUnit, l, b);
+  detail::blas_trsm<T>(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, l, b);
 #else
   auto target = as_eigen(b);
   as_eigen(l).template triangularView<Eigen::UnitLower>().solveInPlace(target);
@@ -122,6 +122,66 @@ template <std::floating_point T>
     pivot += half;
   }
   swap_rows<T>(half, lower, left);
+  return std::nullopt;
+}
+
+/// B := B U^-1, for U n x n upper triangular, what is below its diagonal not being read; B m x n.
+/// m n^2 flops. A zero on U's diagonal gives infinities or NaN.
+template <std::floating_point T>
+void trsm_upper(TileView<T const> u, TileView<T> b) {
+  HETSCHED_ASSERT(u.rows() == u.cols() && u.cols() == b.cols(), "shapes");
+  if (is_empty(b)) {
+    return;
+  }
+  if (detail::on_team(b.rows(), [&](std::size_t begin, std::size_t end) {
+        trsm_upper<T>(u, block(b, begin, 0, end - begin, b.cols()));
+      })) {
+    return;
+  }
+#ifdef HETSCHED_HAVE_LAPACKE
+  detail::blas_trsm<T>(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, u, b);
+#else
+  auto target = as_eigen(b);
+  as_eigen(u).template triangularView<Eigen::Upper>().template solveInPlace<Eigen::OnTheRight>(
+      target);
+#endif
+}
+
+/// A = L U in place without pivoting, for A n x n: L has ones on its diagonal, which are not
+/// stored. 2 n^3 / 3 flops. For matrices whose pivots are known to be good, as diagonally dominant
+/// ones.
+///
+/// Stops at the first pivot that is 0, NaN or infinity: the breakdown's pivot is its modulus. A's
+/// contents are then not specified.
+///
+/// Source: as getrf, recursive by columns.
+template <std::floating_point T>
+[[nodiscard]] std::optional<Breakdown> getrf_without_pivoting(TileView<T> a) {
+  HETSCHED_ASSERT(a.rows() == a.cols(), "shapes");
+  auto const n = a.rows();
+  if (n == 0) {
+    return std::nullopt;
+  }
+  if (n == 1) {
+    auto const modulus = std::abs(a(0, 0));
+    return modulus > T(0) && std::isfinite(modulus)
+               ? std::nullopt
+               : std::optional(Breakdown{0, static_cast<double>(modulus)});
+  }
+  auto const half = n / 2;
+  auto const top = block(a, 0, 0, half, half);
+  auto const right = block(a, 0, half, half, n - half);
+  auto const below = block(a, half, 0, n - half, half);
+  auto const rest = block(a, half, half, n - half, n - half);
+  if (auto const where = getrf_without_pivoting(top)) {
+    return where;
+  }
+  trsm_unit<T>(top, right);
+  trsm_upper<T>(top, below);
+  gemm<T>(T(-1), below, right, T(1), rest);
+  if (auto const where = getrf_without_pivoting(rest)) {
+    return Breakdown{half + where->column, where->pivot};
+  }
   return std::nullopt;
 }
 

@@ -76,20 +76,24 @@ void blas_gemm(
                 blas_int(c.ld()));
 }
 
-/// B := op(L)^-1 B, or B op(L)^-1 if L is on the right; L is lower triangular.
+/// B := op(A)^-1 B, or B op(A)^-1 if A is on the right; A is triangular.
 template <class T>
-void blas_trsm(
-    CBLAS_SIDE side, CBLAS_TRANSPOSE op, CBLAS_DIAG diagonal, TileView<T const> l, TileView<T> b) {
+void blas_trsm(CBLAS_SIDE side,
+               CBLAS_UPLO triangle,
+               CBLAS_TRANSPOSE op,
+               CBLAS_DIAG diagonal,
+               TileView<T const> a,
+               TileView<T> b) {
   Blas<T>::trsm(CblasColMajor,
                 side,
-                CblasLower,
+                triangle,
                 op,
                 diagonal,
                 blas_int(b.rows()),
                 blas_int(b.cols()),
                 T(1),
-                l.data(),
-                blas_int(l.ld()),
+                a.data(),
+                blas_int(a.ld()),
                 b.data(),
                 blas_int(b.ld()));
 }

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Solves A x = b for a sparse matrix of dense blocks by LU without pivoting, with every scheduler.
+// A third of the blocks off the diagonal is empty at first (--empty 33). Iteration k:
+//
+//     getrf(k,k)     trsm_row(k,j), trsm_column(i,k)     A(i,j) -= L(i,k) U(k,j)
+//        cores                 anywhere                   by super-blocks of --super x --super
+//
+// An update of a super-block is one launch on a GPU, and a task for each block on cores: --grain
+// both. With --grain fine there is a task for each block, with coarse one for each super-block.
+//
+// Arguments: --n 320 --tile 32 --super 3 --cpus 2 --gpus none
+// Expected output:
+//   block_lu of 10 x 10 blocks, 39.0 % of them empty (seed 1): n = 320, tiles of 32, 2 workers
+//   median of 3 runs (min .. max)
+//   ...
+//   scheduler ...
+//   ws ... 358 ...
+//   eager ... 358 ...
+//   random ... 358 ...
+//   priority ... 358 ...
+//   dataaware ... 358 ...
+//   locality ... 358 ...
+//   heft:xkaapi ... 358 ...
+//   heft ... 358 ...
+//   heftp ... 358 ...
+//   dmda ... 358 ...
+//   dmdar ... 358 ...
+//   dmdas ... 358 ...
+//   heterogeneous ... 358 ...
+//   heteroprio ... 358 ...
+//   heteroprio:affinity ... 358 ...
+//   heteroprio:auto ... 358 ...
+//   multiprio ... 358 ...
+//   darts ... 358 ...
+//   dualhp ... 358 ...
+//   dual43 ... 358 ...
+//   accel32 ... 358 ...
+//   dual2 ... 358 ...
+//   multigrain ... 358 ...
+//   scioto:single ... 358 ...
+//   scioto:double ... 358 ...
+
+#include <hetsched/capture.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/sparse/block_lu.hpp>
+
+#include "common/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace example;
+using hs::sparse::BlockMatrix;
+using hs::sparse::BlockPattern;
+
+namespace {
+
+struct Shape {
+  std::size_t super = 5;
+  std::size_t empty = 33; // percent
+  std::string grain = "both";
+};
+
+/// The blocks that are there before the factorisation.
+BlockPattern blocks_of(std::size_t blocks, std::size_t empty, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  BlockPattern pattern(blocks);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    for (std::size_t j = 0; j < blocks; ++j) {
+      if (random() % 100 >= empty) {
+        pattern.add(i, j);
+      }
+    }
+  }
+  return pattern;
+}
+
+/// Numbers from -1 to 1 where `pattern` has blocks, the diagonal dominant.
+void fill(BlockMatrix<double> const& a, BlockPattern const& pattern, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (!a.pattern().at(i, j)) {
+        continue;
+      }
+      auto const elements = a.elements(i, j);
+      bool const there = pattern.at(i, j);
+      for (std::size_t c = 0; c < elements.cols(); ++c) {
+        for (std::size_t r = 0; r < elements.rows(); ++r) {
+          elements(r, c) = there ? static_cast<double>(random() >> 11U) * 0x1p-52 - 1.0 : 0;
+        }
+        elements(c, c) += i == j ? static_cast<double>(a.rows()) : 0;
+      }
+    }
+  }
+}
+
+/// y := A x
+VectorXd product(BlockMatrix<double> const& a, VectorXd const& x) {
+  auto const width = static_cast<Eigen::Index>(a.block_size());
+  VectorXd y = VectorXd::Zero(x.size());
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a.pattern().at(i, j)) {
+        y.segment(static_cast<Eigen::Index>(i) * width, width) +=
+            hs::linalg::kernels::as_eigen(a.elements(i, j)) *
+            x.segment(static_cast<Eigen::Index>(j) * width, width);
+      }
+    }
+  }
+  return y;
+}
+
+/// ||A||_F
+double norm(BlockMatrix<double> const& a) {
+  double squares = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      squares +=
+          a.pattern().at(i, j) ? hs::linalg::kernels::as_eigen(a.elements(i, j)).squaredNorm() : 0;
+    }
+  }
+  return std::sqrt(squares);
+}
+
+std::string solve(Program const& program, Options const& options, Shape const& shape) {
+  Report report(program, options);
+  check_memory("--n", options.n, 2);
+  auto const blocks = (options.n + options.tile - 1) / options.tile;
+  auto const pattern = blocks_of(blocks, shape.empty, options.seed);
+  auto const filled = pattern.filled();
+  auto const percent = 100 - 100 * static_cast<double>(pattern.count()) /
+                                 (static_cast<double>(blocks) * static_cast<double>(blocks));
+  char text[96];
+  std::snprintf(text,
+                sizeof text,
+                "%zu x %zu blocks, %.1f %% of them empty (seed %llu)",
+                blocks,
+                blocks,
+                percent,
+                static_cast<unsigned long long>(options.seed));
+  hs::sparse::BlockLUOptions how;
+  how.grain = shape.grain == "fine"     ? hs::sparse::Grain::fine
+              : shape.grain == "coarse" ? hs::sparse::Grain::coarse
+                                        : hs::sparse::Grain::both;
+
+  for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
+    auto rt = make_runtime(scheduler, options.config());
+    BlockMatrix<double> const a(rt, filled, options.tile, shape.super);
+    auto const n = a.rows();
+    auto const graph = rt.capture([&] { hs::sparse::block_lu(rt, a, how); });
+    auto const measured =
+        measure_nested(rt, graph, options.repeat, [&] { fill(a, pattern, options.seed + 1); });
+
+    VectorXd const expected = random_matrix(static_cast<Eigen::Index>(n), 1, options.seed + 2);
+    std::vector<double> solved(n);
+    BlockMatrix<double> const again(rt, pattern, options.tile, shape.super);
+    fill(again, pattern, options.seed + 1);
+    VectorXd const b = product(again, expected);
+    std::copy(b.begin(), b.end(), solved.begin());
+    hs::sparse::block_solve(a, solved);
+    VectorXd const x = Eigen::Map<VectorXd const>(solved.data(), b.size());
+    auto const backward = (b - product(again, x)).norm() / (norm(again) * x.norm() + b.norm());
+    report.add({.scheduler = scheduler.name,
+                .matrix = text,
+                .n = n,
+                .workers = rt.workers().size(),
+                .group = rt.workers().front().cores,
+                .flops = hs::sparse::block_lu_flops(filled, options.tile).all,
+                .measured = measured,
+                .residual = backward,
+                .backward_error = backward});
+  });
+  return report.complaint();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Shape shape;
+  Program program{"block_lu",
+                  "Solves A x = b for a sparse matrix of dense blocks by LU without pivoting, with "
+                  "every scheduler.",
+                  other_help};
+  program.add_options = [&](CLI::App& app) {
+    add_number(app, "--super", 1, 1'000'000, shape.super, "blocks in a row of a super-block");
+    add_number(app, "--empty", 0, 100, shape.empty, "percent of blocks that are empty at first");
+    add_choice(app, "--grain", {"fine", "coarse", "both"}, shape.grain, "tasks of the updates");
+  };
+  program.devices = true;
+  return run_program(
+      argc, argv, program, [&](Options const& options) { return solve(program, options, shape); });
+}
