@@ -9,6 +9,8 @@
 #include "programs.hpp"
 
 #include <array>
+#include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -35,6 +37,29 @@ struct Two : hetsched::Task<2>::Signature<hetsched::R<Vector>, hetsched::R<Vecto
 
 struct Three
     : hetsched::Task<3>::Signature<hetsched::W<Vector>, hetsched::W<Vector>, hetsched::W<Vector>> {
+};
+
+/// Doubles each element of each datum and adds 1: at once on a device, a task for each datum on
+/// cores.
+struct DoubleAll : hetsched::Task<1>::Signature<hetsched::RW<hetsched::Each<Vector>>> {
+  static void one(Vector v) {
+    for (auto& x : v) {
+      x = 2 * x + 1;
+    }
+  }
+
+  static void gpu(hetsched::GpuStream& stream, hetsched::Each<Vector> all) {
+    for (auto const v : all) {
+      (void)stream.run_emulated([v] { one(v); });
+    }
+  }
+
+  template <class Rt>
+  static void cpu(Rt& rt, hetsched::Each<hetsched::Handle<Vector>> all) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      rt.spawn()([](Vector v) { one(v); }, hetsched::read_write(all[k]));
+    }
+  }
 };
 
 } // namespace interleavings
@@ -318,6 +343,25 @@ struct DevicePrograms {
     rt.wait();
     rt.template spawn<Three>(on_device())(hx, hy, hz);
     rt.sync();
+  }
+
+  /// Super-tasks on data that they share, on two cores and a device.
+  static void super_tasks() {
+    std::array<std::vector<long>, 4> data;
+    auto rt = Setup::make(with("emu:1@64KB", 2));
+    std::vector<hetsched::Handle<Vector>> handles;
+    for (auto& datum : data) {
+      datum.assign(length, 1);
+      handles.push_back(rt.data(datum));
+    }
+    std::span const some(handles);
+    rt.template spawn<DoubleAll>(hetsched::reuse(1))(some.first(2));
+    rt.template spawn<DoubleAll>(hetsched::reuse(3))(some.last(2));
+    rt.template spawn<DoubleAll>(hetsched::reuse(2))(some.subspan(1, 2));
+    rt.sync();
+    for (std::size_t k = 0; k < data.size(); ++k) {
+      hetsched::testing::expect(data[k][k] == (k % 3 == 0 ? 3 : 7), "3, 7, 7 and 3");
+    }
   }
 
   static constexpr Program all[] = {

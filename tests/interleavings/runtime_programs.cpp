@@ -3,6 +3,7 @@
 
 #include <hetsched/policies/queues/locked_deque.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
+#include <hetsched/policies/schedulers/multigrain.hpp>
 
 #include "claim_programs.hpp"
 #include "device_programs.hpp"
@@ -38,6 +39,8 @@ using FastDevice = Timed<hs::policies::Eager<>, 1000000000, 1>;
 using FastDeviceOfThieves = Timed<hs::policies::WorkStealing<>, 1000000000, 1>;
 
 constexpr Program claimed[] = {
+    {"super-tasks", DevicePrograms<Default>::super_tasks},
+    {"super-tasks by reuse", DevicePrograms<With<hs::policies::Multigrain<>>>::super_tasks},
     {"claimed beside thieves", ClaimPrograms<FastDeviceOfThieves>::on_one},
     {"claimed beside thieves by two", ClaimPrograms<FastDeviceOfThieves>::on_two},
     {"made ready together beside thieves", ClaimPrograms<FastDeviceOfThieves>::made_ready_together},
