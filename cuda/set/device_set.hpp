@@ -66,6 +66,10 @@ public:
 
   void give_back(hs_event* event) noexcept { events_.push_back(event); } // take_event made room
 
+  /// One of the streams for branches, made if it is not there. For the device's worker. Throws
+  /// Error(device_failed).
+  [[nodiscard]] hs_stream* branch(std::size_t k);
+
   [[nodiscard]] std::byte* address(std::size_t offset) const noexcept {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory_) + offset);
   }
@@ -92,7 +96,8 @@ private:
   void require(hs_status status) const;
 
   void* memory_ = nullptr;
-  std::vector<hs_event*> events_; // free for use
+  std::vector<hs_stream*> branches_; // see GpuBranches
+  std::vector<hs_event*> events_;    // free for use
   std::size_t events_made_ = 0;
   hs_event* origin_ = nullptr; // it was reached at origin_ns_ of the device's clock
   std::int64_t origin_ns_ = 0;
@@ -125,6 +130,7 @@ struct WindowSlot {
   hs_stream* stream = nullptr;      // the stream of its kernels
   hs_event* begin = nullptr;
   hs_event* end = nullptr;
+  std::vector<hs_event*> branch_ends; // before `end`: where its GpuBranches begin and end
   std::optional<hs_status> ended = std::nullopt; // how it ended, if `end` could not be recorded
   std::string message;                           // why `ended` is not hs_ok
 };
@@ -168,6 +174,7 @@ private:
   void admit_next();
   void find_ready();
   void launch(DeviceEvents& events, WindowSlot& slot);
+  [[nodiscard]] hs_status state_of(WindowSlot const& slot) const;
   [[nodiscard]] hs_stream* follow(WindowSlot const& slot);
   [[nodiscard]] bool follows_any(Slots::iterator slot);
   void undo_followers(Slots::iterator failed);

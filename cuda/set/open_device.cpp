@@ -63,6 +63,18 @@ hs_event* OpenDevice::take_event(hs_status* status) noexcept {
   return made == hs_ok ? event : nullptr;
 }
 
+hs_stream* OpenDevice::branch(std::size_t k) {
+  while (branches_.size() <= k) {
+    make_room(branches_, branches_.size() + 1);
+    hs_stream* stream = nullptr;
+    if (driver.stream_create(device, &stream) != hs_ok) {
+      throw Error(ErrorCode::device_failed, name, driver.last_error());
+    }
+    branches_.push_back(stream);
+  }
+  return branches_[k];
+}
+
 hs_event* OpenDevice::mark(hs_stream* stream) noexcept {
   auto* const event = take_event();
   if (event != nullptr && driver.event_record(event, stream) != hs_ok) {
@@ -151,6 +163,9 @@ void OpenDevice::close() noexcept {
     if (stream != nullptr) {
       driver.stream_destroy(stream);
     }
+  }
+  for (auto* stream : branches_) {
+    driver.stream_destroy(stream);
   }
   for (auto* stream : {in, out}) {
     if (stream != nullptr) {

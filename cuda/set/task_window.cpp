@@ -137,6 +137,9 @@ void TaskWindow::leave(Slots::iterator& slot,
       device_.give_back(event);
     }
   }
+  for (auto* event : slot->branch_ends) {
+    device_.give_back(event);
+  }
   Duration const time{kernel ? kernel->length() : 0};
   ended_.push_back({slot->task, std::move(error), time, slot->undone, refused});
   slot = slots_.erase(slot);
@@ -182,6 +185,19 @@ bool TaskWindow::follows_any(Slots::iterator slot) {
   });
 }
 
+/// How far the kernels of a launched task are. Its own stream has waited for its branches, but what
+/// went wrong there is told there.
+hs_status TaskWindow::state_of(WindowSlot const& slot) const {
+  auto status = device_.lost ? hs_lost
+                : slot.ended ? *slot.ended
+                             : device_.driver.event_query(slot.end);
+  for (auto branch = slot.branch_ends.begin(); status == hs_ok && branch != slot.branch_ends.end();
+       ++branch) {
+    status = device_.driver.event_query(*branch);
+  }
+  return status;
+}
+
 /// Takes out the tasks whose kernels have ended, and the followers of failed tasks. The lock is
 /// held.
 void TaskWindow::collect_ended() {
@@ -194,9 +210,7 @@ void TaskWindow::collect_ended() {
       }
       continue;
     }
-    auto const status = device_.lost  ? hs_lost
-                        : slot->ended ? *slot->ended
-                                      : device_.driver.event_query(slot->end);
+    auto const status = state_of(*slot);
     // A task and its follower may both have ended since the loop looked at the task. The follower's
     // end is then noted after the task's.
     if (status == hs_not_ready || follows_any(slot)) {
@@ -375,6 +389,77 @@ void TaskWindow::keep(WindowSlot& slot, char const* message) noexcept {
   }
 }
 
+namespace {
+
+/// The branches of one task that is being launched.
+class SlotBranches final : public BranchSource {
+public:
+  SlotBranches(OpenDevice& device, Mutex& mutex, WindowSlot& slot)
+      : device_(device), mutex_(mutex), slot_(slot) {}
+
+  void fork(std::span<hs_stream*> branches) override {
+    make_room(slot_.branch_ends, slot_.branch_ends.size() + branches.size() + 1);
+    for (std::size_t k = 0; k < branches.size(); ++k) {
+      branches[k] = device_.branch(k);
+    }
+    auto* const begin = [&] {
+      std::lock_guard const guard(mutex_);
+      return device_.mark(slot_.stream);
+    }();
+    if (begin == nullptr) { // rare, so it is waited for here
+      require(device_.driver.stream_synchronize(slot_.stream));
+      return;
+    }
+    slot_.branch_ends.push_back(begin); // it may have to tell what went wrong before
+    for (auto* branch : branches) {
+      if (device_.driver.stream_wait(branch, begin) != hs_ok) {
+        require(device_.driver.event_synchronize(begin));
+      }
+    }
+  }
+
+  void join(std::span<hs_stream* const> branches) noexcept override {
+    for (auto* branch : branches) {
+      auto* const end = [&] {
+        std::lock_guard const guard(mutex_);
+        return device_.take_event();
+      }();
+      auto const ended = device_.mark_end(end, branch);
+      if (!ended) {
+        slot_.branch_ends.push_back(end); // fork made room
+        if (device_.driver.stream_wait(slot_.stream, end) != hs_ok) {
+          device_.driver.event_synchronize(end); // rare, so it is waited for here
+        }
+        continue;
+      }
+      if (*ended != hs_ok) {
+        failed_ = *ended;
+      }
+      if (end != nullptr) {
+        std::lock_guard const guard(mutex_);
+        device_.give_back(end);
+      }
+    }
+  }
+
+  /// How a branch ended, if that is known already and not well.
+  [[nodiscard]] std::optional<hs_status> failed() const noexcept { return failed_; }
+
+private:
+  void require(hs_status status) const {
+    if (status != hs_ok) {
+      throw Error(ErrorCode::device_failed, device_.name, device_.driver.last_error());
+    }
+  }
+
+  OpenDevice& device_;
+  Mutex& mutex_;
+  WindowSlot& slot_;
+  std::optional<hs_status> failed_;
+};
+
+} // namespace
+
 void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
   auto* const stream = follow(slot);
   slot.stream = stream;
@@ -386,7 +471,8 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
     slot.begin = device_.mark(stream);
     slot.end = device_.take_event();
   }
-  GpuStream gpu(device_.driver, stream, slot.places);
+  SlotBranches branches(device_, set_.mutex_, slot);
+  GpuStream gpu(device_.driver, stream, slot.places, &branches);
   NamedRange const range(device_.driver, *slot.task);
   try {
     slot.failed = !events.launch(*slot.task, gpu);
@@ -396,6 +482,9 @@ void TaskWindow::launch(DeviceEvents& events, WindowSlot& slot) {
     return;
   }
   slot.ended = device_.mark_end(slot.end, stream);
+  if (branches.failed() && (!slot.ended || *slot.ended == hs_ok)) {
+    slot.ended = device_.driver.stream_synchronize(stream) == hs_lost ? hs_lost : branches.failed();
+  }
   if (slot.ended && *slot.ended != hs_ok) {
     keep(slot, device_.driver.last_error());
   }

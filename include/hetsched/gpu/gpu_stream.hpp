@@ -11,6 +11,24 @@
 
 namespace hetsched {
 
+namespace detail {
+
+/// Where GpuBranches gets its streams: of one task, while its body runs.
+class BranchSource {
+public:
+  /// Streams that begin when the task's own has reached what it was given until now. Throws
+  /// Error(device_failed).
+  virtual void fork(std::span<hs_stream*> branches) = 0;
+
+  /// The task's own stream waits for them. What fails in one of them fails the task.
+  virtual void join(std::span<hs_stream* const> branches) noexcept = 0;
+
+protected:
+  ~BranchSource() = default;
+};
+
+} // namespace detail
+
 /// The stream in which the body of a task launches its kernels. Valid while the body runs. A body
 /// never waits for what it launched: the task is complete when the stream has reached the end of
 /// it.
@@ -21,9 +39,12 @@ namespace hetsched {
 class GpuStream {
 public:
   /// For the library. `places`: where the task's data are in device memory, in the order of its
-  /// parameters.
-  GpuStream(hs_driver const& driver, hs_stream* stream, std::span<void* const> places) noexcept
-      : driver_(&driver), stream_(stream), places_(places) {}
+  /// parameters. `branches`: see GpuBranches.
+  GpuStream(hs_driver const& driver,
+            hs_stream* stream,
+            std::span<void* const> places,
+            detail::BranchSource* branches = nullptr) noexcept
+      : driver_(&driver), stream_(stream), places_(places), branches_(branches) {}
 
   GpuStream(GpuStream const&) = delete;
   GpuStream& operator=(GpuStream const&) = delete;
@@ -64,12 +85,15 @@ public:
   /// For the library: where datum number k of the task is.
   [[nodiscard]] void* place(std::size_t k) const noexcept { return places_[k]; }
 
-  [[nodiscard]] void* const* places() const noexcept { return places_.data(); }
+  [[nodiscard]] std::span<void* const> places() const noexcept { return places_; }
+
+  [[nodiscard]] detail::BranchSource* branches() const noexcept { return branches_; }
 
 private:
   hs_driver const* driver_;
   hs_stream* stream_;
   std::span<void* const> places_;
+  detail::BranchSource* branches_; // null: it is one itself
 };
 
 } // namespace hetsched

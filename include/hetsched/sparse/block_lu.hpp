@@ -7,6 +7,7 @@
 #include <hetsched/core/task.hpp>
 #include <hetsched/core/views.hpp>
 #include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_branches.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
 #include <hetsched/handles/handle.hpp>
 #include <hetsched/linalg/kernels.hpp>
@@ -85,16 +86,20 @@ report_block_lu(linalg::kernels::Breakdown where, std::size_t block, std::size_t
   throw Error(ErrorCode::numerical, "block_lu", message);
 }
 
-/// Launches the products of a super-block in the stream.
+/// Launches the products of a super-block, in several streams: one of a small block alone leaves
+/// most of a GPU idle.
 template <class T>
 void launch_products(GpuStream& stream,
                      std::vector<Factors> const& factors,
                      Each<TileView<T const>> left,
                      Each<TileView<T const>> upper,
                      Each<TileView<T>> blocks) {
+  constexpr std::size_t most_streams = 4;
+  GpuBranches const branches(stream, std::clamp<std::size_t>(blocks.size(), 1, most_streams));
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     auto const c = blocks[k];
-    gpu::gemm(stream, 'N', 'N', T(-1), left[factors[k].left], upper[factors[k].upper], T(1), c);
+    gpu::gemm(
+        branches[k], 'N', 'N', T(-1), left[factors[k].left], upper[factors[k].upper], T(1), c);
   }
 }
 

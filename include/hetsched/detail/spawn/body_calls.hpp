@@ -173,7 +173,7 @@ struct BodyCall {
       if constexpr (std::is_same_v<Rt, GpuStream>) {
         check_for_devices<Traits>();
         source.at = &device_place;
-        source.places = runtime.places();
+        source.places = runtime.places().data();
       }
       return Argument<I>(source, S::template length_of<I>(values));
     } else if constexpr (std::is_same_v<Rt, GpuStream>) {
