@@ -207,7 +207,7 @@ say "$("$CXX" --version | head -n 1), $(nproc) cores, BLAS on cores: $blas"
 # ---- building ----
 
 # Sources with kernels of their own, as in cuda/meson.build.
-kernel_sources=" tests/gpu/for_each_kernel.cpp examples/gpu_axpy_body.cpp "
+kernel_sources=" tests/gpu/for_each_kernel.cpp examples/gpu_axpy_body.cpp examples/cuda_transpose_body.cu "
 nvcc=
 [[ -z $cuda || ! -x $cuda/bin/nvcc ]] || nvcc=$cuda/bin/nvcc
 
@@ -252,10 +252,13 @@ lapacke=
 [[ $blas != OpenBLAS ]] || lapacke=-DHETSCHED_HAVE_LAPACKE
 program test_devices test -O1 tests/gpu/*.cpp tests/main.cpp
 program gpu_axpy test -O1 examples/gpu_axpy.cpp examples/gpu_axpy_body.cpp
+[[ -z $nvcc ]] ||
+  program cuda_transpose test -O1 examples/cuda_transpose.cpp examples/cuda_transpose_body.cu
 program test_equivalence test "-O1" tests/equivalence/*_test.cpp tests/main.cpp
-for name in pipeline saxpy_overhead gpu_linalg; do
-  program "$name" "benchmark-$blas" "-O3 -DNDEBUG -DHETSCHED_EXTERN_SCHEDULERS $lapacke" \
-    "benchmarks/gpu/$name.cpp" examples/common/{candidates,command_line,engines,named_schedulers}.cpp
+for source in benchmarks/gpu/{pipeline,saxpy_overhead,gpu_linalg}.cpp examples/block_lu.cpp; do
+  program "$(basename "$source" .cpp)" "benchmark-$blas" \
+    "-O3 -DNDEBUG -DHETSCHED_EXTERN_SCHEDULERS $lapacke" \
+    "$source" examples/common/{candidates,command_line,devices,engines,named_schedulers}.cpp
 done
 
 links=$build/links
@@ -308,6 +311,10 @@ on=$asked
 ! $emulated || on=emu:2@256KB
 step gpu_axpy "$objects/gpu_axpy" "$on"
 show "$out/gpu_axpy.log"
+if [[ -n $nvcc ]]; then
+  step cuda_transpose "$objects/cuda_transpose" "$on"
+  show "$out/cuda_transpose.log"
+fi
 
 sanitizer=
 for candidate in "$(command -v compute-sanitizer)" "$cuda"/bin/compute-sanitizer \
@@ -346,4 +353,9 @@ n=${GPU_CHECK_N:-8192}
 benchmark pipeline 'emu?latency=2ms&kernel=2ms' "${quick[@]}"
 benchmark saxpy_overhead 'emu?latency=10us&bandwidth=10GB/s' "${quick[@]}"
 benchmark gpu_linalg 'emu?latency=10us&bandwidth=10GB/s' --n "$n" --tile $((n / 8)) --repeat 3
+for grain in fine coarse both; do # it fails if a solution is wrong
+  step "block_lu_$grain" env "$(device_or 'emu?latency=10us&bandwidth=10GB/s')" "$objects/block_lu" \
+    --n $((n / 2)) --tile $((n / 42)) --repeat 3 --scheduler multigrain --cache reuse --grain "$grain"
+  show "$out/block_lu_$grain.log"
+done
 finish

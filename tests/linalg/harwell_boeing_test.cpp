@@ -133,6 +133,25 @@ TEST_CASE("read_matrix: Fortran formats that are refused") {
   CHECK(reason("4F4.1") == "it does not begin with '('");
 }
 
+TEST_CASE("read_matrix: Rutherford-Boeing") {
+  auto const four_counts = replaced(rsa, "             2             0\n", "             2\n");
+  auto const file = read_text(replaced(four_counts, "RSA", "rsa"));
+  CHECK(file.format == "Rutherford-Boeing RSA");
+  CHECK(file.symmetric);
+  CHECK(file.matrix.nonZeros() == 7);
+  CHECK(file.matrix.coeff(0, 1) == -1);
+  CHECK(read_text(four_counts).format == "Harwell-Boeing RSA");
+
+  auto const integers = read_text("Integers|key\n3 1 1 1\niua 2 2 3 0\n(3I2) (3I2) (3I4)\n"
+                                  " 1 3 4\n 1 2 2\n   7 -12  90\n");
+  CHECK(integers.format == "Rutherford-Boeing IUA");
+  CHECK(integers.matrix.coeff(1, 0) == -12);
+  CHECK(integers.matrix.coeff(1, 1) == 90);
+  CHECK(error_of(
+            "Integers|key\n3 1 1 1\niua 2 2 3 0\n(3I2) (3I2) (3I4)\n 1 3 4\n 1 2 2\n   7 1.5  90\n")
+            .starts_with("line 7: value"));
+}
+
 TEST_CASE("read_matrix: Harwell-Boeing headers that are refused") {
   auto const error = [](std::string const& from, std::string const& to) {
     return error_of(replaced(rsa, from, to));
@@ -142,7 +161,7 @@ TEST_CASE("read_matrix: Harwell-Boeing headers that are refused") {
   CHECK(error("RSA", "PHA") == "line 3: complex matrices (PHA) are not supported");
   CHECK(error("RSA", "RSE") ==
         "line 3: elemental matrices (RSE) are not supported, only assembled ones");
-  CHECK(error("RSA", "ISA") == "line 3: matrices of type ISA are not supported");
+  CHECK(error("RSA", "PZA") == "line 3: matrices of type PZA are not supported");
   CHECK(error("RSA", "XYZ") == "line 3: 'XYZ' is no matrix type such as RSA or PUA");
   CHECK(error("  3             3             5", "  3             4             5") ==
         "line 3: a symmetric matrix that is not square");

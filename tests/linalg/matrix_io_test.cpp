@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -55,6 +56,63 @@ TEST_CASE("read_matrix: paths that cannot be read") {
     fs::permissions(file.path(), fs::perms::none);
     CHECK(error(file.path()).ends_with("cannot be opened: Permission denied"));
   }
+}
+
+TEST_CASE("write_matrix: what is read back is the same") {
+  TemporaryFile const file("");
+  std::mt19937_64 random(5);
+  for (int k = 0; k < 50; ++k) {
+    bool const symmetric = k % 2 == 0;
+    auto const rows = static_cast<int>(1 + random() % 9);
+    auto const cols = symmetric ? rows : static_cast<int>(1 + random() % 9);
+    std::vector<Eigen::Triplet<double>> entries;
+    for (auto n = random() % 20; n > 0; --n) {
+      auto const i = static_cast<int>(random() % static_cast<unsigned>(rows));
+      auto const j = static_cast<int>(random() % static_cast<unsigned>(cols));
+      auto const value =
+          std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 400) - 300);
+      entries.emplace_back(i, j, value);
+      if (symmetric) {
+        entries.emplace_back(j, i, value);
+      }
+    }
+    Eigen::SparseMatrix<double> matrix(rows, cols);
+    matrix.setFromTriplets(entries.begin(), entries.end(), [](double a, double) { return a; });
+    hetsched::linalg::write_matrix(file.path(), matrix, "number\n" + std::to_string(k), symmetric);
+    auto const again = read_matrix(file.path());
+    CHECK(again.symmetric == symmetric);
+    CHECK(again.title.starts_with("number"));
+    REQUIRE(again.matrix.rows() == rows);
+    REQUIRE(again.matrix.cols() == cols);
+    CHECK(again.matrix.nonZeros() == matrix.nonZeros());
+    CHECK((again.matrix - matrix).norm() == 0);
+  }
+}
+
+TEST_CASE("write_matrix: what is refused, and leaves the file as it was") {
+  TemporaryFile const file(psa);
+  auto const code = [&](Eigen::SparseMatrix<double> const& matrix, std::string const& path) {
+    try {
+      hetsched::linalg::write_matrix(path, matrix, "", true);
+    } catch (Error const& error) {
+      return error.code();
+    }
+    return ErrorCode::numerical; // none
+  };
+  Eigen::SparseMatrix<double> matrix(2, 2);
+  CHECK(code(Eigen::SparseMatrix<double>(0, 2), file.path()) == ErrorCode::bad_data);
+  matrix.insert(1, 0) = 3;
+  CHECK(code(matrix, file.path()) == ErrorCode::bad_data);
+  matrix.insert(0, 1) = 4;
+  CHECK(code(matrix, file.path()) == ErrorCode::bad_data);
+  Eigen::SparseMatrix<double> wide(2, 3);
+  wide.insert(0, 0) = 1;
+  CHECK(code(wide, file.path()) == ErrorCode::bad_data);
+  CHECK(read_matrix(file.path()).format == "Harwell-Boeing PSA");
+  matrix.coeffRef(0, 1) = 3;
+  CHECK(code(matrix, "/nonexistent/matrix.mtx") == ErrorCode::bad_input);
+  CHECK(code(matrix, file.path()) == ErrorCode::numerical);
+  CHECK(read_matrix(file.path()).matrix.coeff(0, 1) == 3);
 }
 
 TEST_CASE("read_matrix: mutated files are read or refused, nothing else") {

@@ -59,6 +59,20 @@ TEST_CASE("read_matrix: NaN and infinities are values") {
   CHECK(std::isnan(read_text(mm("array real general", "1 1\nnan\n")).matrix.coeff(0, 0)));
 }
 
+TEST_CASE("read_matrix: Matrix Market banners without their last words") {
+  auto const entries = "2 2 2\n1 1 2.5\n2 1 3\n";
+  for (std::string const general : {"coordinate", "coordinate real", "coordinate general"}) {
+    auto const file = read_text(mm(general, entries));
+    CHECK(file.format == "Matrix Market coordinate real general");
+    CHECK(file.matrix.coeff(0, 0) == 2.5);
+    CHECK(file.matrix.coeff(0, 1) == 0);
+  }
+  auto const symmetric = read_text(mm("coordinate symmetric", entries));
+  CHECK(symmetric.symmetric);
+  CHECK(symmetric.matrix.coeff(0, 1) == 3);
+  CHECK(read_text(mm("array", "1 2\n1\n2\n")).matrix.coeff(0, 1) == 2);
+}
+
 TEST_CASE("read_matrix: Matrix Market banners and sizes that are refused") {
   auto const banner = [](std::string const& kind) { return error_of(mm(kind, "1 1 1\n1 1 1\n")); };
   auto const sizes = [](std::string const& rest) {
@@ -71,8 +85,10 @@ TEST_CASE("read_matrix: Matrix Market banners and sizes that are refused") {
         "line 1: the layout 'sparse' is neither 'coordinate' nor 'array'");
   CHECK(banner("coordinate quaternion general") ==
         "line 1: the field 'quaternion' is none of 'real', 'integer', 'pattern'");
-  CHECK(banner("coordinate real") ==
-        "line 1: the symmetry '' is none of 'general', 'symmetric', 'skew-symmetric'");
+  CHECK(banner("coordinate real lower") ==
+        "line 1: the symmetry 'lower' is none of 'general', 'symmetric', 'skew-symmetric'");
+  CHECK(banner("coordinate symmetric real") == "line 1: unexpected text behind the banner: 'real'");
+  CHECK(banner("coordinate hermitian") == "line 1: complex matrices are not supported");
   CHECK(banner("coordinate real general x") == "line 1: unexpected text behind the banner: 'x'");
   CHECK(banner("array pattern general") ==
         "line 1: a pattern can be neither an array nor skew-symmetric");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reader of the Harwell-Boeing format (real or pattern, assembled).
+// Reader of the Harwell-Boeing and Rutherford-Boeing formats (real, integer or pattern, assembled).
 
 #include <hetsched/linalg/fortran_format.hpp>
 #include <hetsched/linalg/text_input.hpp>
@@ -19,7 +19,9 @@ namespace hetsched::linalg::detail {
 // Source: Duff, Grimes, Lewis, "Users' guide for the Harwell-Boeing sparse matrix collection",
 // 1992, section 2. We differ: the numbers in lines 2 and 3 may stand in any column, and what the
 // guide leaves to the reader's care (counts of lines, order of pointers, duplicate or
-// upper-triangle entries) is checked. Right-hand sides are passed over.
+// upper-triangle entries) is checked. Right-hand sides are passed over. Rutherford-Boeing (Duff,
+// Grimes, Lewis, "The Rutherford-Boeing sparse matrix collection", 1997) has no right-hand sides
+// and types in small letters, and knows integers.
 struct HarwellBoeingHeader {
   StoredMatrix matrix; // without entries yet
   std::int64_t entry_count = 0;
@@ -27,6 +29,7 @@ struct HarwellBoeingHeader {
   FortranFormat pointer_format;
   FortranFormat index_format;
   FortranFormat value_format;
+  bool rutherford = false; // four line counts
 };
 
 inline void read_line_counts(LineReader& lines, HarwellBoeingHeader& header) {
@@ -35,7 +38,8 @@ inline void read_line_counts(LineReader& lines, HarwellBoeingHeader& header) {
   for (std::size_t k = 0; k < header.lines.size(); ++k) {
     std::string_view const word = take_word(rest);
     if (k + 1 == header.lines.size() && word.empty()) {
-      break; // no right-hand sides
+      header.rutherford = true; // or no right-hand sides
+      break;
     }
     if (!parse_integer(word)) {
       lines.fail("expected five line counts, found " + excerpt(lines.text()) +
@@ -52,7 +56,9 @@ inline void read_line_counts(LineReader& lines, HarwellBoeingHeader& header) {
   }
 }
 
-inline void apply_type(LineReader const& lines, std::string_view word, StoredMatrix& matrix) {
+inline void
+apply_type(LineReader const& lines, std::string_view word, HarwellBoeingHeader& header) {
+  auto& matrix = header.matrix;
   std::string type(word);
   for (char& c : type) {
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -69,7 +75,7 @@ inline void apply_type(LineReader const& lines, std::string_view word, StoredMat
   if (type[0] == 'C' || type[1] == 'H') {
     lines.fail("complex matrices (" + type + ") are not supported");
   }
-  if (type[0] == 'I' || type == "PZA") {
+  if (type == "PZA") {
     lines.fail("matrices of type " + type + " are not supported");
   }
   matrix.pattern = type[0] == 'P';
@@ -78,13 +84,14 @@ inline void apply_type(LineReader const& lines, std::string_view word, StoredMat
   } else if (type[1] == 'Z') {
     matrix.symmetry = Symmetry::skew;
   }
-  matrix.format = "Harwell-Boeing " + type;
+  bool const small = std::islower(static_cast<unsigned char>(word[1])) != 0;
+  matrix.format = (header.rutherford && small ? "Rutherford-Boeing " : "Harwell-Boeing ") + type;
 }
 
 inline void read_sizes(LineReader& lines, HarwellBoeingHeader& header) {
   lines.require("the matrix type and sizes");
   std::string_view rest = lines.text();
-  apply_type(lines, take_word(rest), header.matrix);
+  apply_type(lines, take_word(rest), header);
   auto const size = [&](char const* name, std::int64_t low, std::int64_t high) {
     return integer_in(lines, take_word(rest), name, low, high);
   };

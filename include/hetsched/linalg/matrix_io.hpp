@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Sparse matrices read from Harwell-Boeing and Matrix Market files.
+// Sparse matrices read from Matrix Market, Harwell-Boeing and Rutherford-Boeing files, and written.
 
+#include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/text.hpp>
+#include <hetsched/detail/files/new_file.hpp>
 #include <hetsched/linalg/harwell_boeing.hpp>
 #include <hetsched/linalg/matrix_market.hpp>
 #include <hetsched/linalg/text_input.hpp>
@@ -18,7 +21,7 @@ namespace hetsched::linalg {
 struct MatrixFile {
   Eigen::SparseMatrix<double> matrix; // compressed; both triangles even if the file holds one
   bool symmetric = false;             // the file says so; a general file is not examined
-  std::string title;                  // Harwell-Boeing: line 1; Matrix Market: the first comment
+  std::string title;                  // Matrix Market: the first comment; else line 1
   std::string format; // such as "Harwell-Boeing RSA" or "Matrix Market array real general"
 };
 
@@ -50,9 +53,10 @@ inline Eigen::SparseMatrix<double> assembled(StoredMatrix& stored) {
 /// Reads a matrix from `path`: a regular file, its format told by its first line and not by its
 /// name.
 ///
-/// Harwell-Boeing: real or pattern, assembled (RSA, RUA, RZA, RRA, PSA, PUA, PRA), with the Fortran
-/// formats that its header names; right-hand sides are passed over. Matrix Market: coordinate or
-/// array; real, integer or pattern; general, symmetric or skew-symmetric. Entries that a Matrix
+/// Harwell-Boeing and Rutherford-Boeing: real, integer or pattern, assembled (RSA, RUA, RZA, RRA,
+/// ISA, ..., PSA, PUA, PRA), with the Fortran formats that the header names; right-hand sides are
+/// passed over. Matrix Market: coordinate or array; real, integer or pattern; general, symmetric or
+/// skew-symmetric; real and general if the banner does not say. Entries that a Matrix
 /// Market file repeats are summed (its specification is silent), in a pattern they stay 1; in a
 /// Harwell-Boeing file they are an error. Pattern entries become 1. Zeros given explicitly are kept
 /// as entries, except in arrays. NaN and infinities are accepted: the caller checks values.
@@ -71,6 +75,59 @@ inline MatrixFile read_matrix(std::string const& path) {
           .symmetric = stored.symmetry == detail::Symmetry::symmetric,
           .title = std::move(stored.title),
           .format = std::move(stored.format)};
+}
+
+/// Writes a matrix to `path` as a Matrix Market file, coordinate real, that `read_matrix` reads
+/// back bit for bit; `title` becomes a comment. With `symmetric` only the lower triangle is
+/// written. The file is replaced as a whole, or stays as it was.
+///
+/// Throws Error: bad_data if the matrix is empty, or is to be symmetric and is not; bad_input with
+/// the path and the reason if the file cannot be written.
+inline void write_matrix(std::string const& path,
+                         Eigen::SparseMatrix<double> const& matrix,
+                         std::string const& title = "",
+                         bool symmetric = false) {
+  if (matrix.rows() == 0 || matrix.cols() == 0) {
+    throw Error(ErrorCode::bad_data, "write_matrix", "a file cannot hold a matrix without rows");
+  }
+  std::size_t entries = 0;
+  for (Eigen::Index column = 0; column < matrix.outerSize(); ++column) {
+    for (Eigen::SparseMatrix<double>::InnerIterator entry(matrix, column); entry; ++entry) {
+      auto const other = symmetric ? matrix.coeff(entry.col(), entry.row()) : entry.value();
+      bool const same =
+          other == entry.value() || (other != other && entry.value() != entry.value());
+      if ((symmetric && matrix.rows() != matrix.cols()) || !same) {
+        throw Error(ErrorCode::bad_data,
+                    "write_matrix",
+                    "the matrix is not symmetric: row " + std::to_string(entry.row() + 1) +
+                        ", column " + std::to_string(entry.col() + 1));
+      }
+      entries += !symmetric || entry.row() >= entry.col() ? 1 : 0;
+    }
+  }
+  hetsched::detail::NewFile file(path);
+  std::string text = "%%MatrixMarket matrix coordinate real ";
+  text += symmetric ? "symmetric\n" : "general\n";
+  if (!title.empty()) {
+    text += "% " + detail::printable(title) + "\n";
+  }
+  text += std::to_string(matrix.rows()) + " " + std::to_string(matrix.cols()) + " " +
+          std::to_string(entries) + "\n";
+  constexpr std::size_t many = 1U << 16U;
+  for (Eigen::Index column = 0; column < matrix.outerSize(); ++column) {
+    for (Eigen::SparseMatrix<double>::InnerIterator entry(matrix, column); entry; ++entry) {
+      if (!symmetric || entry.row() >= entry.col()) {
+        text += std::to_string(entry.row() + 1) + " " + std::to_string(entry.col() + 1) + " " +
+                hetsched::detail::text("%.17g", entry.value()) + "\n";
+      }
+    }
+    if (text.size() > many) {
+      file.add(text);
+      text.clear();
+    }
+  }
+  file.add(text);
+  file.finish();
 }
 
 } // namespace hetsched::linalg

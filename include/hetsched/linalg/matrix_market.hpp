@@ -17,7 +17,8 @@ namespace hetsched::linalg::detail {
 // Source: Boisvert, Pozo, Remington, "The Matrix Market exchange formats: initial design", NISTIR
 // 5935, 1996. It does not say what an entry given twice means: values are summed, as most readers
 // do and as assembly codes expect, and a pattern entry stays 1. Blank lines may stand anywhere
-// behind the banner, comments only before the sizes.
+// behind the banner, comments only before the sizes. Some writers leave out the last words of the
+// banner: a matrix is then real, and general.
 struct MatrixMarketHeader {
   StoredMatrix matrix; // without entries yet
   bool coordinate = true;
@@ -29,13 +30,26 @@ inline bool is_matrix_market(std::string_view first_line) {
   return lower_case(take_word(first_line)) == "%%matrixmarket";
 }
 
+inline bool is_symmetry(std::string_view word) {
+  return word == "general" || word == "symmetric" || word == "skew-symmetric" ||
+         word == "hermitian";
+}
+
 inline MatrixMarketHeader parse_banner(LineReader const& lines) {
   std::string_view rest = lines.text();
   take_word(rest);
   std::string const object = lower_case(take_word(rest));
   std::string const layout = lower_case(take_word(rest));
-  std::string const field = lower_case(take_word(rest));
-  std::string const symmetry = lower_case(take_word(rest));
+  std::string field = lower_case(take_word(rest));
+  std::string symmetry;
+  if (field.empty() || is_symmetry(field)) {
+    symmetry = std::exchange(field, "real");
+  } else {
+    symmetry = lower_case(take_word(rest));
+  }
+  if (symmetry.empty()) {
+    symmetry = "general";
+  }
   if (object != "matrix") {
     lines.fail("objects of kind " + excerpt(object) + " are not supported, only 'matrix'");
   }
@@ -48,7 +62,7 @@ inline MatrixMarketHeader parse_banner(LineReader const& lines) {
   if (field != "real" && field != "integer" && field != "pattern") {
     lines.fail("the field " + excerpt(field) + " is none of 'real', 'integer', 'pattern'");
   }
-  if (symmetry != "general" && symmetry != "symmetric" && symmetry != "skew-symmetric") {
+  if (!is_symmetry(symmetry)) {
     lines.fail("the symmetry " + excerpt(symmetry) +
                " is none of 'general', 'symmetric', 'skew-symmetric'");
   }

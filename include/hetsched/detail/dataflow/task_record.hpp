@@ -72,7 +72,7 @@ struct TaskType {
   std::uint32_t attempt_at = 0; // where an abortable task has its AttemptLink; 0: not abortable
   AttemptFunctions const* attempts = nullptr; // of an abortable task on threads
 
-  /// The parameter for which access number `index` is, or the one of a list.
+  /// The parameter that a task's access number `index` is for; see Access::list.
   [[nodiscard]] ParameterInfo const& parameter(std::uint32_t index,
                                                std::uint16_t list) const noexcept {
     return parameters[list == 0 ? index : parameters.size() - lists + list - 1];
