@@ -6,9 +6,11 @@
 #include <hetsched/linalg/lu_kernels.hpp>
 #include <hetsched/policies/caches/reuse_guided.hpp>
 #include <hetsched/policies/schedulers/multigrain.hpp>
+#include <hetsched/simulation/simulated_runtime.hpp>
 #include <hetsched/sparse/block_lu.hpp>
 
 #include "../support/schedulers.hpp"
+#include "../support/simulated_machine.hpp"
 #include "../support/support.hpp"
 
 #include <Eigen/Dense>
@@ -18,8 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -199,6 +203,31 @@ TEST_CASE("block_lu: on devices, in little memory, under other schedulers, too")
         CHECK(factorise<double>(rt, 10, 30, {grain, cores, cores}) < 1e-14);
       }
     }
+  }
+}
+
+TEST_CASE("block_lu: in virtual time, super-tasks are broken down, too") {
+  auto config = simulated::on(1, 0);
+  for (auto const& [name, ns] :
+       std::vector<std::pair<std::string, std::int64_t>>{{"getrf", 1},
+                                                         {"trsm_row", 10},
+                                                         {"trsm_column", 10},
+                                                         {"gemm", 100},
+                                                         {"super_task", 1000}}) {
+    config.platform.kernels.push_back(simulated::kernel(name, ns, std::nullopt));
+  }
+  for (bool const barriers : {false, true}) {
+    hs::SimulatedRuntime<hs::policies::Multigrain<>> rt(config);
+    auto full = BlockPattern(3);
+    for (std::size_t k = 0; k < 9; ++k) {
+      full.add(k / 3, k % 3);
+    }
+    BlockMatrix<double> const a(rt, full, 4, 2);
+    hs::sparse::block_lu(rt, a, {Grain::both, barriers});
+    rt.sync();
+    // 3 factorisations, 6 solves, 5 blocks to update in 4 and 1 super-blocks
+    CHECK(rt.stats().elapsed.ns == 3 + 6 * 10 + 5 * 100 + 5 * 1000);
+    CHECK(rt.stats().executed == 3 + 6 + 5 + 5);
   }
 }
 

@@ -29,7 +29,9 @@ class GpuStream;
 ///     struct Gemm : hs::Task<3>::Signature<hs::R<Tile>, hs::R<Tile>, hs::RW<Tile>> {};
 ///
 /// A task type may give itself a name for reports and performance histories by
-/// `static constexpr std::string_view name = "gemm";`.
+/// `static constexpr std::string_view name = "gemm";`. One whose body on cores does nothing but
+/// spawn tasks, so that it can do so in virtual time, too, says
+/// `static constexpr bool only_spawns = true;`.
 template <int N>
 struct Task {
   template <class... Parameters>
@@ -157,7 +159,7 @@ public:
   std::int32_t graph_node = -1; // position in the captured graph being run; -1: not part of one
   std::size_t arguments = 0;    // data arguments; by-value parameters are not counted
   bool abortable = false;       // a worker that has taken it may stop it; it then runs again
-  bool spawns = false;          // its body on a core may spawn tasks; not in virtual time
+  bool spawns = false;          // its body on a core may spawn tasks
 
   /// The i-th data argument, i < arguments.
   [[nodiscard]] ArgumentView argument(std::size_t i) const { return get_(source_, i); }

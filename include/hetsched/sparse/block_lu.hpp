@@ -74,6 +74,7 @@ struct SplitSuperBlock : Task<4>::Signature<V<std::vector<Factors>>,
                                             R<Each<TileView<T>>>,
                                             RW<Each<TileView<T>>>> {
   static constexpr std::string_view name = "super_task";
+  static constexpr bool only_spawns = true;
 };
 
 namespace detail {

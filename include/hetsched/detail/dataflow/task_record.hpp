@@ -66,6 +66,7 @@ struct TaskType {
   bool commutes = false;        // some parameter is Commute
   bool reduces = false;         // some parameter is CW
   bool takes_runtime = false;   // the body on a host core may spawn
+  bool only_spawns = false;     // and does nothing else
   bool leaves_none = false;     // no data to release, no values to destroy
   bool special = false;         // it reduces, or is abortable
   std::uint8_t counted = 1;     // the task's weight in Stats::executed
@@ -359,9 +360,12 @@ inline void* TaskRecord::values() noexcept {
 
 /// Completes the table of a task type with the places in its tasks' blocks. `destroys`: whether it
 /// has a `destroy_values`. A comparison would be no constant in g++ 12 with -fsanitize=undefined.
-[[nodiscard]] constexpr TaskType
-laid_out(TaskType type, bool destroys, bool takes_runtime = false) noexcept {
+[[nodiscard]] constexpr TaskType laid_out(TaskType type,
+                                          bool destroys,
+                                          bool takes_runtime = false,
+                                          bool only_spawns = false) noexcept {
   type.takes_runtime = takes_runtime;
+  type.only_spawns = only_spawns;
   type.values_at = values_offset(type.parameters.size() - type.lists, type.value_align);
   type.record_bytes = type.values_at + type.value_bytes;
   type.size_class = static_cast<std::uint8_t>(SizeClass::of(type.record_bytes));

@@ -96,7 +96,7 @@ public:
     auto const& record = *TaskRecord::from(task);
     auto view = core_->all_everywhere() ? view_of<true>(record) : view_of<false>(record);
     view.abortable = core_->can_abort(record);
-    view.spawns = !Core::in_virtual_time && record.type_of().takes_runtime;
+    view.spawns = record.type_of().takes_runtime;
     return view;
   }
 

@@ -348,6 +348,15 @@ struct ValueOps {
   }
 };
 
+template <class T>
+inline constexpr bool says_only_spawns = [] {
+  if constexpr (requires { T::only_spawns; }) {
+    return T::only_spawns;
+  } else {
+    return false;
+  }
+}();
+
 /// The compile-time table of a task type in a runtime.
 template <class Rt, class T>
 inline constexpr TaskType task_table =
@@ -363,6 +372,7 @@ inline constexpr TaskType task_table =
               SignatureOf<T>::stores_values ? alignof(typename SignatureOf<T>::Values) : 1,
               SignatureOf<T>::list_count},
              !std::is_trivially_destructible_v<typename SignatureOf<T>::Values>,
-             body_takes_runtime<Rt, T>());
+             body_takes_runtime<Rt, T>(),
+             says_only_spawns<T>);
 
 } // namespace hetsched::detail

@@ -190,12 +190,14 @@ public:
   /// Null if every node has everything.
   [[nodiscard]] VirtualMemory* devices() const noexcept { return memory_.get(); }
 
-  /// Always null, because no body runs.
-  [[nodiscard]] TaskRecord* current_task() const noexcept { return nullptr; }
+  /// The task whose body spawns now. No other bodies run.
+  [[nodiscard]] TaskRecord* current_task() const noexcept { return spawning_; }
 
   [[nodiscard]] Domain& root_domain() noexcept { return tasks_.root(); }
 
-  [[nodiscard]] Domain& current_domain() noexcept { return tasks_.root(); }
+  [[nodiscard]] Domain& current_domain() {
+    return spawning_ == nullptr ? tasks_.root() : children_domain(*spawning_);
+  }
 
   /// Always true: a spawn decides by the task's times.
   [[nodiscard]] bool has_worker_of(ArchMask) const noexcept { return true; }
@@ -203,7 +205,8 @@ public:
   /// Lets time pass until all tasks are complete and all contributions are merged.
   void drain();
 
-  void await_children(TaskRecord&) {}
+  /// Throws Error(bad_call).
+  [[noreturn]] void await_children(TaskRecord& task);
 
   void await_group(GroupState& group);
 
@@ -222,9 +225,10 @@ public:
   [[nodiscard]] std::string dump(DataRegistry& registry) const;
 
 protected:
-  explicit VirtualCore(Simulation const& config)
-      : machine_(config), workers_(workers().size()), idle_(workers(), config.serve),
-        explainer_(config.explain, &make_explanations<Context>),
+  /// `runtime`: what bodies take that only spawn.
+  VirtualCore(Simulation const& config, void* runtime)
+      : runtime_(runtime), machine_(config), workers_(workers().size()),
+        idle_(workers(), config.serve), explainer_(config.explain, &make_explanations<Context>),
         recorder_(open_recorder({config.trace, config.record, config.trace_memory}, 0)) {}
 
   /// To be called before any other function.
@@ -281,6 +285,8 @@ private:
   void launch(TaskRecord& task, WorkerId worker);
   void end(WorkerId worker);
   void complete(TaskRecord& task, WorkerId worker);
+  [[nodiscard]] TaskRecord* complete_one(TaskRecord& task, WorkerId worker);
+  [[gnu::cold]] bool spawn_children(TaskRecord& task, WorkerId worker);
   void end_own_tasks();
   [[nodiscard]] bool end_own_task(TaskRecord& task);
   [[nodiscard]] Instant next_event() const noexcept;
@@ -312,6 +318,7 @@ private:
   [[gnu::cold]] void watch_taken(TaskId task, WorkerId worker, bool stolen);
   void report_execution(TaskRecord const& task, WorkerId worker, bool aborted);
 
+  void* const runtime_;
   VirtualMachine machine_;
   VirtualClock clock_;
   std::vector<VirtualWorker> workers_;
@@ -332,6 +339,8 @@ private:
   std::uint64_t aborted_now_ = 0;        // at this instant
   std::uint64_t moves_ = 0;              // tasks that went to the scheduler, or came from it
   bool claims_yield_ = false;            // in hooks that are called now
+  TaskRecord* spawning_ = nullptr;       // the task whose body spawns now
+  WorkerId spawning_on_ = no_worker;     // where
   bool given_up_ = false; // after a scheduler's error: the tasks that are left never complete
 };
 

@@ -13,13 +13,13 @@ static_assert(engine<VirtualCore>);
 template <class Scheduler, class PerfModel>
 class VirtualCoreOf final : public VirtualCore {
 public:
-  /// `knobs`: the scheduler's own, if the program gave any. No body runs that could take a runtime.
+  /// `knobs`: the scheduler's own, if the program gave any. `runtime`: for bodies that only spawn.
   template <class... Knobs>
   VirtualCoreOf(Simulation const& config,
-                void* /*runtime*/,
+                void* runtime,
                 CacheKind const& cache,
                 Knobs const&... knobs)
-      : VirtualCore(config), policies_(*this, knobs...) {
+      : VirtualCore(config, runtime), policies_(*this, knobs...) {
     be_ruled_by(policies_, cache);
   }
 

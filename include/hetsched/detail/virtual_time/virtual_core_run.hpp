@@ -2,6 +2,7 @@
 #pragma once
 // VirtualCore: the event loop.
 
+#include <hetsched/detail/dataflow/outcomes.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
 #include <hetsched/detail/virtual_time/virtual_core_aborts.hpp>
 #include <hetsched/detail/virtual_time/virtual_core_data.hpp>
@@ -240,13 +241,59 @@ inline void VirtualCore::end(WorkerId worker) {
     info.node == host_node ? memory_->end_on_host(task) : memory_->end_kernel(info.node);
   }
   idle_.insert(worker);
-  complete(task, worker);
+  bool const spawns = task.type_of().only_spawns && info.arch == ArchHost;
+  if (!spawns || spawn_children(task, worker)) {
+    complete(task, worker);
+  }
   end_own_tasks();
 }
 
-/// Releases the task's data. The tasks that this makes ready go to the scheduler.
+/// Runs the body of a task that only spawns. Returns whether no child is left; otherwise the last
+/// one completes the task. If the body throws, so does the program's sync, and the run is over.
+inline bool VirtualCore::spawn_children(TaskRecord& task, WorkerId worker) {
+  spawning_ = &task;
+  spawning_on_ = worker;
+  try {
+    task.type_of().run(runtime_, task);
+    if (auto* const domain = task.domain.load(std::memory_order_relaxed)) {
+      Host host(*this);
+      (void)merge_all(host, *domain);
+    }
+  } catch (...) {
+    spawning_ = nullptr;
+    given_up_ = true;
+    throw;
+  }
+  spawning_ = nullptr;
+  task.state.store(TaskState::waiting, std::memory_order_relaxed);
+  auto const left = task.children.fetch_sub(TaskRecord::body_bias, std::memory_order_relaxed);
+  return left == TaskRecord::body_bias;
+}
+
+inline void VirtualCore::await_children(TaskRecord& task) {
+  throw Error(ErrorCode::bad_call,
+              "task '" + std::string(task.type_of().name) + "'",
+              "its body only spawns in virtual time, and may not wait");
+}
+
+/// Completes a task, then the task whose last child it was, and so on.
 inline void VirtualCore::complete(TaskRecord& task, WorkerId worker) {
+  for (auto* next = &task; next != nullptr;) {
+    next = complete_one(*next, worker);
+  }
+}
+
+/// Releases the task's data. The tasks that this makes ready go to the scheduler. Returns its
+/// parent if no other child is left there and the parent's body has ended.
+inline TaskRecord* VirtualCore::complete_one(TaskRecord& task, WorkerId worker) {
   auto* const group = task.group;
+  auto* const parent = task.parent.load(std::memory_order_relaxed);
+  if (task.type_of().only_spawns) [[unlikely]] {
+    task.children.store(TaskRecord::body_bias, std::memory_order_relaxed); // as in free records
+    if (task.domain.load(std::memory_order_relaxed) != nullptr) {
+      close_domain(task, tasks_.root());
+    }
+  }
   if (memory_ && task.type_of().kind == TaskKind::user) {
     memory_->note_end(task);
   }
@@ -262,6 +309,9 @@ inline void VirtualCore::complete(TaskRecord& task, WorkerId worker) {
     group->state.fetch_sub(1, std::memory_order_relaxed);
   }
   tasks_.count_complete();
+  bool const last =
+      parent != nullptr && parent->children.fetch_sub(1, std::memory_order_relaxed) == 1;
+  return last ? parent : nullptr;
 }
 
 /// Ends merges and hints, which take no time. Each may grant others.
@@ -337,6 +387,9 @@ void VirtualCore::run_until(Done const& done) {
 
 /// The same, compiled once for all.
 inline void VirtualCore::run_until(bool (*done)(void const* what), void const* what) {
+  if (spawning_ != nullptr) [[unlikely]] {
+    await_children(*spawning_);
+  }
   try {
     end_own_tasks();
     while (!done(what) && !given_up_) {

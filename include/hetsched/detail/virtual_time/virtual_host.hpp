@@ -22,8 +22,10 @@ inline constexpr TaskType virtual_merge_type =
 /// The host for the dataflow layer and for spawns.
 class VirtualCore::Host {
 public:
-  /// For a spawn by the program's thread.
-  explicit Host(VirtualCore& core) noexcept : core_(core), from_(core.machine_.spawner()) {}
+  /// For a spawn by the program's thread, or by a body.
+  explicit Host(VirtualCore& core) noexcept
+      : core_(core),
+        from_(core.spawning_ != nullptr ? core.spawning_on_ : core.machine_.spawner()) {}
 
   /// For a completion on a worker.
   Host(VirtualCore& core, WorkerId worker) noexcept
@@ -40,8 +42,8 @@ public:
 
   // ---- records ----
 
-  /// Always null, because no body runs.
-  [[nodiscard]] TaskRecord* spawner() const noexcept { return nullptr; }
+  /// The task whose body spawns.
+  [[nodiscard]] TaskRecord* spawner() const noexcept { return core_.spawning_; }
 
   [[nodiscard]] TaskRecord* allocate(std::size_t size_class) {
     return core_.tasks_.allocate(size_class);
@@ -62,6 +64,7 @@ public:
     if (task.group != nullptr) {
       task.group->state.fetch_add(1, std::memory_order_relaxed);
     }
+    count_child(task, 1);
     core_.tasks_.count_registered();
     core_.counts_.spawned += task.type_of().counted;
   }
@@ -70,13 +73,20 @@ public:
     if (task.group != nullptr) {
       task.group->state.fetch_sub(1, std::memory_order_relaxed);
     }
+    count_child(task, -1);
     core_.tasks_.uncount_registered();
     core_.counts_.spawned -= task.type_of().counted;
   }
 
-  void count_hint(TaskRecord&) noexcept { core_.tasks_.count_registered(); }
+  void count_hint(TaskRecord& hint) noexcept {
+    count_child(hint, 1);
+    core_.tasks_.count_registered();
+  }
 
-  void uncount_hint(TaskRecord&) noexcept { core_.tasks_.uncount_registered(); }
+  void uncount_hint(TaskRecord& hint) noexcept {
+    count_child(hint, -1);
+    core_.tasks_.uncount_registered();
+  }
 
   /// Throws Error if no worker can run the task.
   void note_spawn(TaskRecord& task) {
@@ -146,7 +156,8 @@ public:
   TaskRecord& new_merge(AccessQueue& queue, ReductionOps const&) {
     auto& task = *queue.spare_merge;
     queue.spare_merge = task.next;
-    start_record(task, virtual_merge_type, nullptr);
+    start_record(task, virtual_merge_type, queue.domain->owner);
+    count_child(task, 1);
     task.access_count = 1;
     new (task.accesses()) Access{&queue, nullptr, {}, AccessMode::read_write, false, 0, 0};
     core_.tasks_.count_registered();
@@ -155,10 +166,16 @@ public:
   }
 
 private:
+  static void count_child(TaskRecord& task, std::int32_t change) noexcept {
+    if (auto* const parent = task.parent.load(std::memory_order_relaxed)) {
+      parent->children.fetch_add(change, std::memory_order_relaxed);
+    }
+  }
+
   /// Throws if no worker can run the task, by its times and the attributes of its spawn.
   void check(TaskRecord& task) {
     auto const& type = task.type_of();
-    if (type.takes_runtime) [[unlikely]] {
+    if (type.takes_runtime && !type.only_spawns) [[unlikely]] {
       refuse(type);
     }
     auto const archs = core_.archs_of(type) & ArchMask{task.archs.load(std::memory_order_relaxed)};
@@ -170,11 +187,11 @@ private:
 
   [[noreturn, gnu::cold]] void refuse(TaskType const& type) const {
     auto const culprit = "task '" + std::string(type.name) + "'";
-    if (type.takes_runtime) {
+    if (type.takes_runtime && !type.only_spawns) {
       throw Error(ErrorCode::bad_call,
                   culprit,
                   "its body takes the runtime and may spawn, which a simulation does not see: "
-                  "simulate a recorded graph");
+                  "declare it only_spawns, or simulate a recorded graph");
     }
     throw Error(ErrorCode::cannot_run,
                 culprit,

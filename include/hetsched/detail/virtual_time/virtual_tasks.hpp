@@ -70,6 +70,9 @@ private:
     if (auto* const destroy = task.type_of().destroy_values) {
       destroy(task.values());
     }
+    if (auto* const domain = task.domain.load(std::memory_order_relaxed)) {
+      release_domain(domain);
+    }
   }
 
   TaskDepot depot_;

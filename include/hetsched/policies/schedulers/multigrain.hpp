@@ -25,8 +25,9 @@ namespace hetsched::policies {
 /// Source: the multigrain sparse LU on CPU and GPU, sec. 3.1-3.2, and sec. 4.2 for the order.
 /// Cost: push O(data + log Q), pop O(log Q) if the first task is accepted, steal O(W + log Q) so;
 ///   one lock.
-/// Needs: context: what a worker runs; reuse indices (hetsched::reuse), which ReuseGuided uses,
-/// too. Threading: serialized. Deterministic: given the seed, with one thread or in virtual time.
+/// Needs: context: what a worker runs; reuse indices (hetsched::reuse), as the cache ReuseGuided.
+/// Threading: serialized.
+/// Deterministic: given the seed, with one thread or in virtual time.
 /// Knobs: the queue of a core, an owned_queue; Config::guided, without which the set is a deque:
 ///   GPUs take the newest, cores the oldest.
 /// Limits: looks at no times. Nobody wakes the other cores if a super-task's body spawns nothing.
