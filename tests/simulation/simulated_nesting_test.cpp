@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -30,6 +31,7 @@ using simulated::cells;
 using simulated::Even;
 using simulated::joined;
 using simulated::kernel;
+using simulated::Mix;
 using simulated::on;
 using simulated::waited;
 using support::contains;
@@ -113,6 +115,19 @@ struct Bad : hs::Task<1>::Signature<hs::RW<Cells>> {
   }
 };
 
+/// Gives its parts data of its own, too early.
+struct Forgetful : hs::Task<1>::Signature<hs::RW<Cells>> {
+  static constexpr std::string_view name = "Forgetful";
+  static constexpr bool only_spawns = true;
+  static inline int scratch = 0;
+
+  template <class Rt>
+  static void cpu(Rt& rt, Handles all) {
+    auto const own = rt.data(&scratch, 1);
+    rt.template spawn<Mix>()(own, all[0]);
+  }
+};
+
 /// Spawns, but does not say that it does nothing else.
 struct Unsaid : hs::Task<1>::Signature<hs::RW<Cells>> {
   static constexpr std::string_view name = "Unsaid";
@@ -123,7 +138,7 @@ struct Unsaid : hs::Task<1>::Signature<hs::RW<Cells>> {
 
 Simulation with_kernels(Simulation config, std::optional<std::int64_t> split_on_gpu = 25) {
   config.platform.kernels.push_back(kernel("Split", 10, split_on_gpu));
-  for (auto const* name : {"Halve", "Sum", "Bad", "Unsaid"}) {
+  for (auto const* name : {"Halve", "Sum", "Bad", "Forgetful", "Unsaid"}) {
     config.platform.kernels.push_back(kernel(name, 2, std::nullopt));
   }
   return config;
@@ -194,6 +209,18 @@ TEST_CASE("Simulated nesting: data of parts move where they run") {
   rt.sync();
   CHECK(rt.stats().executed == 3);
   CHECK(rt.stats().devices[0].misses >= 1); // the GPU had a part
+}
+
+TEST_CASE("Simulated nesting: data of a body that go before its parts are kept, and told") {
+  hs::SimulatedRuntime<Eager> rt(with_kernels(on(1, 0)));
+  std::vector<int> memory(1);
+  auto const x = cells(rt, memory);
+  for (int k = 0; k < 2; ++k) {
+    rt.spawn<Forgetful>()(x);
+    CHECK(contains(message_of([&] { rt.sync(); }), "this was in the body of one"));
+    CHECK(rt.stats().executed == static_cast<std::uint64_t>(2 * (k + 1)));
+  }
+  rt.sync();
 }
 
 TEST_CASE("Simulated nesting: a captured graph, again and again, and a recorded run") {

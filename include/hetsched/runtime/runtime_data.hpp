@@ -239,7 +239,8 @@ private:
 
   [[gnu::cold]] bool await_unused(detail::DataRecord& record) {
     auto* const task = core_->current_task();
-    bool const waits = !detail::uses(task, record); // else it would wait for its own end
+    // Else it would wait for its own end. In virtual time no body can wait.
+    bool const waits = task == nullptr || (!Core::in_virtual_time && !detail::uses(task, record));
     std::exception_ptr error;
     try {
       error = std::make_exception_ptr(
