@@ -108,6 +108,9 @@ TEST_CASE("write_matrix: what is refused, and leaves the file as it was") {
   Eigen::SparseMatrix<double> wide(2, 3);
   wide.insert(0, 0) = 1;
   CHECK(code(wide, file.path()) == ErrorCode::bad_data);
+  Eigen::SparseMatrix<double> tall(3, 2);
+  tall.insert(2, 0) = 1; // its mirror image would be in a column that is not there
+  CHECK(code(tall, file.path()) == ErrorCode::bad_data);
   CHECK(read_matrix(file.path()).format == "Harwell-Boeing PSA");
   matrix.coeffRef(0, 1) = 3;
   CHECK(code(matrix, "/nonexistent/matrix.mtx") == ErrorCode::bad_input);

@@ -11,6 +11,7 @@
 
 #include <Eigen/SparseCore>
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -77,6 +78,25 @@ inline MatrixFile read_matrix(std::string const& path) {
           .format = std::move(stored.format)};
 }
 
+namespace detail {
+
+/// Throws Error(bad_data) if a square matrix differs from its transpose; NaN equals NaN.
+inline void check_symmetric(Eigen::SparseMatrix<double> const& matrix) {
+  for (Eigen::Index column = 0; column < matrix.outerSize(); ++column) {
+    for (Eigen::SparseMatrix<double>::InnerIterator entry(matrix, column); entry; ++entry) {
+      auto const other = matrix.coeff(entry.col(), entry.row());
+      if (other != entry.value() && !(std::isnan(other) && std::isnan(entry.value()))) {
+        throw Error(ErrorCode::bad_data,
+                    "write_matrix",
+                    "the matrix is not symmetric: row " + std::to_string(entry.row() + 1) +
+                        ", column " + std::to_string(entry.col() + 1));
+      }
+    }
+  }
+}
+
+} // namespace detail
+
 /// Writes a matrix to `path` as a Matrix Market file, coordinate real, that `read_matrix` reads
 /// back bit for bit; `title` becomes a comment. With `symmetric` only the lower triangle is
 /// written. The file is replaced as a whole, or stays as it was.
@@ -90,20 +110,24 @@ inline void write_matrix(std::string const& path,
   if (matrix.rows() == 0 || matrix.cols() == 0) {
     throw Error(ErrorCode::bad_data, "write_matrix", "a file cannot hold a matrix without rows");
   }
+  if (symmetric && matrix.rows() != matrix.cols()) {
+    throw Error(
+        ErrorCode::bad_data, "write_matrix", "the matrix is not symmetric: it is not square");
+  }
+  // Of column `column`, those that the file has.
+  auto const each_entry = [&](Eigen::Index column, auto const& visit) {
+    for (Eigen::SparseMatrix<double>::InnerIterator entry(matrix, column); entry; ++entry) {
+      if (!symmetric || entry.row() >= entry.col()) {
+        visit(entry);
+      }
+    }
+  };
   std::size_t entries = 0;
   for (Eigen::Index column = 0; column < matrix.outerSize(); ++column) {
-    for (Eigen::SparseMatrix<double>::InnerIterator entry(matrix, column); entry; ++entry) {
-      auto const other = symmetric ? matrix.coeff(entry.col(), entry.row()) : entry.value();
-      bool const same =
-          other == entry.value() || (other != other && entry.value() != entry.value());
-      if ((symmetric && matrix.rows() != matrix.cols()) || !same) {
-        throw Error(ErrorCode::bad_data,
-                    "write_matrix",
-                    "the matrix is not symmetric: row " + std::to_string(entry.row() + 1) +
-                        ", column " + std::to_string(entry.col() + 1));
-      }
-      entries += !symmetric || entry.row() >= entry.col() ? 1 : 0;
-    }
+    each_entry(column, [&](auto const& /*entry*/) { ++entries; });
+  }
+  if (symmetric) {
+    detail::check_symmetric(matrix);
   }
   hetsched::detail::NewFile file(path);
   std::string text = "%%MatrixMarket matrix coordinate real ";
@@ -115,12 +139,10 @@ inline void write_matrix(std::string const& path,
           std::to_string(entries) + "\n";
   constexpr std::size_t many = 1U << 16U;
   for (Eigen::Index column = 0; column < matrix.outerSize(); ++column) {
-    for (Eigen::SparseMatrix<double>::InnerIterator entry(matrix, column); entry; ++entry) {
-      if (!symmetric || entry.row() >= entry.col()) {
-        text += std::to_string(entry.row() + 1) + " " + std::to_string(entry.col() + 1) + " " +
-                hetsched::detail::text("%.17g", entry.value()) + "\n";
-      }
-    }
+    each_entry(column, [&](auto const& entry) {
+      text += std::to_string(entry.row() + 1) + " " + std::to_string(entry.col() + 1) + " " +
+              hetsched::detail::text("%.17g", entry.value()) + "\n";
+    });
     if (text.size() > many) {
       file.add(text);
       text.clear();
