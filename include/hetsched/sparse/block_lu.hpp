@@ -10,6 +10,7 @@
 #include <hetsched/gpu/gpu_branches.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
 #include <hetsched/handles/handle.hpp>
+#include <hetsched/linalg/gemm.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/lu_kernels.hpp>
 #include <hetsched/sparse/block_matrix.hpp>
@@ -46,19 +47,14 @@ struct ColumnBlock : Task<2>::Signature<R<TileView<T>>, RW<TileView<T>>> {
   static constexpr std::string_view name = "trsm_column";
 };
 
-/// A(i, j) := A(i, j) - L(i, k) U(k, j).
-template <class T>
-struct UpdateBlock : Task<3>::Signature<R<TileView<T>>, R<TileView<T>>, RW<TileView<T>>> {
-  static constexpr std::string_view name = "gemm";
-};
-
 /// Of a block in a list of blocks: the places of its L(i, k) and U(k, j) in theirs.
 struct Factors {
   std::uint32_t left;
   std::uint32_t upper;
 };
 
-/// The same for the blocks of one super-block, the third list, from the lists of L and U.
+/// A(i, j) := A(i, j) - L(i, k) U(k, j) for the blocks of one super-block, the third list, from the
+/// lists of L and U.
 template <class T>
 struct UpdateSuperBlock : Task<4>::Signature<V<std::vector<Factors>>,
                                              R<Each<TileView<T>>>,
@@ -67,7 +63,7 @@ struct UpdateSuperBlock : Task<4>::Signature<V<std::vector<Factors>>,
   static constexpr std::string_view name = "super_block";
 };
 
-/// The same, of which a core makes an UpdateBlock for each block.
+/// The same, of which a core makes a task for each block.
 template <class T>
 struct SplitSuperBlock : Task<4>::Signature<V<std::vector<Factors>>,
                                             R<Each<TileView<T>>>,
@@ -85,23 +81,6 @@ report_block_lu(linalg::kernels::Breakdown where, std::size_t block, std::size_t
   message += " as pivot of row " + std::to_string(first + where.column) + " (block " +
              std::to_string(block) + "): without pivoting there is no factorisation";
   throw Error(ErrorCode::numerical, "block_lu", message);
-}
-
-/// Launches the products of a super-block, in several streams: one of a small block alone leaves
-/// most of a GPU idle.
-template <class T>
-void launch_products(GpuStream& stream,
-                     std::vector<Factors> const& factors,
-                     Each<TileView<T const>> left,
-                     Each<TileView<T const>> upper,
-                     Each<TileView<T>> blocks) {
-  constexpr std::size_t most_streams = 4;
-  GpuBranches const branches(stream, std::clamp<std::size_t>(blocks.size(), 1, most_streams));
-  for (std::size_t k = 0; k < blocks.size(); ++k) {
-    auto const c = blocks[k];
-    gpu::gemm(
-        branches[k], 'N', 'N', T(-1), left[factors[k].left], upper[factors[k].upper], T(1), c);
-  }
 }
 
 } // namespace detail
@@ -141,21 +120,6 @@ struct TaskBodyGPU<sparse::ColumnBlock<T>> {
 };
 
 template <class T>
-struct TaskBodyCPU<sparse::UpdateBlock<T>> {
-  void operator()(TileView<T const> l, TileView<T const> u, TileView<T> c) const {
-    linalg::kernels::gemm<T>(T(-1), l, u, T(1), c);
-  }
-};
-
-template <class T>
-struct TaskBodyGPU<sparse::UpdateBlock<T>> {
-  void
-  operator()(GpuStream& stream, TileView<T const> l, TileView<T const> u, TileView<T> c) const {
-    gpu::gemm(stream, 'N', 'N', T(-1), l, u, T(1), c);
-  }
-};
-
-template <class T>
 struct TaskBodyCPU<sparse::UpdateSuperBlock<T>> {
   void operator()(std::vector<sparse::Factors> const& factors,
                   Each<TileView<T const>> left,
@@ -175,7 +139,14 @@ struct TaskBodyGPU<sparse::UpdateSuperBlock<T>> {
                   Each<TileView<T const>> left,
                   Each<TileView<T const>> upper,
                   Each<TileView<T>> blocks) const {
-    sparse::detail::launch_products<T>(stream, factors, left, upper, blocks);
+    // One product of a small block alone leaves most of a GPU idle.
+    constexpr std::size_t most_streams = 4;
+    GpuBranches const branches(stream, std::clamp<std::size_t>(blocks.size(), 1, most_streams));
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      auto const c = blocks[k];
+      gpu::gemm(
+          branches[k], 'N', 'N', T(-1), left[factors[k].left], upper[factors[k].upper], T(1), c);
+    }
   }
 };
 
@@ -190,8 +161,8 @@ struct TaskBodyCPU<sparse::SplitSuperBlock<T>> {
                   Handles upper,
                   Handles blocks) const {
     for (std::size_t k = 0; k < blocks.size(); ++k) {
-      rt.template spawn<sparse::UpdateBlock<T>>(SetArch(ArchHost))(
-          left[factors[k].left], upper[factors[k].upper], blocks[k]);
+      rt.template spawn<linalg::Gemm<T>>(SetArch(ArchHost))(
+          T(-1), left[factors[k].left], upper[factors[k].upper], T(1), blocks[k]);
     }
   }
 };
@@ -276,8 +247,8 @@ void spawn_updates(
                                               index)(factors, left, upper, blocks);
       } else {
         for (std::size_t b = 0; b < blocks.size(); ++b) {
-          rt.template spawn<UpdateBlock<T>>(priority(urgency), index)(
-              left[factors[b].left], upper[factors[b].upper], blocks[b]);
+          rt.template spawn<linalg::Gemm<T>>(priority(urgency), index)(
+              T(-1), left[factors[b].left], upper[factors[b].upper], T(1), blocks[b]);
         }
       }
     }
@@ -348,7 +319,7 @@ struct BlockLUFlops {
   double updates = 0;
 };
 
-/// O(size^3 / 64) for a filled pattern.
+/// O(size^2), for a filled pattern.
 [[nodiscard]] inline BlockLUFlops block_lu_flops(BlockPattern const& pattern, std::size_t block) {
   auto const cube =
       static_cast<double>(block) * static_cast<double>(block) * static_cast<double>(block);

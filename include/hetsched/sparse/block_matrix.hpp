@@ -43,7 +43,6 @@ public:
                       " in super-blocks of " + std::to_string(super));
     }
     auto const size = pattern_.size();
-    views_.resize(size * size, nullptr);
     handles_.resize(size * size);
     for (std::size_t column = 0; column < supers(); ++column) {
       for (std::size_t row = 0; row < supers(); ++row) {
@@ -74,25 +73,20 @@ public:
 
   /// A block that is there, as data of tasks. Throws Error(bad_call) if it is not there.
   [[nodiscard]] Block const& operator()(std::size_t i, std::size_t j) const {
-    require(i, j);
-    return handles_[i + j * size()];
-  }
-
-  /// The elements of a block that is there, in host memory. Throws as the call operator does.
-  [[nodiscard]] TileView<T> elements(std::size_t i, std::size_t j) const {
-    require(i, j);
-    return {views_[i + j * size()], block_, block_, block_};
-  }
-
-private:
-  void require(std::size_t i, std::size_t j) const {
     if (!pattern_.at(i, j)) {
       throw Error(ErrorCode::bad_call,
                   "BlockMatrix",
                   "block (" + std::to_string(i) + ", " + std::to_string(j) + ") is empty");
     }
+    return handles_[i + j * size()];
   }
 
+  /// The elements of a block that is there, in host memory. Throws as the call operator does.
+  [[nodiscard]] TileView<T> elements(std::size_t i, std::size_t j) const {
+    return {static_cast<T*>((*this)(i, j).record()->home.base), block_, block_, block_};
+  }
+
+private:
   template <class Rt>
   void allocate(Rt& rt, std::size_t row, std::size_t column) {
     std::vector<std::size_t> places;
@@ -106,10 +100,9 @@ private:
     auto const elements = block_ * block_;
     auto& memory = memory_.emplace_back(places.size() * elements);
     for (std::size_t k = 0; k < places.size(); ++k) {
-      auto* const first = memory.data() + k * elements;
-      views_[places[k]] = first;
-      handles_[places[k]] = rt.data(first, block_, block_, block_);
-      handles_[places[k]].reuse(static_cast<std::int32_t>(row + column));
+      auto& handle = handles_[places[k]];
+      handle = rt.data(memory.data() + k * elements, block_, block_, block_);
+      handle.reuse(static_cast<std::int32_t>(row + column));
     }
   }
 
@@ -117,7 +110,6 @@ private:
   std::size_t block_;
   std::size_t super_;
   std::vector<std::vector<T>> memory_; // of each super-block
-  std::vector<T*> views_;              // of the blocks, null where there is none
   std::vector<Block> handles_;         // go before the memory
 };
 
