@@ -66,6 +66,9 @@ public:
 
   void give_back(hs_event* event) noexcept { events_.push_back(event); } // take_event made room
 
+  /// Throws Error(device_failed) with the driver's words if it refused something.
+  void check(hs_status status) const;
+
   /// One of the streams for branches, made if it is not there. For the device's worker. Throws
   /// Error(device_failed).
   [[nodiscard]] hs_stream* branch(std::size_t k);

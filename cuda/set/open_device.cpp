@@ -63,13 +63,17 @@ hs_event* OpenDevice::take_event(hs_status* status) noexcept {
   return made == hs_ok ? event : nullptr;
 }
 
+void OpenDevice::check(hs_status status) const {
+  if (status != hs_ok) {
+    throw Error(ErrorCode::device_failed, name, driver.last_error());
+  }
+}
+
 hs_stream* OpenDevice::branch(std::size_t k) {
   while (branches_.size() <= k) {
     make_room(branches_, branches_.size() + 1);
     hs_stream* stream = nullptr;
-    if (driver.stream_create(device, &stream) != hs_ok) {
-      throw Error(ErrorCode::device_failed, name, driver.last_error());
-    }
+    check(driver.stream_create(device, &stream));
     branches_.push_back(stream);
   }
   return branches_[k];

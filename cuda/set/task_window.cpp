@@ -407,13 +407,13 @@ public:
       return device_.mark(slot_.stream);
     }();
     if (begin == nullptr) { // rare, so it is waited for here
-      require(device_.driver.stream_synchronize(slot_.stream));
+      device_.check(device_.driver.stream_synchronize(slot_.stream));
       return;
     }
     slot_.branch_ends.push_back(begin); // it may have to tell what went wrong before
     for (auto* branch : branches) {
       if (device_.driver.stream_wait(branch, begin) != hs_ok) {
-        require(device_.driver.event_synchronize(begin));
+        device_.check(device_.driver.event_synchronize(begin));
       }
     }
   }
@@ -446,12 +446,6 @@ public:
   [[nodiscard]] std::optional<hs_status> failed() const noexcept { return failed_; }
 
 private:
-  void require(hs_status status) const {
-    if (status != hs_ok) {
-      throw Error(ErrorCode::device_failed, device_.name, device_.driver.last_error());
-    }
-  }
-
   OpenDevice& device_;
   Mutex& mutex_;
   WindowSlot& slot_;
