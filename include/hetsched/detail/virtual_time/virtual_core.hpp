@@ -276,7 +276,7 @@ private:
   [[noreturn, gnu::cold]] void give_up_waiting();
   [[noreturn, gnu::cold]] void refuse(TaskRecord const& task, WorkerId worker, bool is_ready);
 
-  // The loop (virtual_core_run.hpp).
+  // The loop (virtual_core_run.hpp, virtual_core_end.hpp).
   void offer_work();
   bool offer_to_devices();
   bool offer(bool claims_yield);
