@@ -82,9 +82,7 @@ public:
     return true;
   }
 
-  /// For the library: where datum number k of the task is.
-  [[nodiscard]] void* place(std::size_t k) const noexcept { return places_[k]; }
-
+  /// For the library: where the task's data are.
   [[nodiscard]] std::span<void* const> places() const noexcept { return places_; }
 
   [[nodiscard]] detail::BranchSource* branches() const noexcept { return branches_; }

@@ -331,9 +331,6 @@ static_assert(SizeClass::bytes(SizeClass::of(512)) == 512);
 /// more there is room for their order: who locks them may have no memory to take.
 inline constexpr std::size_t few_data = 12;
 
-/// The most data of a task with lists: with values and a label, they fit into a block.
-inline constexpr std::size_t most_data = 10'000'000;
-
 /// The bytes of a task's header, its accesses and the room for their order.
 [[nodiscard]] constexpr std::size_t bytes_to_accesses(std::size_t data) noexcept {
   return sizeof(TaskRecord) + data * sizeof(Access) +
@@ -350,12 +347,6 @@ inline void* TaskRecord::values() noexcept {
   auto const at =
       its_type.lists == 0 ? its_type.values_at : values_offset(access_count, its_type.value_align);
   return reinterpret_cast<std::byte*>(this) + at;
-}
-
-/// The size of a block without a label of a task with so many data.
-[[nodiscard]] constexpr std::size_t record_bytes(TaskType const& type, std::size_t data) noexcept {
-  return type.lists == 0 ? type.record_bytes
-                         : values_offset(data, type.value_align) + type.value_bytes;
 }
 
 /// Completes the table of a task type with the places in its tasks' blocks. `destroys`: whether it

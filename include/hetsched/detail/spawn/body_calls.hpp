@@ -62,65 +62,47 @@ using HandleOf =
                        Each<Handle<typename DataTraits<typename Traits::Datum>::Mutable>>,
                        Handle<typename DataTraits<typename Traits::Datum>::Mutable>>;
 
-/// The view of parameter `Traits` of a datum at `base`.
-template <class Traits>
-[[nodiscard]] typename Traits::View view_at(void* base, Shape const& shape) noexcept {
-  using Data = DataTraits<typename Traits::Data>;
-  using Element = std::conditional_t<Traits::mode == AccessMode::read,
-                                     typename Data::Element const,
-                                     typename Data::Element>;
-  return Data::view(static_cast<Element*>(base), shape);
-}
-
-/// The view of parameter `Traits` that access number k of a task gives to a body on the host.
-template <class Traits>
-[[nodiscard]] typename Traits::View make_view(TaskRecord& task, std::size_t k) noexcept {
+/// Where the datum of access number k of a task is for a body on the host; `in_copy`: a
+/// contribution's private copy.
+template <bool in_copy>
+[[nodiscard]] DataPlace place_on_host(TaskRecord& task, std::size_t k) noexcept {
   auto const& queue = *task.accesses()[k].queue;
   auto shape = queue.data->shape;
-  if constexpr (Traits::mode == AccessMode::reduce) {
+  if constexpr (in_copy) {
     shape.ld = shape.rows;
-    return view_at<Traits>(first_access(task, k).carried.copy, shape);
+    return {first_access(task, k).carried.copy, shape};
   } else {
     shape.ld = queue.ld;
-    return view_at<Traits>(queue.base, shape);
+    return {queue.base, shape};
   }
 }
 
 /// The same for a body on a device, where data are densely packed.
+[[nodiscard]] inline DataPlace
+place_on_device(void* const* places, TaskRecord& task, std::size_t k) noexcept {
+  auto shape = task.accesses()[k].queue->data->shape;
+  shape.ld = shape.rows;
+  return {places[k], shape};
+}
+
+/// The view of parameter `Traits` of a datum there.
+template <class Traits>
+[[nodiscard]] typename Traits::View view_at(DataPlace const& place) noexcept {
+  using Data = DataTraits<typename Traits::Data>;
+  using Element = std::conditional_t<Traits::mode == AccessMode::read,
+                                     typename Data::Element const,
+                                     typename Data::Element>;
+  return Data::view(static_cast<Element*>(place.base), place.shape);
+}
+
+template <class Traits>
+inline constexpr bool contributes = Traits::mode == AccessMode::reduce;
+
 template <class Traits>
 constexpr void check_for_devices() {
   using Element = typename DataTraits<typename Traits::Data>::Element;
   static_assert(std::is_trivially_copyable_v<Element>,
                 "hetsched: a task with a body for GPUs needs data of trivially copyable elements");
-}
-
-template <class Traits, class Stream>
-[[nodiscard]] typename Traits::View
-make_device_view(Stream const& stream, TaskRecord& task, std::size_t k) noexcept {
-  check_for_devices<Traits>();
-  auto shape = task.accesses()[k].queue->data->shape;
-  shape.ld = shape.rows;
-  return view_at<Traits>(stream.place(k), shape);
-}
-
-/// Where datum number k of a task is for a body on the host.
-[[nodiscard]] inline DataPlace host_place(DataSource const& source, std::size_t k) noexcept {
-  auto& task = *static_cast<TaskRecord*>(source.task);
-  auto const& access = task.accesses()[k];
-  auto shape = access.queue->data->shape;
-  if (access.mode == AccessMode::reduce) {
-    shape.ld = shape.rows;
-    return {first_access(task, k).carried.copy, shape};
-  }
-  shape.ld = access.queue->ld;
-  return {access.queue->base, shape};
-}
-
-/// The same for a body on a device.
-[[nodiscard]] inline DataPlace device_place(DataSource const& source, std::size_t k) noexcept {
-  auto shape = static_cast<TaskRecord*>(source.task)->accesses()[k].queue->data->shape;
-  shape.ld = shape.rows;
-  return {source.places[k], shape};
 }
 
 /// Stands for the runtime where a body does not take it: its call is compiled once for all of them.
@@ -169,21 +151,31 @@ struct BodyCall {
       return S::template value<I>(S::values_of(task));
     } else if constexpr (Traits::is_list) {
       auto* const values = S::values_of(task);
-      DataSource source{&host_place, &task, nullptr, S::template list_begin<I>(values)};
+      DataSource source{[](DataSource const& list, std::size_t k) {
+                          return place_on_host<contributes<Traits>>(
+                              *static_cast<TaskRecord*>(list.task), k);
+                        },
+                        &task,
+                        nullptr,
+                        S::template list_begin<I>(values)};
       if constexpr (std::is_same_v<Rt, GpuStream>) {
         check_for_devices<Traits>();
-        source.at = &device_place;
         source.places = runtime.places().data();
+        source.at = [](DataSource const& list, std::size_t k) {
+          return place_on_device(list.places, *static_cast<TaskRecord*>(list.task), k);
+        };
       }
       return Argument<I>(source, S::template length_of<I>(values));
     } else if constexpr (std::is_same_v<Rt, GpuStream>) {
-      return make_device_view<Traits>(runtime, task, S::template data_index<I>);
+      check_for_devices<Traits>();
+      return view_at<Traits>(
+          place_on_device(runtime.places().data(), task, S::template data_index<I>));
     } else if constexpr (as_handle<I>) {
       auto* const record = task.accesses()[S::template data_index<I>].queue->data;
       acquire_handle(record);
       return Argument<I>(record);
     } else {
-      return make_view<Traits>(task, S::template data_index<I>);
+      return view_at<Traits>(place_on_host<contributes<Traits>>(task, S::template data_index<I>));
     }
   }
 

@@ -164,8 +164,7 @@ struct SpawnArgument {
         fits,
         "hetsched: this spawn argument does not fit the signature: a data parameter needs "
         "a Handle of its type, an Each a container of these, a by-value one something that "
-        "converts "
-        "(task type and parameter: see SpawnArgument<task, index>)");
+        "converts (task type and parameter: see SpawnArgument<task, index>)");
     static_assert(writable,
                   "hetsched: this spawn argument is a read-only handle, but the task writes it "
                   "(task type and parameter: see SpawnArgument<task, index>)");

@@ -9,11 +9,9 @@
 #include <hetsched/detail/spawn/spawn_data.hpp>
 #include <hetsched/handles/group.hpp>
 
-#include <array>
 #include <cstring>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -47,80 +45,6 @@ constexpr void check_arch(SetArch<Index> const*) {
 
 template <class T>
 constexpr void check_arch(void const*) {
-}
-
-/// The data of a spawn of a type with lists, as SpawnData is made from it.
-template <std::size_t lists>
-struct ListedData {
-  Array<DataRecord*> records;
-  std::array<std::uint32_t, lists> lengths{};
-
-  operator SpawnData() const noexcept {
-    return {std::span<DataRecord* const>(records.begin(), records.size()), lengths.data()};
-  }
-};
-
-/// More data than a task's block can have.
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_lists(std::string_view type) {
-  throw Error(ErrorCode::bad_call,
-              text("task '%s'", std::string(type).c_str()),
-              text("was given more data than a task may have: %zu", most_data));
-}
-
-/// Calls `put(index, argument)` for each argument of a spawn.
-template <class Put, class... Args>
-void each_argument(Put&& put, Args const&... arguments) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (put(std::integral_constant<std::size_t, I>{}, arguments), ...);
-  }(std::index_sequence_for<Args...>{});
-}
-
-/// The data among the arguments of a spawn of T, a type with lists.
-template <class T, class... Args>
-[[nodiscard]] auto listed_data_of(Args const&... arguments) {
-  using S = SignatureOf<T>;
-  ListedData<S::list_count> listed;
-  auto const put_one = [&]<std::size_t K>(std::integral_constant<std::size_t, K>,
-                                          auto const& argument) {
-    if constexpr (S::template At<K>::is_one) {
-      listed.records.push_back(argument.record());
-    }
-  };
-  auto const put_list = [&]<std::size_t K>(std::integral_constant<std::size_t, K>,
-                                           auto const& argument) {
-    if constexpr (S::template At<K>::is_list) {
-      std::size_t const length = argument.size();
-      if (length > most_data - listed.records.size()) {
-        refuse_lists(type_name<T>());
-      }
-      listed.lengths[S::template list_index<K>] = static_cast<std::uint32_t>(length);
-      for (std::size_t i = 0; i < length; ++i) {
-        listed.records.push_back(argument[i].record());
-      }
-    }
-  };
-  each_argument(put_one, arguments...);
-  each_argument(put_list, arguments...);
-  return listed;
-}
-
-/// The data among the arguments of a spawn of T: those of parameters that are no lists, in order,
-/// then those of the lists.
-template <class T, class... Args>
-[[nodiscard]] auto data_of(Args const&... arguments) {
-  using S = SignatureOf<T>;
-  if constexpr (S::list_count != 0) {
-    return listed_data_of<T>(arguments...);
-  } else {
-    std::array<DataRecord*, S::data_count> data{};
-    auto put = [&]<std::size_t K>(std::integral_constant<std::size_t, K>, auto const& argument) {
-      if constexpr (!S::template At<K>::is_value) {
-        data[S::template data_index<K>] = argument.record();
-      }
-    };
-    each_argument(put, arguments...);
-    return data;
-  }
 }
 
 /// Constructs the by-value arguments of a spawn of T.

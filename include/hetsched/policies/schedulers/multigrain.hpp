@@ -102,7 +102,7 @@ public:
     return detail::take_entry(set_, found);
   }
 
-  /// A guess beside other threads. What only a theft would give is not peeked at.
+  /// What only a theft would give is not peeked at.
   template <context Ctx>
     requires peekable_queue<LocalQueue>
   std::size_t peek(Ctx const& ctx, WorkerId worker, std::span<TaskId> next) {
