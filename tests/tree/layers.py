@@ -41,7 +41,7 @@ ROOMS = [
     ("simulation", "the runtime in virtual time"),
     ("lookahead, detail/lookahead", "schedulers that simulate ahead"),
     ("linalg, detail/linalg, stencil", "algorithms on tiles"),
-    ("sparse", "sparse matrices in dense blocks"),
+    ("sparse, detail/sparse", "sparse matrices: in dense blocks, and direct solvers"),
 ]
 ENGINES = ["detail/dataflow/", "detail/spawn/", "detail/engine/", "detail/threads/",
            "detail/virtual_time/", "runtime/"]
@@ -55,7 +55,9 @@ HOMES = [
     (re.compile(r"chrono"), ["runtime/progress.hpp"]),
     (re.compile(r"source_location"), ["runtime/runtime.hpp", "detail/spawn/lambda_types.hpp"]),
     (re.compile(r"boost/.*"), ["policies/queues/mailbox.hpp"]),
-    (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"), ["linalg/", "detail/linalg/"]),
+    (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"),
+      ["linalg/", "detail/linalg/", "sparse/", "detail/sparse/"]),
+    (re.compile(r"metis\.h"), ["detail/sparse/ordering.hpp"]),
     (re.compile(r"hwloc.*"), ["platform/hwloc.hpp"]),
     (re.compile(r"coin/.*"), ["detail/bounds/"]),
     (re.compile(r"gecode/.*"), ["detail/plans/", "plans/constraint_solver.hpp"]),

@@ -11,6 +11,7 @@
 #include <hetsched/linalg/tiled_matrix.hpp>
 #include <hetsched/runtime/runtime.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -47,7 +48,7 @@ struct TaskBodyCPU<linalg::Scale<T>> {
   void operator()(T beta, TileView<T> c) const { linalg::kernels::scale(beta, c); }
 };
 
-template <class T>
+template <std::floating_point T>
 struct TaskBodyGPU<linalg::Gemm<T>> {
   void operator()(GpuStream& stream,
                   T alpha,

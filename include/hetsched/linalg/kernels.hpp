@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Tile kernels for float and double: by Eigen, or by OpenBLAS where the build found it.
+// Tile kernels for float and double, those of LU for std::complex<double>, too: by Eigen, or by
+// OpenBLAS where the build found it.
 //
 // HETSCHED_HAVE_LAPACKE, defined by the build when OpenBLAS and LAPACKE are there, selects
 // cblas/LAPACKE. Define it in all translation units of a program or in none.
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -53,6 +55,10 @@ inline void use_one_blas_thread() {
 }
 
 namespace kernels {
+
+/// What the kernels of LU work on.
+template <class T>
+concept element = std::floating_point<T> || std::same_as<T, std::complex<double>>;
 
 /// An Eigen view of a tile.
 template <class T>
@@ -105,7 +111,7 @@ template <class Body>
 } // namespace detail
 
 /// C := beta C; overwritten if beta is 0, so that NaN in it does not survive.
-template <std::floating_point T>
+template <element T>
 void scale(T beta, TileView<T> c) {
   if (beta == T(0)) {
     as_eigen(c).setZero();
@@ -116,7 +122,7 @@ void scale(T beta, TileView<T> c) {
 
 /// C := alpha A B + beta C, for A m x k, B k x n, C m x n. As in BLAS, A and B are not read if
 /// alpha is 0, nor C if beta is 0. 2 m n k flops.
-template <std::floating_point T>
+template <element T>
 void gemm(T alpha,
           TileView<T const> a,
           TileView<T const> b,

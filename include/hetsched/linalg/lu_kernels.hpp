@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Kernels of LU with and without partial pivoting, for float and double. What they share with other
-// algorithms, and which library does the work, is in kernels.hpp.
+// Kernels of LU with and without partial pivoting, for float, double and std::complex<double>. What
+// they share with other algorithms, and which library does the work, is in kernels.hpp.
 
 #include <hetsched/core/views.hpp>
 #include <hetsched/detail/core/assert.hpp>
@@ -14,13 +14,14 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace hetsched::linalg::kernels {
 
 /// B := L^-1 B, for L n x n lower triangular with ones on its diagonal, which are not read, nor is
 /// what is above; B n x m. m n^2 flops.
-template <std::floating_point T>
+template <element T>
 void trsm_unit(TileView<T const> l, TileView<T> b) {
   HETSCHED_ASSERT(l.rows() == l.cols() && l.cols() == b.rows(), "shapes");
   if (is_empty(b)) {
@@ -41,7 +42,7 @@ void trsm_unit(TileView<T const> l, TileView<T> b) {
 
 /// Exchanges row first + i of A with row pivots[i], for i = 0, 1, ... Column by column, so that a
 /// column is fetched once however many rows are exchanged.
-template <std::floating_point T>
+template <element T>
 void swap_rows(std::size_t first, VectorView<std::size_t const> pivots, TileView<T> a) {
   for (std::size_t j = 0; j < a.cols(); ++j) {
     T* const column = a.data() + j * a.ld();
@@ -52,27 +53,63 @@ void swap_rows(std::size_t first, VectorView<std::size_t const> pivots, TileView
   }
 }
 
+/// What getrf does about pivots that are too small, if it is to go on.
+template <element T>
+struct PivotFloor {
+  double least = 0;         // a pivot of smaller modulus becomes one of this modulus
+  std::size_t replaced = 0; // how many did
+};
+
 namespace detail {
+
+/// The first of the largest modulus, and that; NaN if there is one.
+template <class Column>
+[[nodiscard]] std::pair<Eigen::Index, double> first_largest(Column const& candidates) {
+  using T = typename Column::Scalar;
+  if constexpr (std::is_floating_point_v<T>) {
+    T const largest = candidates.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>();
+    Eigen::Index at = 0;
+    while (at + 1 < candidates.size() && std::abs(candidates[at]) != largest) {
+      ++at;
+    }
+    return {at, static_cast<double>(largest)};
+  } else {
+    std::pair<Eigen::Index, double> best{0, std::abs(candidates[0])};
+    for (Eigen::Index i = 1; i < candidates.size(); ++i) {
+      auto const modulus = std::abs(candidates[i]);
+      if (std::isnan(modulus) || modulus > best.second) {
+        best = {i, modulus};
+      }
+      if (std::isnan(modulus)) {
+        break;
+      }
+    }
+    return best;
+  }
+}
 
 /// getrf by columns, for a few of them.
 template <class T>
-std::optional<Breakdown> getrf_columns(TileView<T> a, VectorView<std::size_t> pivots) {
+std::optional<Breakdown>
+getrf_columns(TileView<T> a, VectorView<std::size_t> pivots, PivotFloor<T>* floor) {
   auto m = as_eigen(a);
   for (std::size_t k = 0; k < pivots.size(); ++k) {
     auto const j = static_cast<Eigen::Index>(k);
     auto const rest = m.rows() - j;
     auto candidates = m.col(j).tail(rest);
-    T const largest = candidates.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>();
-    if (!(largest > T(0)) || !std::isfinite(largest)) {
-      return Breakdown{k, static_cast<double>(largest)};
-    }
-    Eigen::Index at = 0;
-    while (std::abs(candidates[at]) != largest) {
-      ++at;
+    auto const [at, largest] = first_largest(candidates);
+    bool const small = floor != nullptr && largest < floor->least;
+    if (!(largest > 0 || small) || !std::isfinite(largest)) {
+      return Breakdown{k, largest};
     }
     pivots[k] = k + static_cast<std::size_t>(at);
     if (at != 0) {
       m.row(j).swap(m.row(j + at));
+    }
+    if (small) {
+      auto const least = static_cast<Eigen::NumTraits<T>::Real>(floor->least);
+      candidates[0] = largest > 0 ? candidates[0] / std::abs(candidates[0]) * least : T(least);
+      ++floor->replaced;
     }
     candidates.tail(rest - 1) /= candidates[0]; // a reciprocal could overflow
     for (Eigen::Index c = j + 1; c < m.cols(); ++c) {
@@ -91,23 +128,27 @@ std::optional<Breakdown> getrf_columns(TileView<T> a, VectorView<std::size_t> pi
 /// Stops at the first column whose candidates are all 0, or one of them NaN or infinity: the
 /// breakdown's pivot is the largest modulus, NaN if there is one. A NaN anywhere to the left of
 /// that or above reaches all candidates. A's and the pivots' contents are then not specified.
+/// With a `floor` it does not stop at 0: a pivot below the floor is replaced and counted, so that
+/// P A = L U holds for a matrix near A.
 ///
-/// Source: Toledo 1997, the recursive column algorithm, which leaves nearly all work to gemm.
-template <std::floating_point T>
-[[nodiscard]] std::optional<Breakdown> getrf(TileView<T> a, VectorView<std::size_t> pivots) {
+/// Source: Toledo 1997, the recursive column algorithm, which leaves nearly all work to gemm; the
+/// floor: Li and Demmel, "SuperLU_DIST", 2003, sec. 3 (static pivoting).
+template <element T>
+[[nodiscard]] std::optional<Breakdown>
+getrf(TileView<T> a, VectorView<std::size_t> pivots, PivotFloor<T>* floor = nullptr) {
   auto const m = a.rows();
   auto const n = a.cols();
   auto const count = pivots.size();
   HETSCHED_ASSERT(count == std::min(m, n), "shapes");
   if (count <= 4) { // 8 and 2 are no faster
-    return detail::getrf_columns(a, pivots);
+    return detail::getrf_columns(a, pivots, floor);
   }
   auto const half = count / 2;
   auto const left = block(a, 0, 0, m, half);
   auto const right = block(a, 0, half, m, n - half);
   VectorView const upper(pivots.data(), half);
   VectorView const lower(pivots.data() + half, count - half);
-  if (auto const where = getrf(left, upper)) {
+  if (auto const where = getrf(left, upper, floor)) {
     return where;
   }
   swap_rows<T>(0, upper, right);
@@ -115,7 +156,7 @@ template <std::floating_point T>
   auto const rest = block(right, half, 0, m - half, n - half);
   trsm_unit<T>(block(left, 0, 0, half, half), top);
   gemm<T>(T(-1), block(left, half, 0, m - half, half), top, T(1), rest);
-  if (auto const where = getrf(rest, lower)) {
+  if (auto const where = getrf(rest, lower, floor)) {
     return Breakdown{half + where->column, where->pivot};
   }
   for (auto& pivot : lower) {
@@ -127,7 +168,7 @@ template <std::floating_point T>
 
 /// B := B U^-1, for U n x n upper triangular, what is below its diagonal not being read; B m x n.
 /// m n^2 flops. A zero on U's diagonal gives infinities or NaN.
-template <std::floating_point T>
+template <element T>
 void trsm_upper(TileView<T const> u, TileView<T> b) {
   HETSCHED_ASSERT(u.rows() == u.cols() && u.cols() == b.cols(), "shapes");
   if (is_empty(b)) {

@@ -34,6 +34,9 @@ class BaseRuntime : public RuntimeData<Engine> {
   using Data = RuntimeData<Engine>;
 
 public:
+  /// Whether bodies run: they do not in virtual time.
+  static constexpr bool computes = Engine::computes;
+
   // ---- waiting ----
 
   /// Outside tasks: waits until every task of this runtime is complete, all reductions are merged

@@ -32,23 +32,36 @@ namespace hetsched::linalg::kernels::detail {
   return static_cast<int>(value);
 }
 
-/// The first for float, the second for double.
-template <class T, class Single, class Double>
+/// The first for float, the second for double, the third for std::complex<double>, if there is one.
+template <class T, class Single, class Double, class Complex = std::nullptr_t>
 [[nodiscard]] constexpr auto by_element([[maybe_unused]] Single single,
-                                        [[maybe_unused]] Double twice) noexcept {
+                                        [[maybe_unused]] Double twice,
+                                        [[maybe_unused]] Complex pair = {}) noexcept {
   if constexpr (std::is_same_v<T, float>) {
     return single;
-  } else {
+  } else if constexpr (std::is_same_v<T, double>) {
     return twice;
+  } else {
+    return pair;
+  }
+}
+
+/// A number as cblas takes it: complex ones by their address.
+template <class T>
+[[nodiscard]] auto scalar(T const& number) noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    return number;
+  } else {
+    return static_cast<void const*>(&number);
   }
 }
 
 /// cblas and LAPACKE by element type.
 template <class T>
 struct Blas {
-  static constexpr auto gemm = by_element<T>(cblas_sgemm, cblas_dgemm);
+  static constexpr auto gemm = by_element<T>(cblas_sgemm, cblas_dgemm, cblas_zgemm);
   static constexpr auto syrk = by_element<T>(cblas_ssyrk, cblas_dsyrk);
-  static constexpr auto trsm = by_element<T>(cblas_strsm, cblas_dtrsm);
+  static constexpr auto trsm = by_element<T>(cblas_strsm, cblas_dtrsm, cblas_ztrsm);
   static constexpr auto potrf = by_element<T>(LAPACKE_spotrf_work, LAPACKE_dpotrf_work);
   static constexpr auto geqrt = by_element<T>(LAPACKE_sgeqrt_work, LAPACKE_dgeqrt_work);
   static constexpr auto gemqrt = by_element<T>(LAPACKE_sgemqrt_work, LAPACKE_dgemqrt_work);
@@ -66,12 +79,12 @@ void blas_gemm(
                 blas_int(c.rows()),
                 blas_int(c.cols()),
                 blas_int(a.cols()),
-                alpha,
+                scalar(alpha),
                 a.data(),
                 blas_int(a.ld()),
                 b.data(),
                 blas_int(b.ld()),
-                beta,
+                scalar(beta),
                 c.data(),
                 blas_int(c.ld()));
 }
@@ -84,6 +97,7 @@ void blas_trsm(CBLAS_SIDE side,
                CBLAS_DIAG diagonal,
                TileView<T const> a,
                TileView<T> b) {
+  T const one(1);
   Blas<T>::trsm(CblasColMajor,
                 side,
                 triangle,
@@ -91,7 +105,7 @@ void blas_trsm(CBLAS_SIDE side,
                 diagonal,
                 blas_int(b.rows()),
                 blas_int(b.cols()),
-                T(1),
+                scalar(one),
                 a.data(),
                 blas_int(a.ld()),
                 b.data(),

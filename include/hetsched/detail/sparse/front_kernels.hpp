@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What is done to a front, part by part.
+
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/sparse/fronts.hpp>
+#include <hetsched/detail/sparse/numbers.hpp>
+#include <hetsched/linalg/kernels.hpp>
+#include <hetsched/linalg/lu_kernels.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hetsched::sparse::detail {
+
+/// From `begin` to `end`.
+struct Range {
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// Rows and columns of a front, by their places in it.
+struct Region {
+  Range rows;
+  Range columns;
+};
+
+/// Which of `places`, ascending, are in a range.
+[[nodiscard]] inline Range within(std::span<Index const> places, Range range) {
+  auto const first = [&](std::size_t value) {
+    return static_cast<std::size_t>(
+        std::lower_bound(places.begin(), places.end(), static_cast<Index>(value)) - places.begin());
+  };
+  return {first(range.begin), first(range.end)};
+}
+
+/// Adds what child c contributes to a region of its parent's front, which is at `target`. The
+/// contribution is at `data`. Of a symmetric front, what is on and below the diagonal.
+template <class T>
+void add_contribution(
+    Fronts const& plan, Index c, T* data, Region const& region, TileView<T> target) {
+  auto const& child = plan.fronts[at(c)];
+  auto const places = plan.places_of(c);
+  auto const rows = within(places, region.rows);
+  auto const columns = within(places, region.columns);
+  if (rows.begin == rows.end || columns.begin == columns.end) {
+    return;
+  }
+  for (std::size_t bj = 0; bj < child.blocks.count; ++bj) {
+    auto const first = child.blocks.begin(bj);
+    auto const from = std::max(columns.begin, first);
+    auto const to = std::min(columns.end, child.blocks.begin(bj + 1));
+    for (std::size_t bi = 0; from < to && bi < child.blocks.count; ++bi) {
+      auto const above = child.blocks.begin(bi);
+      auto const last = std::min(rows.end, child.blocks.begin(bi + 1));
+      auto const tile = Numbers<T>::tile(child, data, bi, bj);
+      for (auto j = from; j < to; ++j) {
+        auto const top = std::max({rows.begin, above, child.symmetric ? j : std::size_t{0}});
+        T const* const source = tile.data() + (j - first) * tile.ld();
+        T* const column = target.data() + (at(places[j]) - region.columns.begin) * target.ld();
+        for (auto i = top; i < last; ++i) {
+          column[at(places[i]) - region.rows.begin] += source[i - above];
+        }
+      }
+    }
+  }
+}
+
+/// Calls visit(c, data) for each child's contribution.
+template <class T, class Visit>
+void for_each_contribution(Fronts const& plan, Numbers<T>& numbers, Index s, Visit const& visit) {
+  for (auto const c : plan.children[at(s)]) {
+    visit(c, numbers.contributions[at(c)].data);
+  }
+}
+
+/// Fills a part of F11, F12 or F21 with the matrix's entries and the children's contributions.
+/// `part` is all of the factors of front s from its first to its last number.
+template <class T>
+void assemble(
+    Fronts const& plan, Numbers<T>& numbers, Index s, Region const& region, TileView<T> part) {
+  auto const& front = plan.fronts[at(s)];
+  auto* const base = numbers.of(front);
+  auto const begin = static_cast<std::size_t>(part.data() - base);
+  auto const size = part.rows() * part.cols();
+  std::fill_n(part.data(), size, T(0));
+  for (auto const& entry : plan.entries_of(s, begin, begin + size)) {
+    base[entry.place] = numbers.values[entry.value];
+  }
+  for_each_contribution(
+      plan, numbers, s, [&](Index c, T* data) { add_contribution(plan, c, data, region, part); });
+}
+
+template <class T>
+void assemble_panel(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t k) {
+  auto const& front = plan.fronts[at(s)];
+  assemble(plan,
+           numbers,
+           s,
+           {{0, front.w}, {front.panels.begin(k), front.panels.begin(k + 1)}},
+           numbers.panel(front, k));
+}
+
+template <class T>
+void assemble_upper(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t j) {
+  auto const& front = plan.fronts[at(s)];
+  auto const w = front.w;
+  assemble(plan,
+           numbers,
+           s,
+           {{0, w}, {w + front.blocks.begin(j), w + front.blocks.begin(j + 1)}},
+           numbers.upper(front, j));
+}
+
+template <class T>
+void assemble_lower(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t i) {
+  auto const& front = plan.fronts[at(s)];
+  auto const w = front.w;
+  assemble(plan,
+           numbers,
+           s,
+           {{w + front.blocks.begin(i), w + front.blocks.begin(i + 1)}, {0, w}},
+           numbers.lower(front, i));
+}
+
+/// Adds the children's contributions to tile (i, j) of F22.
+template <class T>
+void assemble_tile(
+    Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t i, std::size_t j, TileView<T> c) {
+  auto const& front = plan.fronts[at(s)];
+  auto const w = front.w;
+  Region const region{{w + front.blocks.begin(i), w + front.blocks.begin(i + 1)},
+                      {w + front.blocks.begin(j), w + front.blocks.begin(j + 1)}};
+  for_each_contribution(plan, numbers, s, [&](Index child, T* data) {
+    add_contribution(plan, child, data, region, c);
+  });
+}
+
+/// Factors a panel, whose first row with a pivot is `first`, and says how many pivots were
+/// replaced. Throws Error(numerical) for NaN and infinity; `column` is the panel's first in the
+/// matrix as the solver ordered it.
+template <class T>
+[[nodiscard]] std::size_t factor_panel(
+    TileView<T> panel, std::size_t first, std::size_t* pivots, double floor, std::size_t column) {
+  linalg::kernels::PivotFloor<T> small{floor, 0};
+  auto const below = linalg::kernels::block(panel, first, 0, panel.rows() - first, panel.cols());
+  VectorView<std::size_t> const chosen(pivots + first, panel.cols());
+  if (auto const where = linalg::kernels::getrf(below, chosen, &small)) {
+    throw Error(ErrorCode::numerical,
+                "sparse LU",
+                std::string(std::isnan(where->pivot) ? "NaN" : "infinity") +
+                    " as pivot of column " + std::to_string(column + where->column) +
+                    " in the order of elimination: the matrix's numbers are out of range");
+  }
+  for (auto& pivot : chosen) {
+    pivot += first;
+  }
+  return small.replaced;
+}
+
+/// Applies a factored panel to columns on its right: exchanges rows, solves for the rows of U,
+/// updates what is below.
+template <class T>
+void eliminate(TileView<T const> panel,
+               std::size_t first,
+               std::size_t const* pivots,
+               TileView<T> columns) {
+  namespace kernels = linalg::kernels;
+  auto const width = panel.cols();
+  auto const rest = panel.rows() - first - width;
+  auto const top = kernels::block(columns, first, 0, width, columns.cols());
+  kernels::swap_rows<T>(first, {pivots + first, width}, columns);
+  kernels::trsm_unit<T>(kernels::block(panel, first, 0, width, width), top);
+  kernels::gemm<T>(T(-1),
+                   kernels::block(panel, first + width, 0, rest, width),
+                   top,
+                   T(1),
+                   kernels::block(columns, first + width, 0, rest, columns.cols()));
+}
+
+/// Solves for the columns of L in a block of rows below, those of one panel, after those on its
+/// left.
+template <class T>
+void solve_rows(TileView<T const> panel, std::size_t first, TileView<T> rows) {
+  namespace kernels = linalg::kernels;
+  auto const width = panel.cols();
+  auto const own = kernels::block(rows, 0, first, rows.rows(), width);
+  kernels::gemm<T>(T(-1),
+                   kernels::block(rows, 0, 0, rows.rows(), first),
+                   kernels::block(panel, 0, 0, first, width),
+                   T(1),
+                   own);
+  kernels::trsm_upper<T>(kernels::block(panel, first, 0, width, width), own);
+}
+
+} // namespace hetsched::sparse::detail

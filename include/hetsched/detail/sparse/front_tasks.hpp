@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The tasks of a multifrontal factorisation and of its solves.
+
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/sparse/front_kernels.hpp>
+#include <hetsched/detail/sparse/fronts.hpp>
+#include <hetsched/detail/sparse/numbers.hpp>
+#include <hetsched/detail/sparse/units.hpp>
+#include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_stream.hpp>
+#include <hetsched/gpu/gpu_vectors.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace hetsched {
+
+namespace sparse::detail {
+
+/// What the tasks of one factorisation share.
+template <class T>
+struct Factorisation {
+  Fronts const& plan;
+  Units const& units;
+  Numbers<T>& numbers;
+};
+
+/// Written when a unit is done: what it contributes is in memory of its own.
+using Token = std::uint64_t;
+
+/// Factors the fronts of a unit, given what other units contribute to them.
+template <class T>
+struct FactorUnit : Task<5>::Signature<V<Factorisation<T> const*>,
+                                       V<Index>,
+                                       R<Each<Token>>,
+                                       R<Each<TileView<T>>>,
+                                       W<Token>> {
+  static constexpr std::string_view name = "subtree";
+};
+
+/// A part of a tiled front.
+struct FrontPart {
+  enum class Kind : std::uint8_t { panel, upper, lower, tiles };
+
+  Index front = 0;
+  Kind kind = Kind::panel;
+  std::uint32_t number = 0; // of the panel, block, or column of tiles
+};
+
+/// Fills a part of a front, given what units and tiled fronts contribute.
+template <class T>
+struct Assemble : Task<5>::Signature<V<Factorisation<T> const*>,
+                                     V<FrontPart>,
+                                     R<Each<Token>>,
+                                     R<Each<TileView<T>>>,
+                                     W<Each<TileView<T>>>> {
+  static constexpr std::string_view name = "assemble";
+};
+
+/// Factors panel k of a front.
+template <class T>
+struct FactorPanel
+    : Task<4>::Signature<V<Factorisation<T> const*>, V<Index>, V<std::size_t>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "front_panel";
+};
+
+/// Applies panels, of which the first has its pivots from that row on, to columns on their right.
+/// The pointer is to the front's pivots in host memory: a body on a GPU must know them before it
+/// launches.
+template <class T>
+struct Eliminate
+    : Task<4>::
+          Signature<V<std::size_t>, V<std::size_t const*>, R<Each<TileView<T>>>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "front_columns";
+};
+
+/// Solves for rows of L with all panels of a front.
+template <class T>
+struct SolveRows : Task<2>::Signature<R<Each<TileView<T>>>, RW<TileView<T>>> {
+  static constexpr std::string_view name = "front_rows";
+};
+
+/// A sweep through a unit, given the units that must be done before: up or down the tree.
+template <class S>
+struct SweepUnit : Task<5>::Signature<V<S*>, V<Index>, V<bool>, R<Each<Token>>, W<Token>> {
+  static constexpr std::string_view name = "solve";
+};
+
+} // namespace sparse::detail
+
+template <class T>
+struct TaskBodyCPU<sparse::detail::FactorUnit<T>> {
+  void operator()(sparse::detail::Factorisation<T> const* work,
+                  sparse::detail::Index unit,
+                  Each<sparse::detail::Token const> /*units*/,
+                  Each<TileView<T const>> /*fronts*/,
+                  sparse::detail::Token& done) const {
+    sparse::detail::factor_unit(
+        work->plan, work->units, work->numbers, work->units.units[sparse::detail::at(unit)]);
+    done = 1;
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<sparse::detail::Assemble<T>> {
+  void operator()(sparse::detail::Factorisation<T> const* work,
+                  sparse::detail::FrontPart const& part,
+                  Each<sparse::detail::Token const> /*units*/,
+                  Each<TileView<T const>> /*fronts*/,
+                  Each<TileView<T>> tiles) const {
+    namespace detail = sparse::detail;
+    using Kind = detail::FrontPart::Kind;
+    auto& numbers = work->numbers;
+    switch (part.kind) {
+    case Kind::panel:
+      detail::assemble_panel(work->plan, numbers, part.front, part.number);
+      break;
+    case Kind::upper:
+      detail::assemble_upper(work->plan, numbers, part.front, part.number);
+      break;
+    case Kind::lower:
+      detail::assemble_lower(work->plan, numbers, part.front, part.number);
+      break;
+    case Kind::tiles:
+      for (std::size_t i = 0; i < tiles.size(); ++i) {
+        linalg::kernels::scale(T(0), tiles[i]);
+        detail::assemble_tile(work->plan, numbers, part.front, i, part.number, tiles[i]);
+      }
+      break;
+    }
+    for (auto const c : work->plan.children[detail::at(part.front)]) {
+      numbers.release(c);
+    }
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<sparse::detail::FactorPanel<T>> {
+  void operator()(sparse::detail::Factorisation<T> const* work,
+                  sparse::detail::Index s,
+                  std::size_t k,
+                  TileView<T> panel) const {
+    auto const& front = work->plan.fronts[sparse::detail::at(s)];
+    auto& numbers = work->numbers;
+    auto const first = front.panels.begin(k);
+    auto const replaced = sparse::detail::factor_panel(panel,
+                                                       first,
+                                                       numbers.pivots.data() + front.first,
+                                                       numbers.floor,
+                                                       sparse::detail::at(front.first) + first);
+    if (replaced > 0) {
+      numbers.replaced.fetch_add(replaced, std::memory_order_relaxed); // read after a sync
+    }
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<sparse::detail::Eliminate<T>> {
+  void operator()(std::size_t first,
+                  std::size_t const* pivots,
+                  Each<TileView<T const>> panels,
+                  TileView<T> columns) const {
+    for (std::size_t k = 0; k < panels.size(); ++k) {
+      sparse::detail::eliminate<T>(panels[k], first, pivots, columns);
+      first += panels[k].cols();
+    }
+  }
+};
+
+template <std::floating_point T>
+struct TaskBodyGPU<sparse::detail::Eliminate<T>> {
+  void operator()(GpuStream& stream,
+                  std::size_t first,
+                  std::size_t const* pivots,
+                  Each<TileView<T const>> panels,
+                  TileView<T> columns) const {
+    using linalg::kernels::block;
+    for (std::size_t k = 0; k < panels.size(); ++k) {
+      auto const panel = panels[k];
+      auto const width = panel.cols();
+      auto const rest = panel.rows() - first - width;
+      for (auto i = first; i < first + width; ++i) {
+        if (pivots[i] != i) {
+          gpu::swap(stream, gpu::row(columns, i), gpu::row(columns, pivots[i]));
+        }
+      }
+      auto const top = block(columns, first, 0, width, columns.cols());
+      gpu::trsm(stream, 'L', 'L', 'N', 'U', T(1), block(panel, first, 0, width, width), top);
+      gpu::gemm(stream,
+                'N',
+                'N',
+                T(-1),
+                block(panel, first + width, 0, rest, width),
+                top,
+                T(1),
+                block(columns, first + width, 0, rest, columns.cols()));
+      first += width;
+    }
+  }
+};
+
+template <class T>
+struct TaskBodyCPU<sparse::detail::SolveRows<T>> {
+  void operator()(Each<TileView<T const>> panels, TileView<T> rows) const {
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < panels.size(); ++k) {
+      sparse::detail::solve_rows<T>(panels[k], first, rows);
+      first += panels[k].cols();
+    }
+  }
+};
+
+template <std::floating_point T>
+struct TaskBodyGPU<sparse::detail::SolveRows<T>> {
+  void operator()(GpuStream& stream, Each<TileView<T const>> panels, TileView<T> rows) const {
+    using linalg::kernels::block;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < panels.size(); ++k) {
+      auto const panel = panels[k];
+      auto const width = panel.cols();
+      auto const own = block(rows, 0, first, rows.rows(), width);
+      gpu::gemm(stream,
+                'N',
+                'N',
+                T(-1),
+                block(rows, 0, 0, rows.rows(), first),
+                block(panel, 0, 0, first, width),
+                T(1),
+                own);
+      gpu::trsm(stream, 'R', 'U', 'N', 'N', T(1), block(panel, first, 0, width, width), own);
+      first += width;
+    }
+  }
+};
+
+template <class S>
+struct TaskBodyCPU<sparse::detail::SweepUnit<S>> {
+  void operator()(S* sweeps,
+                  sparse::detail::Index unit,
+                  bool up,
+                  Each<sparse::detail::Token const> /*before*/,
+                  sparse::detail::Token& done) const {
+    up ? sweeps->up(unit) : sweeps->down(unit);
+    done = 1;
+  }
+};
+
+} // namespace hetsched

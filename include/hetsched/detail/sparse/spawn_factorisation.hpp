@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Spawns the tasks of a multifrontal factorisation.
+
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/sparse/front_tasks.hpp>
+#include <hetsched/handles/handle.hpp>
+#include <hetsched/linalg/gemm.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace hetsched::sparse::detail {
+
+/// The data of a factorisation's tasks, and the tasks. To be destroyed after a sync.
+///
+/// A unit that is not tiled is one task on a core. Of a tiled front, every part is filled by a task
+/// on a core; panels are factored on cores; everything else runs on cores and GPUs. Updates of one
+/// datum are in program order, so the result does not depend on the scheduler or the number of
+/// workers where all workers compute alike.
+template <class Rt, class T>
+class FactorisationTasks {
+public:
+  /// Registers the data.
+  FactorisationTasks(Rt& rt, Factorisation<T> const& work)
+      : rt_(rt), work_(work), plan_(work.plan), units_(work.units), done_(units_.units.size()),
+        done_handles_(units_.units.size()), data_(units_.units.size()),
+        urgency_(plan_.fronts.size()) {
+    for (std::size_t u = 0; u < units_.units.size(); ++u) {
+      if (units_.units[u].tiled) {
+        register_front(u, units_.units[u].begin);
+      } else {
+        done_handles_[u] = rt_.data(done_[u]);
+      }
+    }
+    find_urgencies();
+  }
+
+  /// Returns at once.
+  void spawn() {
+    for (std::size_t u = 0; u < units_.units.size(); ++u) {
+      auto const& unit = units_.units[u];
+      if (unit.tiled) {
+        spawn_front(unit.begin, data_[u]);
+      } else {
+        spawn_unit(static_cast<Index>(u));
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t tasks() const noexcept { return tasks_; }
+
+  /// Products of tiles of F22: nearly all work of large matrices.
+  [[nodiscard]] std::size_t products() const noexcept { return products_; }
+
+private:
+  using Tile = Handle<TileView<T>>;
+
+  struct FrontData {
+    std::vector<Tile> panels;
+    std::vector<Tile> upper;
+    std::vector<Tile> lower;
+    std::vector<Tile> tiles; // by columns
+  };
+
+  /// Where the data of a part come from.
+  struct Sources {
+    std::vector<Handle<Token>> units;
+    std::vector<Tile> tiles;
+  };
+
+  [[nodiscard]] Tile registered(TileView<T> tile) {
+    return rt_.data(tile.data(), tile.rows(), tile.cols(), tile.ld());
+  }
+
+  /// How many blocks are below the panels.
+  [[nodiscard]] static std::size_t blocks(Front const& front) noexcept {
+    return front.m == 0 ? 0 : front.blocks.count;
+  }
+
+  void register_front(std::size_t u, Index s) {
+    auto const& front = plan_.fronts[at(s)];
+    auto const& numbers = work_.numbers;
+    auto& data = data_[u];
+    for (std::size_t k = 0; k < front.panels.count; ++k) {
+      data.panels.push_back(registered(numbers.panel(front, k)));
+    }
+    for (std::size_t i = 0; i < blocks(front); ++i) {
+      data.upper.push_back(registered(numbers.upper(front, i)));
+      data.lower.push_back(registered(numbers.lower(front, i)));
+    }
+    auto* const f22 = numbers.contributions[at(s)].data;
+    for (std::size_t j = 0; j < blocks(front); ++j) {
+      for (std::size_t i = 0; i < blocks(front); ++i) {
+        data.tiles.push_back(registered(numbers.tile(front, f22, i, j)));
+      }
+    }
+  }
+
+  /// By the flops from a front to the root: the longer the way, the more urgent.
+  void find_urgencies() {
+    std::vector<double> path(plan_.fronts.size());
+    double longest = 1;
+    for (auto s = plan_.count(); s-- > 0;) {
+      auto const& front = plan_.fronts[at(s)];
+      path[at(s)] = front.flops() + (front.parent == no_index ? 0 : path[at(front.parent)]);
+      longest = std::max(longest, path[at(s)]);
+    }
+    constexpr double steps = 1e6;
+    for (std::size_t s = 0; s < path.size(); ++s) {
+      urgency_[s] = 4 * static_cast<std::int32_t>(steps * path[s] / longest);
+    }
+  }
+
+  [[nodiscard]] auto urgency(Index s, std::int32_t among = 0) const {
+    return priority(urgency_[at(s)] + among);
+  }
+
+  /// Whether some of `places` is in a range.
+  [[nodiscard]] static bool meets(std::span<Index const> places, Range range) {
+    auto const found = within(places, range);
+    return found.begin < found.end;
+  }
+
+  /// What contributes to a region of front s.
+  [[nodiscard]] Sources sources(Index s, Region const& region) const {
+    Sources result;
+    auto last = no_index;
+    for (auto const c : plan_.children[at(s)]) {
+      auto const u = units_.unit_of[at(c)];
+      if (!units_.units[at(u)].tiled) {
+        if (std::exchange(last, u) != u) {
+          result.units.push_back(done_handles_[at(u)]);
+        }
+        continue;
+      }
+      auto const& child = plan_.fronts[at(c)];
+      auto const places = plan_.places_of(c);
+      for (std::size_t j = 0; j < blocks(child); ++j) {
+        for (std::size_t i = 0; i < blocks(child); ++i) {
+          auto const part = [&](std::size_t b) {
+            return places.subspan(child.blocks.begin(b), child.blocks.size(b));
+          };
+          if (meets(part(i), region.rows) && meets(part(j), region.columns)) {
+            result.tiles.push_back(data_[at(u)].tiles[i + j * blocks(child)]);
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  void spawn_unit(Index u) {
+    auto const& unit = units_.units[at(u)];
+    Sources from;
+    if (unit.end == unit.begin + 1) {
+      auto const size = plan_.fronts[at(unit.begin)].size();
+      from = sources(unit.begin, {{0, size}, {0, size}});
+    }
+    for (auto s = unit.begin; s < unit.end; ++s) {
+      expect_readers(s, 1);
+    }
+    rt_.template spawn<FactorUnit<T>>(urgency(unit.begin), SetArch(ArchHost))(
+        &work_, u, from.units, from.tiles, done_handles_[at(u)]);
+    ++tasks_;
+  }
+
+  void expect_readers(Index s, std::size_t count) {
+    for (auto const c : plan_.children[at(s)]) {
+      work_.numbers.contributions[at(c)].readers.store(count, std::memory_order_relaxed);
+    }
+  }
+
+  void spawn_assembly(FrontPart const& part, Region const& region, std::span<Tile const> targets) {
+    auto const from = sources(part.front, region);
+    rt_.template spawn<Assemble<T>>(urgency(part.front, 1), SetArch(ArchHost))(
+        &work_, part, from.units, from.tiles, targets);
+    ++tasks_;
+  }
+
+  void assemble_front(Index s, FrontData const& data) {
+    using Kind = FrontPart::Kind;
+    auto const& front = plan_.fronts[at(s)];
+    auto const q = blocks(front);
+    expect_readers(s, front.panels.count + 3 * q);
+    auto const own = [&](std::size_t k) {
+      return Range{front.panels.begin(k), front.panels.begin(k + 1)};
+    };
+    auto const below = [&](std::size_t i) {
+      return Range{front.w + front.blocks.begin(i), front.w + front.blocks.begin(i + 1)};
+    };
+    auto const number = [](std::size_t i) { return static_cast<std::uint32_t>(i); };
+    for (std::size_t k = 0; k < front.panels.count; ++k) {
+      spawn_assembly({s, Kind::panel, number(k)}, {{0, front.w}, own(k)}, {&data.panels[k], 1});
+    }
+    for (std::size_t i = 0; i < q; ++i) {
+      spawn_assembly({s, Kind::upper, number(i)}, {{0, front.w}, below(i)}, {&data.upper[i], 1});
+      spawn_assembly({s, Kind::lower, number(i)}, {below(i), {0, front.w}}, {&data.lower[i], 1});
+    }
+    for (std::size_t j = 0; j < q; ++j) {
+      spawn_assembly({s, Kind::tiles, number(j)},
+                     {{front.w, front.size()}, below(j)},
+                     {&data.tiles[j * q], q});
+    }
+  }
+
+  void spawn_front(Index s, FrontData const& data) {
+    auto const& front = plan_.fronts[at(s)];
+    auto const* const pivots = work_.numbers.pivots.data() + front.first;
+    assemble_front(s, data);
+    for (std::size_t k = 0; k < front.panels.count; ++k) {
+      rt_.template spawn<FactorPanel<T>>(urgency(s, 3),
+                                         SetArch(ArchHost))(&work_, s, k, data.panels[k]);
+      for (auto j = k + 1; j < front.panels.count; ++j) {
+        rt_.template spawn<Eliminate<T>>(urgency(s, j == k + 1 ? 3 : 2))(
+            front.panels.begin(k), pivots, std::span(&data.panels[k], 1), data.panels[j]);
+      }
+      tasks_ += front.panels.count - k;
+    }
+    auto const q = blocks(front);
+    for (std::size_t i = 0; i < q; ++i) {
+      rt_.template spawn<Eliminate<T>>(urgency(s, 1))(
+          std::size_t{0}, pivots, data.panels, data.upper[i]);
+      rt_.template spawn<SolveRows<T>>(urgency(s, 1))(data.panels, data.lower[i]);
+    }
+    for (std::size_t j = 0; j < q; ++j) {
+      for (std::size_t i = 0; i < q; ++i) {
+        rt_.template spawn<linalg::Gemm<T>>(urgency(s))(
+            T(-1), data.lower[i], data.upper[j], T(1), data.tiles[i + j * q]);
+      }
+    }
+    tasks_ += 2 * q + q * q;
+    products_ += q * q;
+  }
+
+  Rt& rt_;
+  Factorisation<T> const& work_;
+  Fronts const& plan_;
+  Units const& units_;
+  std::vector<Token> done_;
+  std::vector<Handle<Token>> done_handles_;
+  std::vector<FrontData> data_; // of each tiled unit
+  std::vector<std::int32_t> urgency_;
+  std::size_t tasks_ = 0;
+  std::size_t products_ = 0;
+};
+
+/// Spawns a sweep up the tree and one down; to be destroyed after a sync.
+template <class Rt, class S>
+class SweepTasks {
+public:
+  SweepTasks(Rt& rt, Units const& units, S& sweeps)
+      : rt_(rt), units_(units), sweeps_(sweeps), done_(2 * units.units.size()) {
+    for (auto& token : done_) {
+      handles_.push_back(rt.data(token));
+    }
+  }
+
+  /// Returns at once.
+  void spawn() {
+    auto const count = units_.units.size();
+    auto const spawn_one = [&](std::size_t u, bool up, std::vector<Handle<Token>> const& before) {
+      rt_.template spawn<SweepUnit<S>>(SetArch(ArchHost))(
+          &sweeps_, static_cast<Index>(u), up, before, handles_[up ? u : count + u]);
+    };
+    for (std::size_t u = 0; u < count; ++u) {
+      std::vector<Handle<Token>> before;
+      if (units_.units[u].end == units_.units[u].begin + 1) {
+        for (auto const child : sweeps_.children(units_.units[u].begin)) {
+          before.push_back(handles_[at(child)]);
+        }
+      }
+      spawn_one(u, true, before);
+    }
+    for (auto u = count; u-- > 0;) {
+      auto const parent = units_.units[u].parent;
+      spawn_one(
+          u,
+          false,
+          {parent == no_index ? handles_[u] : handles_[count + at(units_.unit_of[at(parent)])]});
+    }
+  }
+
+private:
+  Rt& rt_;
+  Units const& units_;
+  S& sweeps_;
+  std::vector<Token> done_; // up, then down
+  std::vector<Handle<Token>> handles_;
+};
+
+} // namespace hetsched::sparse::detail

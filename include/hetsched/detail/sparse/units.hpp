@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Units: how the fronts of a factorisation are shared out among tasks.
+
+#include <hetsched/detail/sparse/front_kernels.hpp>
+#include <hetsched/detail/sparse/fronts.hpp>
+#include <hetsched/detail/sparse/numbers.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace hetsched::sparse::detail {
+
+/// Fronts begin ... end - 1: one that is cut into tasks of its own (`tiled`), or some that one task
+/// works on, which is whole subtrees whose roots have one parent, or a front above them.
+struct Unit {
+  Index begin = 0;
+  Index end = 0;
+  Index parent = no_index; // front
+  bool tiled = false;
+  double flops = 0;
+};
+
+/// Which unit each front is in.
+struct Units {
+  std::vector<Unit> units; // in postorder
+  std::vector<Index> unit_of;
+
+  /// Whether front s gives what it contributes to another unit.
+  [[nodiscard]] bool leaves(Fronts const& plan, Index s) const noexcept {
+    auto const parent = plan.fronts[at(s)].parent;
+    return parent != no_index && unit_of[at(parent)] != unit_of[at(s)];
+  }
+};
+
+/// Subtrees of at most `cut` flops are in one unit each, or several with one parent while their sum
+/// is no more; every front above is a unit of its own.
+///
+/// Source: the cut between subtrees and the top of the tree is that of Geist and Ng, "Task
+/// scheduling for parallel sparse Cholesky factorization", 1989.
+[[nodiscard]] inline Units make_units(Fronts const& plan, double cut) {
+  Units result;
+  std::vector<double> below(plan.fronts.size()); // flops of each subtree
+  std::vector<Index> first(plan.fronts.size());  // front of each subtree
+  for (Index s = 0; s < plan.count(); ++s) {
+    below[at(s)] = plan.fronts[at(s)].flops();
+    first[at(s)] = plan.children[at(s)].empty() ? s : first[at(plan.children[at(s)].front())];
+    for (auto const c : plan.children[at(s)]) {
+      below[at(s)] += below[at(c)];
+    }
+  }
+  auto& units = result.units;
+  for (Index s = 0; s < plan.count(); ++s) {
+    auto const parent = plan.fronts[at(s)].parent;
+    if (below[at(s)] > cut) {
+      auto const flops = plan.fronts[at(s)].flops();
+      units.push_back({s, s + 1, parent, plan.fronts[at(s)].tiled, flops});
+    } else if (parent == no_index || below[at(parent)] > cut) {
+      bool const joins = !units.empty() && !units.back().tiled &&
+                         units.back().end == first[at(s)] && units.back().parent == parent &&
+                         below[at(units.back().end - 1)] <= cut &&
+                         units.back().flops + below[at(s)] <= cut;
+      if (joins) {
+        units.back().end = s + 1;
+        units.back().flops += below[at(s)];
+      } else {
+        units.push_back({first[at(s)], s + 1, parent, false, below[at(s)]});
+      }
+    }
+  }
+  result.unit_of.resize(plan.fronts.size());
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    std::fill(result.unit_of.begin() + units[u].begin,
+              result.unit_of.begin() + units[u].end,
+              static_cast<Index>(u));
+  }
+  return result;
+}
+
+/// The contributions that a unit's task keeps meanwhile: a stack, since fronts are in postorder.
+class ContributionStack {
+public:
+  ContributionStack(Fronts const& plan, Units const& units) : plan_(plan), units_(units) {}
+
+  /// Room for front s behind what is there.
+  [[nodiscard]] std::size_t push(Index s) {
+    auto const& front = plan_.fronts[at(s)];
+    most_ = std::max(most_, end_ + front.m * front.m);
+    return end_;
+  }
+
+  /// Its children in the unit are used up: where its contribution goes now.
+  [[nodiscard]] std::size_t settle(Index s) {
+    for (auto const c : plan_.children[at(s)]) {
+      if (!units_.leaves(plan_, c)) {
+        end_ -= plan_.fronts[at(c)].m * plan_.fronts[at(c)].m;
+      }
+    }
+    auto const base = end_;
+    if (!units_.leaves(plan_, s)) {
+      end_ += plan_.fronts[at(s)].m * plan_.fronts[at(s)].m;
+    }
+    return base;
+  }
+
+  [[nodiscard]] std::size_t most() const noexcept { return most_; }
+
+private:
+  Fronts const& plan_;
+  Units const& units_;
+  std::size_t end_ = 0;
+  std::size_t most_ = 0;
+};
+
+/// What a front contributes, from its factors and its children.
+template <class T>
+void contribute(Fronts const& plan, Numbers<T>& numbers, Index s, T* f22) {
+  auto const& front = plan.fronts[at(s)];
+  for (std::size_t j = 0; j < front.blocks.count; ++j) {
+    for (std::size_t i = 0; i < front.blocks.count; ++i) {
+      auto const c = numbers.tile(front, f22, i, j);
+      auto const product = [&](T beta) {
+        linalg::kernels::gemm<T>(T(-1), numbers.lower(front, i), numbers.upper(front, j), beta, c);
+      };
+      if (front.tiled) { // in the order of its tasks, for the same bits
+        linalg::kernels::scale(T(0), c);
+        assemble_tile(plan, numbers, s, i, j, c);
+        product(T(1));
+      } else {
+        product(T(0));
+        assemble_tile(plan, numbers, s, i, j, c);
+      }
+    }
+  }
+}
+
+/// Factors a front as one piece of work. What it contributes goes to `f22`.
+template <class T>
+void factor_front(Fronts const& plan, Numbers<T>& numbers, Index s, T* f22) {
+  auto const& front = plan.fronts[at(s)];
+  auto const panels = front.panels.count;
+  auto const blocks = front.m == 0 ? 0 : front.blocks.count;
+  auto* const pivots = numbers.pivots.data() + front.first;
+  for (std::size_t k = 0; k < panels; ++k) {
+    assemble_panel(plan, numbers, s, k);
+  }
+  for (std::size_t i = 0; i < blocks; ++i) {
+    assemble_upper(plan, numbers, s, i);
+    assemble_lower(plan, numbers, s, i);
+  }
+  std::size_t replaced = 0;
+  for (std::size_t k = 0; k < panels; ++k) {
+    auto const first = front.panels.begin(k);
+    auto const panel = numbers.panel(front, k);
+    replaced += factor_panel(panel, first, pivots, numbers.floor, at(front.first) + first);
+    for (auto j = k + 1; j < panels; ++j) {
+      eliminate<T>(panel, first, pivots, numbers.panel(front, j));
+    }
+    for (std::size_t i = 0; i < blocks; ++i) {
+      eliminate<T>(panel, first, pivots, numbers.upper(front, i));
+      solve_rows<T>(panel, first, numbers.lower(front, i));
+    }
+  }
+  if (replaced > 0) {
+    numbers.replaced.fetch_add(replaced, std::memory_order_relaxed); // read after a sync
+  }
+  if (blocks > 0) {
+    contribute(plan, numbers, s, f22);
+  }
+}
+
+/// Factors the fronts of a unit that is not tiled.
+template <class T>
+void factor_unit(Fronts const& plan, Units const& units, Numbers<T>& numbers, Unit const& unit) {
+  ContributionStack sizes(plan, units);
+  for (auto s = unit.begin; s < unit.end; ++s) {
+    if (!units.leaves(plan, s)) {
+      static_cast<void>(sizes.push(s));
+    }
+    static_cast<void>(sizes.settle(s));
+  }
+  auto memory = numbers.pool.take(sizes.most());
+  ContributionStack stack(plan, units);
+  for (auto s = unit.begin; s < unit.end; ++s) {
+    auto const& front = plan.fronts[at(s)];
+    auto const size = front.m * front.m;
+    auto& given = numbers.contributions[at(s)];
+    bool const leaves = units.leaves(plan, s);
+    if (leaves) {
+      given.own = numbers.pool.take(size);
+      given.data = given.own.data();
+    } else {
+      given.data = memory.data() + stack.push(s);
+    }
+    factor_front(plan, numbers, s, given.data);
+    for (auto const c : plan.children[at(s)]) {
+      if (units.leaves(plan, c)) {
+        numbers.release(c);
+      }
+    }
+    auto const place = stack.settle(s);
+    if (!leaves && memory.data() + place != given.data) {
+      std::memmove(static_cast<void*>(memory.data() + place), given.data, size * sizeof(T));
+      given.data = memory.data() + place;
+    }
+  }
+  numbers.pool.give_back(std::move(memory));
+}
+
+} // namespace hetsched::sparse::detail
