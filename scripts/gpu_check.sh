@@ -255,7 +255,7 @@ program gpu_axpy test -O1 examples/gpu_axpy.cpp examples/gpu_axpy_body.cpp
 [[ -z $nvcc ]] ||
   program cuda_transpose test -O1 examples/cuda_transpose.cpp examples/cuda_transpose_body.cu
 program test_equivalence test "-O1" tests/equivalence/*_test.cpp tests/main.cpp
-for source in benchmarks/gpu/{pipeline,saxpy_overhead,gpu_linalg}.cpp examples/block_lu.cpp; do
+for source in benchmarks/gpu/{pipeline,saxpy_overhead,gpu_linalg}.cpp examples/{block_lu,sparse_lu}.cpp; do
   program "$(basename "$source" .cpp)" "benchmark-$blas" \
     "-O3 -DNDEBUG -DHETSCHED_EXTERN_SCHEDULERS $lapacke" \
     "$source" examples/common/{candidates,command_line,devices,engines,named_schedulers}.cpp
@@ -358,4 +358,7 @@ for grain in fine coarse both; do # it fails if a solution is wrong
     --n $((n / 2)) --tile $((n / 42)) --repeat 3 --scheduler multigrain --cache reuse --grain "$grain"
   show "$out/block_lu_$grain.log"
 done
+step sparse_lu env "$(device_or 'emu?latency=10us&bandwidth=10GB/s')" "$objects/sparse_lu" \
+  --n $((8 * n)) --tile $((n / 16)) --repeat 3 --scheduler dmdas # the same
+show "$out/sparse_lu.log"
 finish

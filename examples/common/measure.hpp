@@ -96,19 +96,25 @@ Measured measure(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Res
   return result;
 }
 
-/// The same for a graph whose tasks spawn others and do not wait for them. The spawned tasks are
-/// not known beforehand, so the bound is the time of all bodies divided by the number of workers.
+/// The time of all bodies divided by the number of workers: a bound where the tasks are not known
+/// beforehand. None with devices.
+template <class Rt>
+std::optional<hs::Duration> busy_bound(Rt& rt, hs::Stats const& stats) {
+  std::int64_t busy = 0;
+  for (auto const& type : stats.types) {
+    busy += type.total.ns;
+  }
+  return stats.devices.empty()
+             ? std::optional(hs::Duration{busy / static_cast<std::int64_t>(rt.workers().size())})
+             : std::nullopt;
+}
+
+/// The same for a graph whose tasks spawn others and do not wait for them.
 template <class Rt, class Restore>
 Measured
 measure_nested(Rt& rt, hs::CapturedGraph const& graph, std::size_t repeat, Restore&& restore) {
   auto result = measure_runs(rt, repeat, restore, [&] { rt.run(graph); });
-  std::int64_t busy = 0;
-  for (auto const& type : result.stats.types) {
-    busy += type.total.ns;
-  }
-  if (result.stats.devices.empty()) {
-    result.bound = hs::Duration{busy / static_cast<std::int64_t>(rt.workers().size())};
-  }
+  result.bound = busy_bound(rt, result.stats);
   return result;
 }
 

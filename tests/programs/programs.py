@@ -245,6 +245,35 @@ def test_jacobi(program):
     refuses(program, "--sweeps", "--sweeps", "-1")
 
 
+def test_sparse_lu(program):
+    size = ["--n", "1728", "--tile", "32", "--repeat", "1"]
+    flops = set()
+    for row in json_lines(program, *size):
+        check(row["n"] == 1728 and row["tasks"] > 100, f"sparse_lu: {row}")
+        check(row["residual"] <= 1e-14, f"sparse_lu: {row}")
+        flops.add(round(row["gflops"] * row["seconds"], 9))
+    check(len(flops) == 1, f"sparse_lu: other flops under another scheduler: {flops}")
+    for row in json_lines(program, *size, "--gpus", "emu:1@300KB", "--cpus", "1", "--scheduler", "multigrain"):
+        check(row["residual"] <= 1e-14 and row["devices"][0]["misses"] > 0, f"sparse_lu: {row}")
+    own, eigen = json_lines(program, *size, "--scheduler", "ws", "--compare")
+    check(eigen["scheduler"] == "Eigen" and eigen["residual"] <= 1e-13, f"sparse_lu: {eigen}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.mtx")
+        banner = "%%MatrixMarket matrix coordinate real general\n"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(banner + "3 3 4\n1 2 2\n2 1 3\n3 3 4\n3 1 1\n")
+        (row,) = json_lines(program, "--matrix", path, "--scheduler", "ws")
+        check(row["n"] == 3 and row["tasks"] == 0 and row["residual"] <= 1e-15, f"sparse_lu: {row}")
+        for entries, why in [
+            ("2 3 1\n1 1 1\n", "the matrix is 2 x 3, not square"),
+            ("2 2 1\n1 1 1\n", "singular: column 1 is empty"),
+            ("2 2 2\n1 1 nan\n2 2 1\n", "has entries that are not finite"),
+        ]:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(banner + entries)
+            refuses(program, why, "--matrix", path)
+
+
 def test_block_lu(program):
     size = ["--n", "240", "--tile", "20", "--super", "4", "--repeat", "1"]
     flops = set()
@@ -1518,6 +1547,7 @@ def main():
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
         "fibonacci": test_fibonacci,
         "block_lu": test_block_lu,
+        "sparse_lu": test_sparse_lu,
         "jacobi": test_jacobi,
         "bleuse2015": test_bleuse2015,
         "kumar2017": test_kumar2017,

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Solves A x = b for a sparse A by LU, with every scheduler. A is from a file (--matrix), or that
+// of convection and diffusion in a cube of about --n points. Subtrees of the elimination tree are
+// tasks on cores; the large fronts above are cut into panels and tiles of --tile:
+//
+//     subtree  subtree   subtree  subtree            cores
+//          \   /              \   /
+//     assemble, front_panel, front_columns, front_rows, gemm     the last three on GPUs, too
+//                    \        /
+//                  the root's front
+//
+// The time is that of a factorisation after the first, with its analysis and memory. --compare adds
+// Eigen's SparseLU, on one core.
+//
+// Arguments: --n 4096 --tile 64 --cpus 2 --gpus none --repeat 1
+// Expected output:
+//   sparse_lu of convection and diffusion on 16 x 16 x 16 points, ...: n = 4096, tiles of 64, 2
+//   workers
+//   ...
+//   scheduler ...
+//   ws ...
+//   eager ...
+//   random ...
+//   priority ...
+//   dataaware ...
+//   locality ...
+//   heft:xkaapi ...
+//   heft ...
+//   heftp ...
+//   dmda ...
+//   dmdar ...
+//   dmdas ...
+//   heterogeneous ...
+//   heteroprio ...
+//   heteroprio:affinity ...
+//   heteroprio:auto ...
+//   multiprio ...
+//   darts ...
+//   dualhp ...
+//   dual43 ...
+//   accel32 ...
+//   dual2 ...
+//   multigrain ...
+//   scioto:single ...
+//   scioto:double ...
+
+#include <hetsched/hetsched.hpp>
+#include <hetsched/linalg/matrix_io.hpp>
+#include <hetsched/sparse/lu.hpp>
+
+#include "common/report.hpp"
+
+#include <Eigen/SparseLU>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace example;
+using Matrix = Eigen::SparseMatrix<double>;
+
+namespace {
+
+struct SparseProblem {
+  std::string name;
+  Matrix a;
+};
+
+/// -u'' + c u' on a cube of k x k x k points, first derivatives upwind.
+SparseProblem convection_diffusion(std::size_t points) {
+  auto const k = static_cast<int>(std::lround(std::cbrt(static_cast<double>(points))));
+  std::vector<Eigen::Triplet<double>> entries;
+  for (int i = 0; i < k * k * k; ++i) {
+    entries.emplace_back(i, i, 6.6);
+    int stride = 1;
+    for (double const speed : {0.3, 0.2, 0.1}) {
+      auto const place = i / stride % k;
+      if (place > 0) {
+        entries.emplace_back(i, i - stride, -1 - speed);
+      }
+      if (place + 1 < k) {
+        entries.emplace_back(i, i + stride, -1);
+      }
+      stride *= k;
+    }
+  }
+  Matrix a(k * k * k, k * k * k);
+  a.setFromTriplets(entries.begin(), entries.end());
+  auto const side = std::to_string(k);
+  return {"convection and diffusion on " + side + " x " + side + " x " + side + " points",
+          std::move(a)};
+}
+
+SparseProblem problem_of(Options const& options) {
+  if (options.matrix.empty()) {
+    return convection_diffusion(options.n);
+  }
+  SparseProblem problem{options.matrix, hs::linalg::read_matrix(options.matrix).matrix};
+  if (problem.a.rows() != problem.a.cols()) {
+    bad_input(options.matrix,
+              "the matrix is " + std::to_string(problem.a.rows()) + " x " +
+                  std::to_string(problem.a.cols()) + ", not square");
+  }
+  if (!problem.a.coeffs().allFinite()) {
+    bad_input(options.matrix, "the matrix has entries that are not finite");
+  }
+  return problem;
+}
+
+/// The largest |b - A x| / (|A| |x| + |b|).
+double error_of(Matrix const& a, VectorXd const& x, VectorXd const& b) {
+  VectorXd const scale = a.cwiseAbs() * x.cwiseAbs() + b.cwiseAbs();
+  return ((b - a * x).cwiseAbs().array() / scale.array()).maxCoeff();
+}
+
+Row row_of(SparseProblem const& problem, std::string const& about, double error) {
+  return {.scheduler = {},
+          .matrix = problem.name + about,
+          .n = static_cast<std::size_t>(problem.a.rows()),
+          .measured = {},
+          .residual = error,
+          .backward_error = error};
+}
+
+/// Eigen's solver, which is sequential, as a row of its own.
+void compare(Report& report, SparseProblem const& problem, VectorXd const& b, std::size_t repeat) {
+  Eigen::SparseLU<Matrix> lu;
+  lu.analyzePattern(problem.a);
+  std::vector<double> times;
+  for (std::size_t r = 0; r < repeat; ++r) {
+    auto const begin = now();
+    lu.factorize(problem.a);
+    times.push_back(now() - begin);
+  }
+  std::sort(times.begin(), times.end());
+  VectorXd const x = lu.solve(b);
+  auto row = row_of(problem, "", error_of(problem.a, x, b));
+  row.scheduler = "Eigen";
+  row.workers = 1;
+  row.measured.seconds = times[(times.size() - 1) / 2];
+  row.measured.shortest = times.front();
+  row.measured.longest = times.back();
+  report.add(row);
+}
+
+std::string solve(Program const& program, Options const& options, bool compares) {
+  Report report(program, options);
+  auto const problem = problem_of(options);
+  auto const& a = problem.a;
+  VectorXd const b = a * VectorXd(random_matrix(a.cols(), 1, options.seed + 1));
+  hs::sparse::SparseLUOptions how;
+  how.block = options.tile;
+  how.panel = std::max<std::size_t>(1, options.tile / 2);
+
+  for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
+    auto rt = make_runtime(scheduler, options.config());
+    hs::sparse::SparseLU<double> lu(how);
+    lu.factorize(rt, a);
+    auto measured = measure_runs(rt, options.repeat, [] {}, [&] { lu.refactorize(rt, a); });
+    measured.bound = busy_bound(rt, measured.stats);
+    VectorXd const x = lu.solve(rt, b);
+    auto const done = lu.report();
+    char about[160];
+    std::snprintf(about,
+                  sizeof about,
+                  ", %zu entries, %.1f times as many in the factors, %zu pivots replaced",
+                  done.entries,
+                  done.fill(),
+                  done.perturbed);
+    auto row = row_of(problem, about, error_of(a, x, b));
+    row.scheduler = scheduler.name;
+    row.workers = rt.workers().size();
+    row.group = rt.workers().front().cores;
+    row.flops = done.flops;
+    row.measured = std::move(measured);
+    report.add(row);
+  });
+  if (compares) {
+    compare(report, problem, b, options.repeat);
+  }
+  return report.complaint();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  bool compares = false;
+  Program program{
+      "sparse_lu", "Solves A x = b for a sparse A by LU, with every scheduler.", other_help, true};
+  program.defaults.n = 27'000;
+  program.defaults.tile = 256;
+  program.add_options = [&](CLI::App& app) {
+    add_flag(app, "--compare", compares, "a row for Eigen's SparseLU, on one core");
+  };
+  program.devices = true;
+  return run_program(argc, argv, program, [&](Options const& options) {
+    return solve(program, options, compares);
+  });
+}
