@@ -77,7 +77,7 @@ class SparseLU {
                     std::is_same_v<T, std::complex<double>>,
                 "hetsched: SparseLU<T> needs T = float, double or std::complex<double>");
 
-  using Solver = detail::DirectSolver<T>;
+  using Solver = detail::DirectSolver<T, detail::Form::general>;
 
 public:
   using Value = typename Solver::Value;

@@ -93,6 +93,29 @@ void check_matrix(char const* who, Eigen::SparseMatrix<T> const& a) {
   }
 }
 
+/// Throws Error(bad_data) naming `who` and an entry that differs from the one opposite.
+template <class T>
+void check_symmetric(char const* who, Eigen::SparseMatrix<T> const& a) {
+  if (a.rows() != a.cols() || !a.isCompressed()) {
+    return; // see check_matrix
+  }
+  Eigen::SparseMatrix<T> const t = a.transpose();
+  for (Eigen::Index j = 0; j < a.cols(); ++j) {
+    typename Eigen::SparseMatrix<T>::InnerIterator one(a, j);
+    typename Eigen::SparseMatrix<T>::InnerIterator other(t, j);
+    for (; one || other; ++one, ++other) {
+      bool const same = one && other && one.row() == other.row();
+      if (!same || (one.value() != other.value() && !std::isnan(one.value()))) {
+        auto const row = !other || (one && one.row() <= other.row()) ? one.row() : other.row();
+        throw Error(ErrorCode::bad_data,
+                    who,
+                    "the matrix is not symmetric: row " + std::to_string(row) + ", column " +
+                        std::to_string(j));
+      }
+    }
+  }
+}
+
 template <class T>
 [[nodiscard]] std::vector<double> moduli_of(Eigen::SparseMatrix<T> const& a) {
   std::vector<double> moduli;

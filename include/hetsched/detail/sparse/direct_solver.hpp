@@ -31,7 +31,7 @@
 namespace hetsched::sparse::detail {
 
 /// Analyses, factorises and solves. `T` is what the factors are made of.
-template <class T>
+template <class T, Form F>
 class DirectSolver {
 public:
   /// What matrices and right-hand sides are made of: factors in single precision are refined.
@@ -73,16 +73,16 @@ public:
     auto& numbers = *numbers_;
     numbers.forget_contributions();
     take_values(a);
-    Factorisation<T> const work{analysis_->plan, units_, numbers};
+    Factorisation<T, F> const work{analysis_->plan, units_, numbers};
     point_tiles();
     if (Rt::computes && is_sequential()) {
       factor_unit(work.plan, work.units, numbers, work.units.units.front());
       report_.tasks = 0;
     } else {
-      FactorisationTasks<Rt, T> tasks(rt, work);
+      FactorisationTasks<Rt, T, F> tasks(rt, work);
       tasks.spawn();
-      report_.tasks = tasks.tasks();
-      report_.products = tasks.products();
+      report_.tasks = tasks.count().tasks;
+      report_.products = tasks.count().products;
       rt.sync();
     }
     if constexpr (Rt::computes) {
@@ -154,7 +154,7 @@ private:
     report_.factor_entries = plan.factor_size;
     report_.flops = plan.flops;
     report_.scalar_flops =
-        options_.symmetric ? plan.nodes.scalar_flops / 2 : plan.nodes.scalar_flops;
+        F == Form::symmetric ? plan.nodes.scalar_flops / 2 : plan.nodes.scalar_flops;
     report_.supernodes = plan.fronts.size();
     std::vector<double> path(plan.fronts.size());
     for (auto s = plan.count(); s-- > 0;) {
@@ -239,7 +239,7 @@ private:
       return;
     }
     if (numbers_ == nullptr) {
-      auto numbers = std::make_unique<Numbers<T>>(plan);
+      auto numbers = std::make_unique<Numbers<T, F>>(plan);
       numbers->values.resize(analysis_->pattern.rows.size());
       numbers_ = std::move(numbers);
     }
@@ -311,12 +311,12 @@ private:
       auto const k = static_cast<std::size_t>(i);
       x.row(in[k]) = (b.row(i) * (before[k] / largest)).template cast<T>();
     }
-    Sweeps<T, Columns> sweeps(analysis_->plan, units_, *numbers_, x, transposed);
+    Sweeps<T, Columns, F> sweeps(analysis_->plan, units_, *numbers_, x, transposed);
     if (is_sequential()) {
       sweeps.up(0);
       sweeps.down(0);
     } else {
-      SweepTasks<Rt, Sweeps<T, Columns>> tasks(rt, units_, sweeps);
+      SweepTasks<Rt, Sweeps<T, Columns, F>> tasks(rt, units_, sweeps);
       tasks.spawn();
       rt.sync();
     }
@@ -336,7 +336,7 @@ private:
   std::unique_ptr<Analysis> analysis_;
   Units units_;
   std::size_t shared_out_ = 0; // the parts of units_
-  std::unique_ptr<Numbers<T>> numbers_;
+  std::unique_ptr<Numbers<T, F>> numbers_;
   Matrix matrix_;
   bool factored_ = false;
   double largest_value_ = 0;

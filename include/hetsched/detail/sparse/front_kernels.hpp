@@ -4,6 +4,7 @@
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/sparse/fronts.hpp>
 #include <hetsched/detail/sparse/numbers.hpp>
 #include <hetsched/linalg/kernels.hpp>
@@ -58,7 +59,7 @@ void add_contribution(
     for (std::size_t bi = 0; from < to && bi < child.blocks.count; ++bi) {
       auto const above = child.blocks.begin(bi);
       auto const last = std::min(rows.end, child.blocks.begin(bi + 1));
-      auto const tile = Numbers<T>::tile(child, data, bi, bj);
+      auto const tile = f22_tile(child, data, bi, bj);
       for (auto j = from; j < to; ++j) {
         auto const top = std::max({rows.begin, above, child.symmetric ? j : std::size_t{0}});
         T const* const source = tile.data() + (j - first) * tile.ld();
@@ -72,8 +73,11 @@ void add_contribution(
 }
 
 /// Calls visit(c, data) for each child's contribution.
-template <class T, class Visit>
-void for_each_contribution(Fronts const& plan, Numbers<T>& numbers, Index s, Visit const& visit) {
+template <class T, Form F, class Visit>
+void for_each_contribution(Fronts const& plan,
+                           Numbers<T, F>& numbers,
+                           Index s,
+                           Visit const& visit) {
   for (auto const c : plan.children[at(s)]) {
     visit(c, numbers.contributions[at(c)].data);
   }
@@ -81,9 +85,9 @@ void for_each_contribution(Fronts const& plan, Numbers<T>& numbers, Index s, Vis
 
 /// Fills a part of F11, F12 or F21 with the matrix's entries and the children's contributions.
 /// `part` is all of the factors of front s from its first to its last number.
-template <class T>
+template <class T, Form F>
 void assemble(
-    Fronts const& plan, Numbers<T>& numbers, Index s, Region const& region, TileView<T> part) {
+    Fronts const& plan, Numbers<T, F>& numbers, Index s, Region const& region, TileView<T> part) {
   auto const& front = plan.fronts[at(s)];
   auto* const base = numbers.of(front);
   auto const begin = static_cast<std::size_t>(part.data() - base);
@@ -96,8 +100,8 @@ void assemble(
       plan, numbers, s, [&](Index c, T* data) { add_contribution(plan, c, data, region, part); });
 }
 
-template <class T>
-void assemble_panel(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t k) {
+template <class T, Form F>
+void assemble_panel(Fronts const& plan, Numbers<T, F>& numbers, Index s, std::size_t k) {
   auto const& front = plan.fronts[at(s)];
   assemble(plan,
            numbers,
@@ -106,8 +110,8 @@ void assemble_panel(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_
            numbers.panel(front, k));
 }
 
-template <class T>
-void assemble_upper(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t j) {
+template <class T, Form F>
+void assemble_upper(Fronts const& plan, Numbers<T, F>& numbers, Index s, std::size_t j) {
   auto const& front = plan.fronts[at(s)];
   auto const w = front.w;
   assemble(plan,
@@ -117,8 +121,8 @@ void assemble_upper(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_
            numbers.upper(front, j));
 }
 
-template <class T>
-void assemble_lower(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t i) {
+template <class T, Form F>
+void assemble_lower(Fronts const& plan, Numbers<T, F>& numbers, Index s, std::size_t i) {
   auto const& front = plan.fronts[at(s)];
   auto const w = front.w;
   assemble(plan,
@@ -129,9 +133,13 @@ void assemble_lower(Fronts const& plan, Numbers<T>& numbers, Index s, std::size_
 }
 
 /// Adds the children's contributions to tile (i, j) of F22.
-template <class T>
-void assemble_tile(
-    Fronts const& plan, Numbers<T>& numbers, Index s, std::size_t i, std::size_t j, TileView<T> c) {
+template <class T, Form F>
+void assemble_tile(Fronts const& plan,
+                   Numbers<T, F>& numbers,
+                   Index s,
+                   std::size_t i,
+                   std::size_t j,
+                   TileView<T> c) {
   auto const& front = plan.fronts[at(s)];
   auto const w = front.w;
   Region const region{{w + front.blocks.begin(i), w + front.blocks.begin(i + 1)},
@@ -141,26 +149,38 @@ void assemble_tile(
   });
 }
 
-/// Factors a panel, whose first row with a pivot is `first`, and says how many pivots were
-/// replaced. Throws Error(numerical) for NaN and infinity; `column` is the panel's first in the
-/// matrix as the solver ordered it.
+/// Throws Error(numerical): column `column` of front s has a pivot that cannot be.
+[[noreturn]] inline void
+refuse_pivot(Fronts const& plan, Index s, std::size_t column, double pivot, char const* who) {
+  auto const place = at(plan.fronts[at(s)].first) + column;
+  std::string message = std::isnan(pivot)   ? "NaN"
+                        : std::isinf(pivot) ? "infinity"
+                                            : hetsched::detail::text("%.3g", pivot);
+  message += " as pivot of column " + std::to_string(plan.nodes.order.old_of[place]);
+  throw Error(ErrorCode::numerical, who, message);
+}
+
+/// Factors panel k of front s.
 template <class T>
-[[nodiscard]] std::size_t factor_panel(
-    TileView<T> panel, std::size_t first, std::size_t* pivots, double floor, std::size_t column) {
-  linalg::kernels::PivotFloor<T> small{floor, 0};
+void factor_panel(Fronts const& plan,
+                  Numbers<T, Form::general>& numbers,
+                  Index s,
+                  std::size_t k,
+                  TileView<T> panel) {
+  auto const& front = plan.fronts[at(s)];
+  auto const first = front.panels.begin(k);
+  linalg::kernels::PivotFloor<T> small{numbers.floor, 0};
   auto const below = linalg::kernels::block(panel, first, 0, panel.rows() - first, panel.cols());
-  VectorView<std::size_t> const chosen(pivots + first, panel.cols());
+  VectorView<std::size_t> const chosen(numbers.pivots.data() + front.first + first, panel.cols());
   if (auto const where = linalg::kernels::getrf(below, chosen, &small)) {
-    throw Error(ErrorCode::numerical,
-                "sparse LU",
-                std::string(std::isnan(where->pivot) ? "NaN" : "infinity") +
-                    " as pivot of column " + std::to_string(column + where->column) +
-                    " in the order of elimination: the matrix's numbers are out of range");
+    refuse_pivot(plan, s, first + where->column, where->pivot, "SparseLU");
   }
   for (auto& pivot : chosen) {
     pivot += first;
   }
-  return small.replaced;
+  if (small.replaced > 0) {
+    numbers.replaced.fetch_add(small.replaced, std::memory_order_relaxed); // read after a sync
+  }
 }
 
 /// Applies a factored panel to columns on its right: exchanges rows, solves for the rows of U,
@@ -196,6 +216,59 @@ void solve_rows(TileView<T const> panel, std::size_t first, TileView<T> rows) {
                    T(1),
                    own);
   kernels::trsm_upper<T>(kernels::block(panel, first, 0, width, width), own);
+}
+
+/// What a front contributes, from its factors and its children.
+template <class T>
+void contribute(Fronts const& plan, Numbers<T, Form::general>& numbers, Index s, T* f22) {
+  auto const& front = plan.fronts[at(s)];
+  for (std::size_t j = 0; j < front.blocks.count; ++j) {
+    for (std::size_t i = 0; i < front.blocks.count; ++i) {
+      auto const c = f22_tile(front, f22, i, j);
+      auto const product = [&](T beta) {
+        linalg::kernels::gemm<T>(T(-1), numbers.lower(front, i), numbers.upper(front, j), beta, c);
+      };
+      if (front.tiled) { // in the order of its tasks, for the same bits
+        linalg::kernels::scale(T(0), c);
+        assemble_tile(plan, numbers, s, i, j, c);
+        product(T(1));
+      } else {
+        product(T(0));
+        assemble_tile(plan, numbers, s, i, j, c);
+      }
+    }
+  }
+}
+
+/// Factors a front as one piece of work. What it contributes goes to `f22`.
+template <class T>
+void factor_front(Fronts const& plan, Numbers<T, Form::general>& numbers, Index s, T* f22) {
+  auto const& front = plan.fronts[at(s)];
+  auto const panels = front.panels.count;
+  auto const blocks = front.m == 0 ? 0 : front.blocks.count;
+  auto const* const pivots = numbers.pivots.data() + front.first;
+  for (std::size_t k = 0; k < panels; ++k) {
+    assemble_panel(plan, numbers, s, k);
+  }
+  for (std::size_t i = 0; i < blocks; ++i) {
+    assemble_upper(plan, numbers, s, i);
+    assemble_lower(plan, numbers, s, i);
+  }
+  for (std::size_t k = 0; k < panels; ++k) {
+    auto const first = front.panels.begin(k);
+    auto const panel = numbers.panel(front, k);
+    factor_panel(plan, numbers, s, k, panel);
+    for (auto j = k + 1; j < panels; ++j) {
+      eliminate<T>(panel, first, pivots, numbers.panel(front, j));
+    }
+    for (std::size_t i = 0; i < blocks; ++i) {
+      eliminate<T>(panel, first, pivots, numbers.upper(front, i));
+      solve_rows<T>(panel, first, numbers.lower(front, i));
+    }
+  }
+  if (blocks > 0) {
+    contribute(plan, numbers, s, f22);
+  }
 }
 
 } // namespace hetsched::sparse::detail

@@ -24,19 +24,19 @@ namespace hetsched {
 namespace sparse::detail {
 
 /// What the tasks of one factorisation share.
-template <class T>
+template <class T, Form F>
 struct Factorisation {
   Fronts const& plan;
   Units const& units;
-  Numbers<T>& numbers;
+  Numbers<T, F>& numbers;
 };
 
 /// Written when a unit is done: what it contributes is in memory of its own.
 using Token = std::uint64_t;
 
 /// Factors the fronts of a unit, given what other units contribute to them.
-template <class T>
-struct FactorUnit : Task<5>::Signature<V<Factorisation<T> const*>,
+template <class T, Form F>
+struct FactorUnit : Task<5>::Signature<V<Factorisation<T, F> const*>,
                                        V<Index>,
                                        R<Each<Token>>,
                                        R<Each<TileView<T>>>,
@@ -50,12 +50,13 @@ struct FrontPart {
 
   Index front = 0;
   Kind kind = Kind::panel;
-  std::uint32_t number = 0; // of the panel, block, or column of tiles
+  std::uint32_t number =
+      0; // of the panel, block, or column of tiles; symmetric: from the diagonal on
 };
 
 /// Fills a part of a front, given what units and tiled fronts contribute.
-template <class T>
-struct Assemble : Task<5>::Signature<V<Factorisation<T> const*>,
+template <class T, Form F>
+struct Assemble : Task<5>::Signature<V<Factorisation<T, F> const*>,
                                      V<FrontPart>,
                                      R<Each<Token>>,
                                      R<Each<TileView<T>>>,
@@ -64,9 +65,9 @@ struct Assemble : Task<5>::Signature<V<Factorisation<T> const*>,
 };
 
 /// Factors panel k of a front.
-template <class T>
+template <class T, Form F>
 struct FactorPanel
-    : Task<4>::Signature<V<Factorisation<T> const*>, V<Index>, V<std::size_t>, RW<TileView<T>>> {
+    : Task<4>::Signature<V<Factorisation<T, F> const*>, V<Index>, V<std::size_t>, RW<TileView<T>>> {
   static constexpr std::string_view name = "front_panel";
 };
 
@@ -94,9 +95,9 @@ struct SweepUnit : Task<5>::Signature<V<S*>, V<Index>, V<bool>, R<Each<Token>>, 
 
 } // namespace sparse::detail
 
-template <class T>
-struct TaskBodyCPU<sparse::detail::FactorUnit<T>> {
-  void operator()(sparse::detail::Factorisation<T> const* work,
+template <class T, sparse::detail::Form F>
+struct TaskBodyCPU<sparse::detail::FactorUnit<T, F>> {
+  void operator()(sparse::detail::Factorisation<T, F> const* work,
                   sparse::detail::Index unit,
                   Each<sparse::detail::Token const> /*units*/,
                   Each<TileView<T const>> /*fronts*/,
@@ -107,9 +108,9 @@ struct TaskBodyCPU<sparse::detail::FactorUnit<T>> {
   }
 };
 
-template <class T>
-struct TaskBodyCPU<sparse::detail::Assemble<T>> {
-  void operator()(sparse::detail::Factorisation<T> const* work,
+template <class T, sparse::detail::Form F>
+struct TaskBodyCPU<sparse::detail::Assemble<T, F>> {
+  void operator()(sparse::detail::Factorisation<T, F> const* work,
                   sparse::detail::FrontPart const& part,
                   Each<sparse::detail::Token const> /*units*/,
                   Each<TileView<T const>> /*fronts*/,
@@ -129,8 +130,9 @@ struct TaskBodyCPU<sparse::detail::Assemble<T>> {
       break;
     case Kind::tiles:
       for (std::size_t i = 0; i < tiles.size(); ++i) {
+        auto const row = F == detail::Form::symmetric ? part.number + i : i;
         linalg::kernels::scale(T(0), tiles[i]);
-        detail::assemble_tile(work->plan, numbers, part.front, i, part.number, tiles[i]);
+        detail::assemble_tile(work->plan, numbers, part.front, row, part.number, tiles[i]);
       }
       break;
     }
@@ -140,23 +142,13 @@ struct TaskBodyCPU<sparse::detail::Assemble<T>> {
   }
 };
 
-template <class T>
-struct TaskBodyCPU<sparse::detail::FactorPanel<T>> {
-  void operator()(sparse::detail::Factorisation<T> const* work,
+template <class T, sparse::detail::Form F>
+struct TaskBodyCPU<sparse::detail::FactorPanel<T, F>> {
+  void operator()(sparse::detail::Factorisation<T, F> const* work,
                   sparse::detail::Index s,
                   std::size_t k,
                   TileView<T> panel) const {
-    auto const& front = work->plan.fronts[sparse::detail::at(s)];
-    auto& numbers = work->numbers;
-    auto const first = front.panels.begin(k);
-    auto const replaced = sparse::detail::factor_panel(panel,
-                                                       first,
-                                                       numbers.pivots.data() + front.first,
-                                                       numbers.floor,
-                                                       sparse::detail::at(front.first) + first);
-    if (replaced > 0) {
-      numbers.replaced.fetch_add(replaced, std::memory_order_relaxed); // read after a sync
-    }
+    factor_panel(work->plan, work->numbers, s, k, panel); // that of the form
   }
 };
 

@@ -131,8 +131,25 @@ struct Contribution {
   hetsched::detail::Atomic<std::size_t> readers = 0;
 };
 
-/// The numbers of one factorisation.
+/// Whether there are two factors or one.
+enum class Form : bool {
+  general,  // A = L U
+  symmetric // A = L L^T
+};
+
+/// Tile (i, j) of a front's F22, which is at `data`.
 template <class T>
+[[nodiscard]] TileView<T> f22_tile(Front const& front, T* data, std::size_t i, std::size_t j) {
+  auto const rows = front.blocks.size(i);
+  auto const cols = front.blocks.size(j);
+  return {data + front.blocks.begin(j) * front.m + front.blocks.begin(i) * cols,
+          rows,
+          cols,
+          std::max<std::size_t>(1, rows)};
+}
+
+/// The numbers of one factorisation.
+template <class T, Form F>
 struct Numbers {
   explicit Numbers(Fronts const& plan)
       : factors(plan.factor_size, "sparse factorisation"), pivots(at(plan.nodes.columns())),
@@ -167,17 +184,6 @@ struct Numbers {
     return {of(front) + front.lower() + front.blocks.begin(i) * front.w,
             rows,
             front.w,
-            std::max<std::size_t>(1, rows)};
-  }
-
-  /// Tile (i, j) of F22, which is at `data`.
-  [[nodiscard]] static TileView<T>
-  tile(Front const& front, T* data, std::size_t i, std::size_t j) noexcept {
-    auto const rows = front.blocks.size(i);
-    auto const cols = front.blocks.size(j);
-    return {data + front.blocks.begin(j) * front.m + front.blocks.begin(i) * cols,
-            rows,
-            cols,
             std::max<std::size_t>(1, rows)};
   }
 

@@ -17,17 +17,74 @@
 
 namespace hetsched::sparse::detail {
 
+/// The data of a tiled front's parts.
+template <class T>
+struct FrontData {
+  using Tile = Handle<TileView<T>>;
+
+  std::vector<Tile> panels;
+  std::vector<Tile> upper; // none if symmetric
+  std::vector<Tile> lower;
+  std::vector<Tile> tiles; // by columns; only those of the lower triangle if symmetric
+};
+
+/// How many tasks were spawned, and how many of these are products of tiles of F22.
+struct TaskCount {
+  std::size_t tasks = 0;
+  std::size_t products = 0;
+};
+
+/// Spawns the tasks of a tiled front behind its assembly.
+template <Form F>
+struct FrontProgram;
+
+template <>
+struct FrontProgram<Form::general> {
+  /// `urgency(k)` is the priority of a task that is k above the front's least urgent.
+  template <class Rt, class T, class Urgency>
+  static TaskCount spawn(Rt& rt,
+                         Factorisation<T, Form::general> const& work,
+                         Index s,
+                         FrontData<T> const& data,
+                         Urgency const& urgency) {
+    auto const& front = work.plan.fronts[at(s)];
+    std::size_t const* const pivots = work.numbers.pivots.data() + front.first;
+    auto const p = front.panels.count;
+    auto const q = data.lower.size();
+    for (std::size_t k = 0; k < p; ++k) {
+      rt.template spawn<FactorPanel<T, Form::general>>(urgency(3), SetArch(ArchHost))(
+          &work, s, k, data.panels[k]);
+      for (auto j = k + 1; j < p; ++j) {
+        rt.template spawn<Eliminate<T>>(urgency(j == k + 1 ? 3 : 2))(
+            front.panels.begin(k), pivots, std::span(&data.panels[k], 1), data.panels[j]);
+      }
+    }
+    for (std::size_t i = 0; i < q; ++i) {
+      rt.template spawn<Eliminate<T>>(urgency(1))(
+          std::size_t{0}, pivots, data.panels, data.upper[i]);
+      rt.template spawn<SolveRows<T>>(urgency(1))(data.panels, data.lower[i]);
+    }
+    for (std::size_t j = 0; j < q; ++j) {
+      for (std::size_t i = 0; i < q; ++i) {
+        rt.template spawn<linalg::Gemm<T>>(urgency(0))(
+            T(-1), data.lower[i], data.upper[j], T(1), data.tiles[i + j * q]);
+      }
+    }
+    return {p * (p + 1) / 2 + 2 * q + q * q, q * q};
+  }
+};
+
 /// The data of a factorisation's tasks, and the tasks. To be destroyed after a sync.
 ///
 /// A unit that is not tiled is one task on a core. Of a tiled front, every part is filled by a task
 /// on a core; panels are factored on cores; everything else runs on cores and GPUs. Updates of one
 /// datum are in program order, so the result does not depend on the scheduler or the number of
 /// workers where all workers compute alike.
-template <class Rt, class T>
+template <class Rt, class T, Form F>
 class FactorisationTasks {
 public:
   /// Registers the data.
-  FactorisationTasks(Rt& rt, Factorisation<T> const& work)
+  FactorisationTasks(Rt& rt, Factorisation<T, F> const& work)
       : rt_(rt), work_(work), plan_(work.plan), units_(work.units), done_(units_.units.size()),
         done_handles_(units_.units.size()), data_(units_.units.size()),
         urgency_(plan_.fronts.size()) {
@@ -46,27 +103,24 @@ public:
     for (std::size_t u = 0; u < units_.units.size(); ++u) {
       auto const& unit = units_.units[u];
       if (unit.tiled) {
-        spawn_front(unit.begin, data_[u]);
+        auto const s = unit.begin;
+        assemble_front(s, data_[u]);
+        auto const count = FrontProgram<F>::spawn(
+            rt_, work_, s, data_[u], [&](std::int32_t among) { return urgency(s, among); });
+        count_.tasks += count.tasks;
+        count_.products += count.products;
       } else {
         spawn_unit(static_cast<Index>(u));
       }
     }
   }
 
-  [[nodiscard]] std::size_t tasks() const noexcept { return tasks_; }
-
-  /// Products of tiles of F22: nearly all work of large matrices.
-  [[nodiscard]] std::size_t products() const noexcept { return products_; }
+  [[nodiscard]] TaskCount count() const noexcept { return count_; }
 
 private:
   using Tile = Handle<TileView<T>>;
 
-  struct FrontData {
-    std::vector<Tile> panels;
-    std::vector<Tile> upper;
-    std::vector<Tile> lower;
-    std::vector<Tile> tiles; // by columns
-  };
+  using Data = FrontData<T>;
 
   /// Where the data of a part come from.
   struct Sources {
@@ -83,6 +137,11 @@ private:
     return front.m == 0 ? 0 : front.blocks.count;
   }
 
+  /// The row of the first tile of a column of tiles.
+  [[nodiscard]] static std::size_t first_tile(std::size_t column) noexcept {
+    return F == Form::symmetric ? column : 0;
+  }
+
   void register_front(std::size_t u, Index s) {
     auto const& front = plan_.fronts[at(s)];
     auto const& numbers = work_.numbers;
@@ -91,13 +150,15 @@ private:
       data.panels.push_back(registered(numbers.panel(front, k)));
     }
     for (std::size_t i = 0; i < blocks(front); ++i) {
-      data.upper.push_back(registered(numbers.upper(front, i)));
+      if constexpr (F == Form::general) {
+        data.upper.push_back(registered(numbers.upper(front, i)));
+      }
       data.lower.push_back(registered(numbers.lower(front, i)));
     }
     auto* const f22 = numbers.contributions[at(s)].data;
     for (std::size_t j = 0; j < blocks(front); ++j) {
       for (std::size_t i = 0; i < blocks(front); ++i) {
-        data.tiles.push_back(registered(numbers.tile(front, f22, i, j)));
+        data.tiles.push_back(i < first_tile(j) ? Tile() : registered(f22_tile(front, f22, i, j)));
       }
     }
   }
@@ -142,7 +203,7 @@ private:
       auto const& child = plan_.fronts[at(c)];
       auto const places = plan_.places_of(c);
       for (std::size_t j = 0; j < blocks(child); ++j) {
-        for (std::size_t i = 0; i < blocks(child); ++i) {
+        for (auto i = first_tile(j); i < blocks(child); ++i) {
           auto const part = [&](std::size_t b) {
             return places.subspan(child.blocks.begin(b), child.blocks.size(b));
           };
@@ -165,9 +226,9 @@ private:
     for (auto s = unit.begin; s < unit.end; ++s) {
       expect_readers(s, 1);
     }
-    rt_.template spawn<FactorUnit<T>>(urgency(unit.begin), SetArch(ArchHost))(
+    rt_.template spawn<FactorUnit<T, F>>(urgency(unit.begin), SetArch(ArchHost))(
         &work_, u, from.units, from.tiles, done_handles_[at(u)]);
-    ++tasks_;
+    ++count_.tasks;
   }
 
   void expect_readers(Index s, std::size_t count) {
@@ -178,16 +239,16 @@ private:
 
   void spawn_assembly(FrontPart const& part, Region const& region, std::span<Tile const> targets) {
     auto const from = sources(part.front, region);
-    rt_.template spawn<Assemble<T>>(urgency(part.front, 1), SetArch(ArchHost))(
+    rt_.template spawn<Assemble<T, F>>(urgency(part.front, 1), SetArch(ArchHost))(
         &work_, part, from.units, from.tiles, targets);
-    ++tasks_;
+    ++count_.tasks;
   }
 
-  void assemble_front(Index s, FrontData const& data) {
+  void assemble_front(Index s, Data const& data) {
     using Kind = FrontPart::Kind;
     auto const& front = plan_.fronts[at(s)];
     auto const q = blocks(front);
-    expect_readers(s, front.panels.count + 3 * q);
+    expect_readers(s, front.panels.count + 2 * q + data.upper.size());
     auto const own = [&](std::size_t k) {
       return Range{front.panels.begin(k), front.panels.begin(k + 1)};
     };
@@ -199,55 +260,27 @@ private:
       spawn_assembly({s, Kind::panel, number(k)}, {{0, front.w}, own(k)}, {&data.panels[k], 1});
     }
     for (std::size_t i = 0; i < q; ++i) {
-      spawn_assembly({s, Kind::upper, number(i)}, {{0, front.w}, below(i)}, {&data.upper[i], 1});
+      if constexpr (F == Form::general) {
+        spawn_assembly({s, Kind::upper, number(i)}, {{0, front.w}, below(i)}, {&data.upper[i], 1});
+      }
       spawn_assembly({s, Kind::lower, number(i)}, {below(i), {0, front.w}}, {&data.lower[i], 1});
     }
     for (std::size_t j = 0; j < q; ++j) {
       spawn_assembly({s, Kind::tiles, number(j)},
-                     {{front.w, front.size()}, below(j)},
-                     {&data.tiles[j * q], q});
+                     {{below(first_tile(j)).begin, front.size()}, below(j)},
+                     {&data.tiles[first_tile(j) + j * q], q - first_tile(j)});
     }
-  }
-
-  void spawn_front(Index s, FrontData const& data) {
-    auto const& front = plan_.fronts[at(s)];
-    auto const* const pivots = work_.numbers.pivots.data() + front.first;
-    assemble_front(s, data);
-    for (std::size_t k = 0; k < front.panels.count; ++k) {
-      rt_.template spawn<FactorPanel<T>>(urgency(s, 3),
-                                         SetArch(ArchHost))(&work_, s, k, data.panels[k]);
-      for (auto j = k + 1; j < front.panels.count; ++j) {
-        rt_.template spawn<Eliminate<T>>(urgency(s, j == k + 1 ? 3 : 2))(
-            front.panels.begin(k), pivots, std::span(&data.panels[k], 1), data.panels[j]);
-      }
-      tasks_ += front.panels.count - k;
-    }
-    auto const q = blocks(front);
-    for (std::size_t i = 0; i < q; ++i) {
-      rt_.template spawn<Eliminate<T>>(urgency(s, 1))(
-          std::size_t{0}, pivots, data.panels, data.upper[i]);
-      rt_.template spawn<SolveRows<T>>(urgency(s, 1))(data.panels, data.lower[i]);
-    }
-    for (std::size_t j = 0; j < q; ++j) {
-      for (std::size_t i = 0; i < q; ++i) {
-        rt_.template spawn<linalg::Gemm<T>>(urgency(s))(
-            T(-1), data.lower[i], data.upper[j], T(1), data.tiles[i + j * q]);
-      }
-    }
-    tasks_ += 2 * q + q * q;
-    products_ += q * q;
   }
 
   Rt& rt_;
-  Factorisation<T> const& work_;
+  Factorisation<T, F> const& work_;
   Fronts const& plan_;
   Units const& units_;
   std::vector<Token> done_;
   std::vector<Handle<Token>> done_handles_;
-  std::vector<FrontData> data_; // of each tiled unit
+  std::vector<Data> data_; // of each tiled unit
   std::vector<std::int32_t> urgency_;
-  std::size_t tasks_ = 0;
-  std::size_t products_ = 0;
+  TaskCount count_;
 };
 
 /// Spawns a sweep up the tree and one down; to be destroyed after a sync.

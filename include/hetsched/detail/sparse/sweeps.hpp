@@ -17,14 +17,14 @@ namespace hetsched::sparse::detail {
 
 /// What the sweeps of one solve share. `Columns` is 1 or Eigen::Dynamic. Units of different
 /// branches of the tree may be worked on at a time.
-template <class T, int Columns>
+template <class T, int Columns, Form F>
 class Sweeps {
 public:
   using Block = Eigen::Matrix<T, Eigen::Dynamic, Columns>;
 
   /// For right-hand sides in `x`, in the order of the permuted matrix, which become solutions; with
   /// the transposed matrix if so.
-  Sweeps(Fronts const& plan, Units const& units, Numbers<T>& numbers, Block& x, bool transposed)
+  Sweeps(Fronts const& plan, Units const& units, Numbers<T, F>& numbers, Block& x, bool transposed)
       : plan_(plan), units_(units), numbers_(numbers), x_(x), transposed_(transposed),
         outs_(units.units.size()), children_(plan.fronts.size()) {
     for (std::size_t u = 0; u < units.units.size(); ++u) {
@@ -140,12 +140,12 @@ private:
       auto const first = index(front.panels.begin(k));
       auto const width = index(front.panels.size(k));
       auto const rest = index(front.w) - first - width;
-      if (!front.symmetric) {
+      if constexpr (F == Form::general) {
         exchange(front, k, own, false);
       }
       auto top = own.middleRows(first, width);
       auto const triangle = f11.block(first, first, width, width);
-      if (front.symmetric) {
+      if constexpr (F == Form::symmetric) {
         triangle.template triangularView<Eigen::Lower>().solveInPlace(top);
       } else {
         triangle.template triangularView<Eigen::UnitLower>().solveInPlace(top);
@@ -159,7 +159,7 @@ private:
   }
 
   void down_front(Front const& front, Rows& own, Block& below) const {
-    if (front.symmetric) {
+    if constexpr (F == Form::symmetric) {
       down_transposed(front, own, below);
       return;
     }
@@ -168,7 +168,7 @@ private:
   }
 
   void up_transposed(Front const& front, Rows& own, Block& below) const {
-    if (front.symmetric) {
+    if constexpr (F == Form::symmetric) {
       up_front(front, own, below);
       return;
     }
@@ -190,7 +190,7 @@ private:
       top.noalias() -=
           f11.block(first + width, first, rest, width).transpose() * own.bottomRows(rest);
       auto const triangle = f11.block(first, first, width, width).transpose();
-      if (front.symmetric) {
+      if constexpr (F == Form::symmetric) {
         triangle.template triangularView<Eigen::Upper>().solveInPlace(top);
       } else {
         triangle.template triangularView<Eigen::UnitUpper>().solveInPlace(top);
@@ -201,7 +201,7 @@ private:
 
   Fronts const& plan_;
   Units const& units_;
-  Numbers<T>& numbers_;
+  Numbers<T, F>& numbers_;
   Block& x_;
   bool transposed_;
   std::vector<Block> outs_; // of each unit, in its parent's places

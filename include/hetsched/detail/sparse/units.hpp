@@ -115,66 +115,9 @@ private:
   std::size_t most_ = 0;
 };
 
-/// What a front contributes, from its factors and its children.
-template <class T>
-void contribute(Fronts const& plan, Numbers<T>& numbers, Index s, T* f22) {
-  auto const& front = plan.fronts[at(s)];
-  for (std::size_t j = 0; j < front.blocks.count; ++j) {
-    for (std::size_t i = 0; i < front.blocks.count; ++i) {
-      auto const c = numbers.tile(front, f22, i, j);
-      auto const product = [&](T beta) {
-        linalg::kernels::gemm<T>(T(-1), numbers.lower(front, i), numbers.upper(front, j), beta, c);
-      };
-      if (front.tiled) { // in the order of its tasks, for the same bits
-        linalg::kernels::scale(T(0), c);
-        assemble_tile(plan, numbers, s, i, j, c);
-        product(T(1));
-      } else {
-        product(T(0));
-        assemble_tile(plan, numbers, s, i, j, c);
-      }
-    }
-  }
-}
-
-/// Factors a front as one piece of work. What it contributes goes to `f22`.
-template <class T>
-void factor_front(Fronts const& plan, Numbers<T>& numbers, Index s, T* f22) {
-  auto const& front = plan.fronts[at(s)];
-  auto const panels = front.panels.count;
-  auto const blocks = front.m == 0 ? 0 : front.blocks.count;
-  auto* const pivots = numbers.pivots.data() + front.first;
-  for (std::size_t k = 0; k < panels; ++k) {
-    assemble_panel(plan, numbers, s, k);
-  }
-  for (std::size_t i = 0; i < blocks; ++i) {
-    assemble_upper(plan, numbers, s, i);
-    assemble_lower(plan, numbers, s, i);
-  }
-  std::size_t replaced = 0;
-  for (std::size_t k = 0; k < panels; ++k) {
-    auto const first = front.panels.begin(k);
-    auto const panel = numbers.panel(front, k);
-    replaced += factor_panel(panel, first, pivots, numbers.floor, at(front.first) + first);
-    for (auto j = k + 1; j < panels; ++j) {
-      eliminate<T>(panel, first, pivots, numbers.panel(front, j));
-    }
-    for (std::size_t i = 0; i < blocks; ++i) {
-      eliminate<T>(panel, first, pivots, numbers.upper(front, i));
-      solve_rows<T>(panel, first, numbers.lower(front, i));
-    }
-  }
-  if (replaced > 0) {
-    numbers.replaced.fetch_add(replaced, std::memory_order_relaxed); // read after a sync
-  }
-  if (blocks > 0) {
-    contribute(plan, numbers, s, f22);
-  }
-}
-
 /// Factors the fronts of a unit that is not tiled.
-template <class T>
-void factor_unit(Fronts const& plan, Units const& units, Numbers<T>& numbers, Unit const& unit) {
+template <class T, Form F>
+void factor_unit(Fronts const& plan, Units const& units, Numbers<T, F>& numbers, Unit const& unit) {
   ContributionStack sizes(plan, units);
   for (auto s = unit.begin; s < unit.end; ++s) {
     if (!units.leaves(plan, s)) {
