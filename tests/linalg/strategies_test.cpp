@@ -5,7 +5,9 @@
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/lu.hpp>
 #include <hetsched/linalg/qr.hpp>
+#include <hetsched/sparse/lu.hpp>
 
+#include "../sparse/sparse_matrices.hpp"
 #include "../support/strategies.hpp"
 #include "on_devices.hpp"
 
@@ -74,6 +76,21 @@ void check_qr(Rt& rt) {
   check_residual(upper.transpose() * upper - a.transpose() * a, a.transpose() * a);
 }
 
+template <class Rt>
+void check_sparse(Rt& rt) {
+  auto const a = sparse_matrices::convection_diffusion<double>(7);
+  hs::sparse::SparseLUOptions options;
+  options.panel = 16;
+  options.block = 24;
+  options.sequential_below = 0;
+  hs::sparse::SparseLU<double> lu(options);
+  lu.factorize(rt, a);
+  Eigen::VectorXd const b = Eigen::VectorXd::Random(a.rows());
+  Eigen::VectorXd const x = lu.solve(rt, b);
+  CHECK(lu.report().backward_error <= 1e-14);
+  CHECK((a * x - b).norm() <= 1e-13 * b.norm());
+}
+
 TEST_SUITE_BEGIN("linalg");
 
 TEST_CASE("strategies: factorisations on cores and devices") {
@@ -91,6 +108,7 @@ TEST_CASE("strategies: factorisations on cores and devices") {
       check_cholesky(rt);
       check_lu(rt);
       check_qr(rt);
+      check_sparse(rt);
       auto const stats = rt.stats();
       CHECK(stats.failed == 0);
     }

@@ -4,6 +4,7 @@
 #include <hetsched/detail/sparse/analysis.hpp>
 #include <hetsched/detail/sparse/units.hpp>
 
+#include "../support/support.hpp"
 #include "sparse_matrices.hpp"
 
 #include <Eigen/Dense>
@@ -180,6 +181,15 @@ TEST_CASE("fronts: parts cover what they divide, units cover the fronts") {
     CHECK(next == plan.count());
     CHECK((parts_of > 1 || units.units.size() == 1));
   }
+}
+
+TEST_CASE("numbers: memory that the system does not have is named") {
+  hetsched::sparse::detail::Buffer<double> some(10, "SparseLU");
+  CHECK(some.size() == 10);
+  CHECK(support::message_of([] { Buffer<double>(std::size_t{1} << 56U, "SparseLU"); }) ==
+        "hetsched: SparseLU: needs 5.76e+11 MB of memory, which the system does not have");
+  CHECK(support::code_of([] { Buffer<double>(static_cast<std::size_t>(-1), "SparseLU"); }) ==
+        hetsched::ErrorCode::bad_data);
 }
 
 TEST_SUITE_END();

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstddef>
@@ -106,9 +107,14 @@ TEST_CASE_TEMPLATE("SparseLU: solves to the unit roundoff", T, double, float, Co
 TEST_CASE("SparseLU: random matrices, with every choice of order and matching") {
   hs::Runtime<> rt(on_cpus(2));
   auto options = small_tasks();
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+#ifdef HETSCHED_TEST_FEW
+  constexpr std::uint64_t seeds = 30;
+#else
+  constexpr std::uint64_t seeds = 200;
+#endif
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     CAPTURE(seed);
-    auto const n = static_cast<int>(5 + seed * 3);
+    auto const n = static_cast<int>(5 + seed % 67 * 2);
     auto const a = random_matrix<double>(n, 1 + static_cast<int>(seed % 4), seed);
     using enum hs::sparse::Ordering;
     options.ordering = seed % 3 == 0 ? natural : seed % 3 == 1 ? minimum_degree : automatic;
@@ -118,15 +124,43 @@ TEST_CASE("SparseLU: random matrices, with every choice of order and matching") 
   }
 }
 
-TEST_CASE_TEMPLATE("SparseLU: on devices with little memory, under any scheduler",
+/// The bytes of the largest task that runs on a device, by what its tiled fronts need.
+std::size_t largest_task(Sparse<double> const& a, SparseLUOptions const& given) {
+  hs::sparse::detail::AnalysisOptions options;
+  options.panel = given.panel;
+  options.block = given.block;
+  auto const analysis = hs::sparse::detail::analysed("test", a, options);
+  auto const bytes = [](std::size_t rows, std::size_t columns) {
+    constexpr std::size_t grain = 256; // of the devices' memory
+    return (rows * columns * sizeof(double) + grain - 1) / grain * grain;
+  };
+  std::size_t largest = 0;
+  for (auto const& front : analysis.plan.fronts) {
+    if (!front.tiled) {
+      continue;
+    }
+    auto const width = front.panels.size(front.panels.count - 1);
+    auto const block = front.blocks.size(front.blocks.count - 1);
+    largest = std::max({largest,
+                        front.panels.count * bytes(front.w, width) + bytes(front.w, block),
+                        2 * bytes(front.w, block) + bytes(block, block),
+                        2 * bytes(front.w, width)});
+  }
+  return largest;
+}
+
+TEST_CASE_TEMPLATE("SparseLU: on devices with memory for the largest task, under any scheduler",
                    S,
                    HETSCHED_NUMERICAL_SCHEDULERS) {
   auto const a = convection_diffusion<double>(9);
-  for (std::string const devices : {"", "emu:1@60000", "emu:2@40000", "emu:3@1000000"}) {
+  auto const memory = largest_task(a, small_tasks()) * 105 / 100;
+  REQUIRE(memory > 1000);
+  for (int const devices : {0, 1, 2, 3}) {
     for (int const cpus : {1, 2}) {
       CAPTURE(devices);
       auto config = on_cpus(cpus);
-      config.devices = devices;
+      config.devices =
+          devices == 0 ? "none" : "emu:" + std::to_string(devices) + "@" + std::to_string(memory);
       hs::Runtime<S> rt(config);
       CHECK(solve_both<double>(rt, a, small_tasks()) < 1e-14);
       CHECK(solve_both<float>(rt, a, small_tasks()) < 1e-14);
