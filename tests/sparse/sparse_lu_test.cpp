@@ -215,6 +215,26 @@ TEST_CASE("SparseLU: factorises again, and matches anew when that is needed") {
   CHECK(backward_error<double>(a, x, b) < 1e-12);
 }
 
+TEST_CASE("SparseLU: matches rows before it refuses a solution") {
+  hs::Runtime<> rt(on_cpus(2));
+  auto const a = convection_diffusion<double>(4);
+  Dense<double> const b = right_hand_sides<double>(a.rows(), 1);
+  SparseLUOptions options;
+  options.accuracy = 0; // more than there is
+  for (auto const matching : {hs::sparse::RowMatching::automatic, hs::sparse::RowMatching::never}) {
+    options.matching = matching;
+    SparseLU<double> lu(options);
+    lu.factorize(rt, a);
+    CHECK_FALSE(lu.report().matched);
+    CHECK(code_of([&] { (void)lu.solve(rt, b); }) == hs::ErrorCode::numerical);
+    CHECK(lu.report().matched == (matching == hs::sparse::RowMatching::automatic));
+    CHECK(lu.report().backward_error < 1e-14);
+  }
+  SparseLU<double> none;
+  none.factorize(rt, Sparse<double>(0, 0));
+  CHECK(none.solve(rt, Dense<double>(0, 2)).cols() == 2);
+}
+
 TEST_CASE("SparseLU: says what it did") {
   hs::Runtime<> rt(on_cpus(2));
   auto const a = convection_diffusion<double>(9);

@@ -2,6 +2,7 @@
 #pragma once
 // Cholesky factorisation of sparse symmetric positive definite matrices.
 
+#include <hetsched/core/error.hpp>
 #include <hetsched/detail/sparse/direct_solver.hpp>
 #include <hetsched/detail/sparse/symmetric_fronts.hpp>
 #include <hetsched/sparse/report.hpp>

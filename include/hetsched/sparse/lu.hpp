@@ -2,12 +2,14 @@
 #pragma once
 // LU factorisation of general sparse matrices.
 
+#include <hetsched/core/error.hpp>
 #include <hetsched/detail/sparse/direct_solver.hpp>
 #include <hetsched/sparse/report.hpp>
 
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <type_traits>
@@ -53,7 +55,8 @@ struct SparseLUOptions {
 /// within the columns of a front; one that is too small is replaced, which changes the matrix
 /// slightly. Solutions are therefore refined, if necessary by GMRES, until the componentwise
 /// backward error is about the unit roundoff or no longer falls; a solution above `accuracy` is not
-/// returned.
+/// returned. Before that, a matrix whose rows were not matched is factorised once more with
+/// matching.
 ///
 /// Subtrees of the fronts' tree are tasks on cores; the large fronts above are cut into panels and
 /// tiles, which GPUs work on, too (float and double; cores alone work on complex numbers). Small
@@ -112,29 +115,42 @@ public:
       throw Error(ErrorCode::bad_call, "SparseLU", "refactorize was called before factorize");
     }
     solver_.factorize(rt, a);
-    if (solver_.perturbed() > perturbed_) {
-      solver_.analyze(a);
-      solver_.factorize(rt, a);
-      perturbed_ = solver_.perturbed();
+    if (solver_.perturbed() > perturbed_ && solver_.may_match()) {
+      solver_.match(rt, a);
     }
+    perturbed_ = std::max(perturbed_, solver_.perturbed());
   }
 
   /// X with A X = B, for a vector or a matrix B of Value.
   template <class Rt, class B>
   [[nodiscard]] Dense solve(Rt& rt, Eigen::MatrixBase<B> const& b) {
-    return solver_.solve(rt, b, false);
+    return solved(rt, b, false);
   }
 
   /// X with A^T X = B. Complex numbers are not conjugated.
   template <class Rt, class B>
   [[nodiscard]] Dense solve_transposed(Rt& rt, Eigen::MatrixBase<B> const& b) {
-    return solver_.solve(rt, b, true);
+    return solved(rt, b, true);
   }
 
   /// O(factors) if there are any.
   [[nodiscard]] SparseReport report() const { return solver_.report(); }
 
 private:
+  template <class Rt, class B>
+  [[nodiscard]] Dense solved(Rt& rt, Eigen::MatrixBase<B> const& b, bool transposed) {
+    try {
+      return solver_.solve(rt, b, transposed);
+    } catch (Error const& error) {
+      if (error.code() != ErrorCode::numerical || !solver_.may_match()) {
+        throw;
+      }
+    }
+    solver_.match(rt, solver_.matrix());
+    perturbed_ = solver_.perturbed();
+    return solver_.solve(rt, b, transposed);
+  }
+
   [[nodiscard]] static detail::AnalysisOptions analysis_options(SparseLUOptions const& given) {
     detail::AnalysisOptions options;
     options.ordering = given.ordering;

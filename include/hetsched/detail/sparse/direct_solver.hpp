@@ -50,15 +50,26 @@ public:
       : name_(name), options_(options), parts_(parts), sequential_below_(sequential_below),
         accuracy_(accuracy) {}
 
-  void analyze(Matrix const& a) {
-    check_matrix(name_, a);
-    numbers_.reset();
-    factored_ = false;
-    analysis_.reset(); // a failure leaves nothing
-    analysis_ = std::make_unique<Analysis>(analysed(name_, a, options_));
-    report_ = {};
-    describe_analysis();
+  void analyze(Matrix const& a) { analyze(a, options_); }
+
+  /// Whether matching rows to columns was left to the analysis, which did not do it.
+  [[nodiscard]] bool may_match() const noexcept {
+    return options_.matching == RowMatching::automatic && analysis_ != nullptr &&
+           !analysis_->matched;
   }
+
+  /// Analyses `a` anew, with matching, and factorises it.
+  template <class Rt>
+  void match(Rt& rt, Matrix const& a) {
+    auto options = options_;
+    options.matching = RowMatching::always;
+    Matrix const copy = a; // it may be the one that is kept
+    analyze(copy, options);
+    factorize(rt, copy);
+  }
+
+  /// The matrix of the last factorisation.
+  [[nodiscard]] Matrix const& matrix() const noexcept { return matrix_; }
 
   [[nodiscard]] bool is_analyzed() const noexcept { return analysis_ != nullptr; }
 
@@ -145,6 +156,16 @@ public:
   }
 
 private:
+  void analyze(Matrix const& a, AnalysisOptions const& options) {
+    check_matrix(name_, a);
+    numbers_.reset();
+    factored_ = false;
+    analysis_.reset(); // a failure leaves nothing
+    analysis_ = std::make_unique<Analysis>(analysed(name_, a, options));
+    report_ = {};
+    describe_analysis();
+  }
+
   void describe_analysis() {
     auto const& plan = analysis_->plan;
     report_.size = at(analysis_->pattern.size());
