@@ -17,5 +17,6 @@
 #include <hetsched/linalg/qr_kernels.hpp>
 #include <hetsched/linalg/recursive_cholesky.hpp>
 #include <hetsched/linalg/reflections.hpp>
+#include <hetsched/linalg/stored_matrix.hpp>
 #include <hetsched/linalg/text_input.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>

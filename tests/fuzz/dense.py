@@ -150,6 +150,8 @@ def matrix_market(size):
     entries = size // 6 - 10
     yield "symmetric", (f"coordinate real symmetric\n{entries} {entries} {entries}\n"
                         + "9 1 1\n" * entries)
+    yield "hermitian", (f"coordinate complex hermitian\n{entries} {entries} {size // 8 - 10}\n"
+                        + "9 1 1 0\n" * (size // 8 - 10))
     yield "pattern", f"coordinate pattern general\n{size} {size} {size // 4 - 10}\n" + "1 1\n" * (size // 4 - 10)
     yield "empty", f"coordinate real general\n{65536 + size // 2} {65536 + size // 2} 0\n" + "\n" * (size - 60)
     yield "comments", "coordinate real general\n" + "%\n" * (size // 2)
@@ -160,6 +162,10 @@ def harwell_boeing(size):
     lines = (entries + 39) // 40
     yield "entries", (f"{lines + 1} 1 {lines} 0\nPUA {entries} 1 {entries} 0\n(2I9) (40I1)\n"
                       f"{1:9}{entries + 1:9}\n" + ("1" * 40 + "\n") * lines)
+    pairs = size // 3 - 100
+    lines, more = (pairs + 39) // 40, (2 * pairs + 39) // 40
+    yield "pairs", (f"{1 + lines + more} 1 {lines} {more}\nCUA {pairs} 1 {pairs} 0\n"
+                    f"(2I9) (40I1) (40F1.0)\n{1:9}{pairs + 1:9}\n" + ("1" * 40 + "\n") * (lines + more))
     columns = size // 2 - 100
     lines = (columns + 1 + 39) // 40
     last = columns + 1 - 40 * (lines - 1)

@@ -157,8 +157,10 @@ TEST_CASE("read_matrix: Harwell-Boeing headers that are refused") {
     return error_of(replaced(rsa, from, to));
   };
 
-  CHECK(error("RSA", "CSA") == "line 3: complex matrices (CSA) are not supported");
-  CHECK(error("RSA", "PHA") == "line 3: complex matrices (PHA) are not supported");
+  CHECK(error("RSA", "CSA") ==
+        "line 3: the matrix is complex: only read_matrix<std::complex<double>> reads it");
+  CHECK(error("RSA", "PHA") ==
+        "line 3: only a complex matrix (CHA) can be hermitian, this one is PHA");
   CHECK(error("RSA", "RSE") ==
         "line 3: elemental matrices (RSE) are not supported, only assembled ones");
   CHECK(error("RSA", "PZA") == "line 3: matrices of type PZA are not supported");
@@ -215,14 +217,63 @@ TEST_CASE("read_matrix: Harwell-Boeing data that are refused") {
         "line 4: the header counts 1 lines of values, its sizes and formats need 0");
 }
 
+TEST_CASE("read_matrix: complex Harwell-Boeing files are pairs of numbers") {
+  auto const read = [](std::string const& text) { return read_text<Complex>(text); };
+  ComplexValues const general{{1, 2}, {3, -4}, {3, 4}, 0};
+
+  CHECK(dense(read(cua)) == general);
+  CHECK(read(cua).format == "Harwell-Boeing CUA");
+  CHECK_FALSE(read(cua).symmetric);
+  // A format need not keep the parts of a value in one line.
+  CHECK(dense(read(replaced(replaced(replaced(cua, "5 1 1 3", "4 1 1 2"), "(2F5.1)", "(3F5.1)"),
+                            "  2.0\n  3.0  4.0\n",
+                            "  2.0  3.0\n  4.0"))) == general);
+
+  auto const hermitian = read(cha);
+  CHECK(dense(hermitian) == ComplexValues{1, {3, -4}, {3, 4}, 5});
+  CHECK(hermitian.format == "Rutherford-Boeing CHA");
+  CHECK(hermitian.hermitian);
+  CHECK_FALSE(hermitian.symmetric);
+  auto const symmetric = read(replaced(cha, "cha", "csa"));
+  CHECK(dense(symmetric) == ComplexValues{1, {3, 4}, {3, 4}, 5});
+  CHECK(symmetric.symmetric);
+  CHECK_FALSE(symmetric.hermitian);
+  CHECK(dense(read("Skew\n3 1 1 1\nCZA 2 2 1 0\n(3I2)(2I2)(2F3.0)\n 1 2 2\n 2\n 5. 6.\n")) ==
+        ComplexValues{0, {-5, -6}, {5, 6}, 0});
+  CHECK(read("Wide\n3 1 1 1\nCRA 1 2 1 0\n(3I2)(2I2)(2F3.0)\n 1 2 2\n 1\n 5. 6.\n")
+            .matrix.coeff(0, 0) == Complex(5, 6));
+}
+
+TEST_CASE("read_matrix: any Harwell-Boeing file as complex values") {
+  CHECK(dense(read_text<Complex>(rsa)) == ComplexValues{4, -1, 0, -1, 4, -2, 0, -2, 4});
+  CHECK(read_text<Complex>(rsa).hermitian);
+  CHECK(dense(read_text<Complex>(psa)) == ComplexValues{1, 1, 1, 0});
+}
+
+TEST_CASE("read_matrix: complex Harwell-Boeing files that are refused") {
+  auto const error = [](std::string const& from, std::string const& to) {
+    return error_of<Complex>(replaced(cha, from, to));
+  };
+
+  CHECK(error_of(cha) ==
+        "line 3: the matrix is complex: only read_matrix<std::complex<double>> reads it");
+  CHECK(error("  1.0  0.0", "  1.0  0.1") ==
+        "line 7: the value in row 1 of the diagonal of a hermitian matrix is not real");
+  CHECK(error("4 1 1 2", "3 1 1 1") ==
+        "line 4: the header counts 1 lines of values, its sizes and formats need 2");
+  CHECK(error("  5.0 -0.0", "  5.0") == "line 8: a value is blank or missing in column 6");
+  CHECK(error("cha", "cxa") == "line 3: 'cxa' is no matrix type such as RSA or PUA");
+  CHECK(error("cha 2", "cha 3") == "line 3: a symmetric matrix that is not square");
+}
+
 TEST_CASE("read_matrix: every truncation of a Harwell-Boeing file is an error") {
-  for (std::string const& text : {rsa, rua_with_rhs, psa}) {
+  for (std::string const& text : {rsa, rua_with_rhs, psa, cua, cha}) {
     std::string const kept = text.substr(0, text.size() - 1); // without the last line end
-    CHECK(error_of(kept) == "");
+    CHECK(error_of<Complex>(kept) == "");
     std::size_t const data = text.find("  is passed over"); // a cut right-hand side goes unseen
     for (std::size_t length = 0; length < kept.size() && length <= data; ++length) {
       CAPTURE(length);
-      CHECK(error_of(kept.substr(0, length)) != "");
+      CHECK(error_of<Complex>(kept.substr(0, length)) != "");
     }
   }
 }

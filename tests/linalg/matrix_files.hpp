@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -19,8 +20,13 @@ namespace matrix_files {
 
 using hetsched::Error;
 using hetsched::ErrorCode;
+using hetsched::linalg::ComplexMatrixFile;
 using hetsched::linalg::MatrixFile;
+using hetsched::linalg::MatrixFileOf;
 using hetsched::linalg::read_matrix;
+using hetsched::linalg::Symmetry;
+
+using Complex = std::complex<double>;
 
 /// A file of this process that goes away with the object.
 class TemporaryFile {
@@ -54,16 +60,18 @@ private:
   std::string path_;
 };
 
-inline MatrixFile read_text(std::string const& content) {
+template <class T = double>
+MatrixFileOf<T> read_text(std::string const& content) {
   TemporaryFile const file(content);
-  return read_matrix(file.path());
+  return read_matrix<T>(file.path());
 }
 
 /// The message behind "hetsched: <path>: ", or "" if the text was read.
-inline std::string error_of(std::string const& content) {
+template <class T = double>
+std::string error_of(std::string const& content) {
   TemporaryFile const file(content);
   try {
-    read_matrix(file.path());
+    read_matrix<T>(file.path());
   } catch (Error const& error) {
     CHECK(error.code() == ErrorCode::bad_input);
     CHECK(error.culprit() == file.path());
@@ -80,9 +88,11 @@ inline std::string replaced(std::string text, std::string const& from, std::stri
   return text.replace(at, from.size(), to);
 }
 
-inline std::vector<double> dense(MatrixFile const& file) {
-  Eigen::MatrixXd const full(file.matrix);
-  std::vector<double> rows;
+/// Row by row.
+template <class T>
+std::vector<T> dense(MatrixFileOf<T> const& file) {
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> const full(file.matrix);
+  std::vector<T> rows;
   for (Eigen::Index i = 0; i < full.rows(); ++i) {
     for (Eigen::Index j = 0; j < full.cols(); ++j) {
       rows.push_back(full(i, j));
@@ -91,14 +101,15 @@ inline std::vector<double> dense(MatrixFile const& file) {
   return rows;
 }
 
-inline void check_well_formed(MatrixFile const& file) {
+template <class T>
+void check_well_formed(MatrixFileOf<T> const& file) {
   auto const& matrix = file.matrix;
   REQUIRE(matrix.isCompressed());
   REQUIRE(matrix.rows() >= 1);
   REQUIRE(matrix.cols() >= 1);
   for (int j = 0; j < matrix.outerSize(); ++j) {
     Eigen::Index previous = -1;
-    for (Eigen::SparseMatrix<double>::InnerIterator it(matrix, j); it; ++it) {
+    for (typename Eigen::SparseMatrix<T>::InnerIterator it(matrix, j); it; ++it) {
       REQUIRE(it.row() > previous);
       REQUIRE(it.row() < matrix.rows());
       previous = it.row();
@@ -107,6 +118,7 @@ inline void check_well_formed(MatrixFile const& file) {
 }
 
 using Values = std::vector<double>;
+using ComplexValues = std::vector<Complex>;
 
 //  4 -1  0
 // -1  4 -2
@@ -141,6 +153,29 @@ inline std::string const psa = "Pattern\n"
                                "(3I2) (2I2)\n"
                                " 1 3 3\n"
                                " 2 1\n";
+
+// 1+2i  3-4i
+// 3+4i  0
+inline std::string const cua = "Complex\n"
+                               "5 1 1 3\n"
+                               "CUA 2 2 3 0\n"
+                               "(3I2) (3I2) (2F5.1)\n"
+                               " 1 3 4\n"
+                               " 1 2 1\n"
+                               "  1.0  2.0\n"
+                               "  3.0  4.0\n"
+                               "  3.0 -4.0\n";
+
+// 1     3-4i
+// 3+4i  5
+inline std::string const cha = "Hermitian|key\n"
+                               "4 1 1 2\n"
+                               "cha 2 2 3 0\n"
+                               "(3I2) (3I2) (4F5.1)\n"
+                               " 1 3 4\n"
+                               " 1 2 2\n"
+                               "  1.0  0.0  3.0  4.0\n"
+                               "  5.0 -0.0\n";
 
 inline std::string
 hb_value(std::string const& format, std::string const& value_lines, int count = 1) {

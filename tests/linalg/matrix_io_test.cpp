@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -78,7 +79,10 @@ TEST_CASE("write_matrix: what is read back is the same") {
     }
     Eigen::SparseMatrix<double> matrix(rows, cols);
     matrix.setFromTriplets(entries.begin(), entries.end(), [](double a, double) { return a; });
-    hetsched::linalg::write_matrix(file.path(), matrix, "number\n" + std::to_string(k), symmetric);
+    hetsched::linalg::write_matrix(file.path(),
+                                   matrix,
+                                   "number\n" + std::to_string(k),
+                                   symmetric ? Symmetry::symmetric : Symmetry::general);
     auto const again = read_matrix(file.path());
     CHECK(again.symmetric == symmetric);
     CHECK(again.title.starts_with("number"));
@@ -89,11 +93,77 @@ TEST_CASE("write_matrix: what is read back is the same") {
   }
 }
 
+TEST_CASE("write_matrix: complex matrices of each symmetry are read back the same") {
+  TemporaryFile const file("");
+  Eigen::SparseMatrix<Complex> lower(3, 3);
+  lower.insert(0, 0) = {0.1, 0};
+  lower.insert(1, 0) = {std::nextafter(1.0, 2.0), -3};
+  lower.insert(2, 1) = {0, 5e-324};
+  lower.makeCompressed();
+  Eigen::SparseMatrix<Complex> const strict = lower.triangularView<Eigen::StrictlyLower>();
+  auto const again = [&](Eigen::SparseMatrix<Complex> const& matrix, Symmetry symmetry) {
+    hetsched::linalg::write_matrix(file.path(), matrix, "complex", symmetry);
+    auto read = read_matrix<Complex>(file.path());
+    CHECK((read.matrix - matrix).norm() == 0);
+    CHECK(read.matrix.nonZeros() == matrix.nonZeros());
+    CHECK(read.title == "complex");
+    return read;
+  };
+  Eigen::SparseMatrix<Complex> const upper = strict.transpose();
+  Eigen::SparseMatrix<Complex> const conjugate = strict.adjoint();
+  CHECK(again(lower, Symmetry::general).format == "Matrix Market coordinate complex general");
+  CHECK(again(lower + upper, Symmetry::symmetric).symmetric);
+  CHECK(again(lower + conjugate, Symmetry::hermitian).hermitian);
+  CHECK(again(strict - upper, Symmetry::skew).format ==
+        "Matrix Market coordinate complex skew-symmetric");
+}
+
+TEST_CASE("write_matrix: matrices stored by rows, and expressions") {
+  TemporaryFile const file("");
+  Eigen::SparseMatrix<double, Eigen::RowMajor> rows(2, 3);
+  rows.insert(0, 2) = 7;
+  rows.insert(1, 0) = -1;
+  hetsched::linalg::write_matrix(file.path(), rows);
+  CHECK(dense(read_matrix(file.path())) == Values{0, 0, 7, -1, 0, 0});
+  hetsched::linalg::write_matrix(file.path(), 2.0 * rows);
+  CHECK(dense(read_matrix(file.path())) == Values{0, 0, 14, -2, 0, 0});
+}
+
+TEST_CASE("write_matrix: symmetries that a matrix does not have") {
+  TemporaryFile const file(psa);
+  auto const error = [&](auto const& matrix, Symmetry symmetry) -> std::string {
+    try {
+      hetsched::linalg::write_matrix(file.path(), matrix, "", symmetry);
+    } catch (Error const& caught) {
+      CHECK(caught.code() == ErrorCode::bad_data);
+      return caught.what();
+    }
+    return "";
+  };
+  std::string const not_one = "hetsched: write_matrix: the matrix is not ";
+  Eigen::SparseMatrix<Complex> matrix(2, 2);
+  matrix.insert(0, 0) = {1, 2};
+  matrix.insert(1, 0) = {3, 4};
+  matrix.insert(0, 1) = {3, 4};
+  CHECK(error(matrix, Symmetry::hermitian) == not_one + "hermitian: row 1, column 1");
+  matrix.coeffRef(0, 0) = 1;
+  CHECK(error(matrix, Symmetry::hermitian) == not_one + "hermitian: row 2, column 1");
+  CHECK(error(matrix, Symmetry::skew) == not_one + "skew-symmetric: row 1, column 1");
+  matrix.coeffRef(0, 1) = {3, -4};
+  CHECK(error(matrix, Symmetry::symmetric) == not_one + "symmetric: row 2, column 1");
+  CHECK(error(Eigen::SparseMatrix<double>(2, 2), Symmetry::hermitian) ==
+        not_one + "hermitian: it is real, and may be symmetric");
+  CHECK(error(Eigen::SparseMatrix<Complex>(2, 3), Symmetry::hermitian) ==
+        not_one + "hermitian: it is not square");
+  CHECK(read_matrix(file.path()).format == "Harwell-Boeing PSA");
+  CHECK(error(matrix, Symmetry::hermitian).empty());
+}
+
 TEST_CASE("write_matrix: what is refused, and leaves the file as it was") {
   TemporaryFile const file(psa);
   auto const code = [&](Eigen::SparseMatrix<double> const& matrix, std::string const& path) {
     try {
-      hetsched::linalg::write_matrix(path, matrix, "", true);
+      hetsched::linalg::write_matrix(path, matrix, "", Symmetry::symmetric);
     } catch (Error const& error) {
       return error.code();
     }

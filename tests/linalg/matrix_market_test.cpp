@@ -79,16 +79,18 @@ TEST_CASE("read_matrix: Matrix Market banners and sizes that are refused") {
     return error_of(mm("coordinate real general", rest));
   };
 
-  CHECK(banner("coordinate complex general") == "line 1: complex matrices are not supported");
-  CHECK(banner("coordinate complex hermitian") == "line 1: complex matrices are not supported");
+  CHECK(banner("coordinate real hermitian") ==
+        "line 1: only a 'complex' matrix can be hermitian, this one is 'real'");
   CHECK(banner("sparse real general") ==
         "line 1: the layout 'sparse' is neither 'coordinate' nor 'array'");
   CHECK(banner("coordinate quaternion general") ==
-        "line 1: the field 'quaternion' is none of 'real', 'integer', 'pattern'");
+        "line 1: the field 'quaternion' is none of 'real', 'complex', 'integer', 'pattern'");
   CHECK(banner("coordinate real lower") ==
-        "line 1: the symmetry 'lower' is none of 'general', 'symmetric', 'skew-symmetric'");
+        "line 1: the symmetry 'lower' is none of 'general', 'symmetric', 'skew-symmetric', "
+        "'hermitian'");
   CHECK(banner("coordinate symmetric real") == "line 1: unexpected text behind the banner: 'real'");
-  CHECK(banner("coordinate hermitian") == "line 1: complex matrices are not supported");
+  CHECK(banner("coordinate hermitian") ==
+        "line 1: only a 'complex' matrix can be hermitian, this one is 'real'");
   CHECK(banner("coordinate real general x") == "line 1: unexpected text behind the banner: 'x'");
   CHECK(banner("array pattern general") ==
         "line 1: a pattern can be neither an array nor skew-symmetric");
@@ -147,6 +149,76 @@ TEST_CASE("read_matrix: Matrix Market entries that are refused") {
         "line 3: an entry on the diagonal of a skew-symmetric matrix");
   CHECK(error_of(mm("coordinate pattern general", "1 1 1\n1 1 1\n")) ==
         "line 3: unexpected text behind the entry: '1'");
+}
+
+TEST_CASE("read_matrix: complex Matrix Market files") {
+  auto const read = [](std::string const& kind, std::string const& rest) {
+    return read_text<Complex>(mm(kind, rest));
+  };
+  auto const general = read("coordinate complex general", "2 2 3\n1 1 1 2\n2 1 -1e1 0\n1 1 1 -1\n");
+  CHECK(dense(general) == ComplexValues{{2, 1}, 0, -10, 0});
+  CHECK(general.format == "Matrix Market coordinate complex general");
+  CHECK_FALSE(general.symmetric);
+  CHECK_FALSE(general.hermitian);
+  auto const symmetric = read("coordinate complex symmetric", "2 2 2\n1 1 1 2\n2 1 3 4\n");
+  CHECK(dense(symmetric) == ComplexValues{{1, 2}, {3, 4}, {3, 4}, 0});
+  CHECK(symmetric.symmetric);
+  CHECK_FALSE(symmetric.hermitian);
+  auto const hermitian = read("coordinate complex hermitian", "2 2 2\n1 1 1 0\n2 1 3 4\n");
+  CHECK(dense(hermitian) == ComplexValues{1, {3, -4}, {3, 4}, 0});
+  CHECK_FALSE(hermitian.symmetric);
+  CHECK(hermitian.hermitian);
+  CHECK(dense(read("coordinate complex skew-symmetric", "2 2 1\n2 1 3 4\n")) ==
+        ComplexValues{0, {-3, -4}, {3, 4}, 0});
+  auto const array = read("array complex general", "2 1\n0 0\n0 -1\n");
+  CHECK(dense(array) == ComplexValues{0, {0, -1}});
+  CHECK(array.matrix.nonZeros() == 1);
+  CHECK(dense(read("array complex hermitian", "2 2\n1 0\n2 3\n4 0\n")) ==
+        ComplexValues{1, {2, -3}, {2, 3}, 4});
+  CHECK(dense(read("array complex skew-symmetric", "2 2\n2 3\n")) ==
+        ComplexValues{0, {-2, -3}, {2, 3}, 0});
+}
+
+TEST_CASE("read_matrix: any Matrix Market file as complex values") {
+  auto const symmetric =
+      read_text<Complex>(mm("coordinate integer symmetric", "2 2 2\n1 1 7\n2 1 -3\n"));
+  CHECK(dense(symmetric) == ComplexValues{7, -3, -3, 0});
+  CHECK(symmetric.symmetric);
+  CHECK(symmetric.hermitian);
+  CHECK(dense(read_text<Complex>(mm("coordinate pattern general", "1 2 2\n1 1\n1 1\n"))) ==
+        ComplexValues{1, 0});
+  CHECK(dense(read_text<Complex>(mm("array real general", "1 2\n0\n-2.5\n"))) ==
+        ComplexValues{0, -2.5});
+}
+
+TEST_CASE("read_matrix: complex Matrix Market files that are refused") {
+  auto const complex = [](std::string const& kind, std::string const& entry) {
+    return error_of<Complex>(mm("coordinate complex " + kind, "2 2 1\n" + entry + "\n"));
+  };
+  for (std::string const kind : {"coordinate complex general", "array complex hermitian"}) {
+    CHECK(error_of(mm(kind, "1 1 1\n1 1 1 0\n")) ==
+          "line 1: the matrix is complex: only read_matrix<std::complex<double>> reads it");
+  }
+  CHECK(complex("general", "1 1 1") == "line 3: the imaginary part is missing");
+  CHECK(complex("general", "1 1    ") == "line 3: the value is missing");
+  CHECK(complex("general", "1 1 1 x") == "line 3: 'x' is no real number that a double can hold");
+  CHECK(complex("general", "1 1 1 2 3") == "line 3: unexpected text behind the entry: '3'");
+  CHECK(complex("general", "1 1 (1,2)") ==
+        "line 3: '(1,2)' is no real number that a double can hold");
+  CHECK(complex("hermitian", "2 2 1 1e-300") ==
+        "line 3: the value in row 2 of the diagonal of a hermitian matrix is not real");
+  CHECK(complex("hermitian", "2 2 1 nan") ==
+        "line 3: the value in row 2 of the diagonal of a hermitian matrix is not real");
+  CHECK(complex("hermitian", "1 2 1 0") ==
+        "line 3: an entry above the diagonal of a symmetric matrix");
+  CHECK(complex("skew-symmetric", "1 1 0 0") ==
+        "line 3: an entry on the diagonal of a skew-symmetric matrix");
+  CHECK(error_of<Complex>(mm("array complex hermitian", "1 1\n1 1\n")) ==
+        "line 3: the value in row 1 of the diagonal of a hermitian matrix is not real");
+  CHECK(error_of<Complex>(mm("coordinate complex general", "1 1 9\n")) ==
+        "line 2: the file is too short for 9 entries");
+  CHECK(error_of<Complex>(mm("coordinate complex hermitian", "2 3 1\n1 1 1 0\n")) ==
+        "line 2: a symmetric matrix that is not square");
 }
 
 TEST_SUITE_END();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reader of the Harwell-Boeing and Rutherford-Boeing formats (real, integer or pattern, assembled).
+// Reader of the Harwell-Boeing and Rutherford-Boeing formats (real, complex, integer or
+// pattern, assembled).
 
 #include <hetsched/linalg/fortran_format.hpp>
+#include <hetsched/linalg/stored_matrix.hpp>
 #include <hetsched/linalg/text_input.hpp>
 
 #include <array>
@@ -21,15 +23,21 @@ namespace hetsched::linalg::detail {
 // guide leaves to the reader's care (counts of lines, order of pointers, duplicate or
 // upper-triangle entries) is checked. Right-hand sides are passed over. Rutherford-Boeing (Duff,
 // Grimes, Lewis, "The Rutherford-Boeing sparse matrix collection", 1997) has no right-hand sides
-// and types in small letters, and knows integers.
+// and types in small letters, and knows integers. A complex value is two numbers, one behind the
+// other.
 struct HarwellBoeingHeader {
-  StoredMatrix matrix; // without entries yet
+  StoredMatrix matrix;
   std::int64_t entry_count = 0;
   std::array<std::int64_t, 5> lines{}; // in all, of pointers, row indices, values, right-hand sides
   FortranFormat pointer_format;
   FortranFormat index_format;
   FortranFormat value_format;
   bool rutherford = false; // four line counts
+
+  /// Numbers in the lines of values.
+  [[nodiscard]] std::int64_t numbers() const {
+    return matrix.pattern ? 0 : (matrix.complex ? 2 : 1) * entry_count;
+  }
 };
 
 inline void read_line_counts(LineReader& lines, HarwellBoeingHeader& header) {
@@ -72,15 +80,18 @@ apply_type(LineReader const& lines, std::string_view word, HarwellBoeingHeader& 
   if (type[2] == 'E') {
     lines.fail("elemental matrices (" + type + ") are not supported, only assembled ones");
   }
-  if (type[0] == 'C' || type[1] == 'H') {
-    lines.fail("complex matrices (" + type + ") are not supported");
+  if (type[1] == 'H' && type[0] != 'C') {
+    lines.fail("only a complex matrix (CHA) can be hermitian, this one is " + type);
   }
   if (type == "PZA") {
     lines.fail("matrices of type " + type + " are not supported");
   }
   matrix.pattern = type[0] == 'P';
+  matrix.complex = type[0] == 'C';
   if (type[1] == 'S') {
     matrix.symmetry = Symmetry::symmetric;
+  } else if (type[1] == 'H') {
+    matrix.symmetry = Symmetry::hermitian;
   } else if (type[1] == 'Z') {
     matrix.symmetry = Symmetry::skew;
   }
@@ -88,10 +99,12 @@ apply_type(LineReader const& lines, std::string_view word, HarwellBoeingHeader& 
   matrix.format = (header.rutherford && small ? "Rutherford-Boeing " : "Harwell-Boeing ") + type;
 }
 
-inline void read_sizes(LineReader& lines, HarwellBoeingHeader& header) {
+template <class T>
+void read_sizes(LineReader& lines, HarwellBoeingHeader& header) {
   lines.require("the matrix type and sizes");
   std::string_view rest = lines.text();
   apply_type(lines, take_word(rest), header);
+  check_field<T>(lines, header.matrix);
   auto const size = [&](char const* name, std::int64_t low, std::int64_t high) {
     return integer_in(lines, take_word(rest), name, low, high);
   };
@@ -102,10 +115,7 @@ inline void read_sizes(LineReader& lines, HarwellBoeingHeader& header) {
   if (!trimmed(rest).empty()) {
     lines.fail("unexpected text behind the sizes: " + excerpt(trimmed(rest)));
   }
-  bool const square = header.matrix.rows == header.matrix.cols;
-  if (header.matrix.symmetry != Symmetry::general && !square) {
-    lines.fail("a symmetric matrix that is not square");
-  }
+  check_square(lines, header.matrix);
   check_order(lines, header.matrix);
 }
 
@@ -156,8 +166,8 @@ inline void read_formats(LineReader& lines, HarwellBoeingHeader& header) {
     check_lines(lines, "values", header.lines[3], 0);
   } else {
     header.value_format = take_format(lines, rest);
-    check_lines(lines, "values", header.lines[3], header.value_format.records(entries));
-    bytes += header.value_format.least_bytes(entries);
+    check_lines(lines, "values", header.lines[3], header.value_format.records(header.numbers()));
+    bytes += header.value_format.least_bytes(header.numbers());
   }
   if (bytes > lines.file_bytes()) {
     lines.fail("the file is too short for " + std::to_string(entries) + " entries in " +
@@ -182,19 +192,19 @@ inline std::vector<std::int64_t> read_pointers(LineReader& lines,
   return pointers;
 }
 
-inline void read_indices(LineReader& lines,
-                         HarwellBoeingHeader& header,
-                         std::vector<std::int64_t> const& pointers) {
-  StoredMatrix& matrix = header.matrix;
+/// Adds the entries, each 1.
+template <class T>
+void read_indices(LineReader& lines,
+                  HarwellBoeingHeader const& header,
+                  std::vector<std::int64_t> const& pointers,
+                  StoredEntries<T>& entries) {
+  StoredMatrix const& matrix = header.matrix;
   FieldReader fields(lines, header.index_format, "row index");
   std::vector<int> seen_in(static_cast<std::size_t>(matrix.rows), -1);
-  matrix.entries.reserve(static_cast<std::size_t>(header.entry_count));
+  entries.reserve(static_cast<std::size_t>(header.entry_count));
   for (int col = 0; col < matrix.cols; ++col) {
     auto const j = static_cast<std::size_t>(col);
-    std::int64_t lowest = 1;
-    if (matrix.symmetry != Symmetry::general) { // the lower triangle, without a skew diagonal
-      lowest += col + (matrix.symmetry == Symmetry::skew ? 1 : 0);
-    }
+    std::int64_t const lowest = first_row(matrix, col) + 1;
     for (std::int64_t k = pointers[j]; k < pointers[j + 1]; ++k) {
       int const row = static_cast<int>(fields.integer(lowest, matrix.rows)) - 1;
       int& seen = seen_in[static_cast<std::size_t>(row)];
@@ -203,35 +213,42 @@ inline void read_indices(LineReader& lines,
                    std::to_string(col + 1));
       }
       seen = col;
-      matrix.entries.emplace_back(row, col, 1.0);
+      entries.emplace_back(row, col, T(1.0));
     }
   }
   fields.finish();
 }
 
-inline void read_values(LineReader& lines, HarwellBoeingHeader& header) {
+template <class T>
+void read_values(LineReader& lines, HarwellBoeingHeader const& header, StoredEntries<T>& entries) {
   FieldReader fields(lines, header.value_format, "value");
-  for (auto& entry : header.matrix.entries) {
-    entry = {entry.row(), entry.col(), fields.real()};
+  for (auto& entry : entries) {
+    T value(fields.real());
+    if constexpr (is_complex<T>) {
+      value.imag(header.matrix.complex ? fields.real() : 0.0);
+    }
+    check_diagonal(lines, header.matrix, entry.row(), entry.col(), value);
+    entry = {entry.row(), entry.col(), value};
   }
   fields.finish();
 }
 
 /// Reads the rest of a Harwell-Boeing file, `lines` standing on its first line.
-inline StoredMatrix read_harwell_boeing(LineReader& lines) {
+template <class T>
+StoredMatrix read_harwell_boeing(LineReader& lines, StoredEntries<T>& entries) {
   constexpr std::size_t title_columns = 72;
   HarwellBoeingHeader header;
   header.matrix.title = printable(trimmed(lines.text().substr(0, title_columns)));
   read_line_counts(lines, header);
-  read_sizes(lines, header);
+  read_sizes<T>(lines, header);
   read_formats(lines, header);
   std::int64_t const right_hand_sides = header.lines[4];
   if (right_hand_sides > 0) {
     lines.require("the type of the right-hand sides");
   }
-  read_indices(lines, header, read_pointers(lines, header));
+  read_indices(lines, header, read_pointers(lines, header), entries);
   if (!header.matrix.pattern) {
-    read_values(lines, header);
+    read_values(lines, header, entries);
   }
   for (std::int64_t k = 0; k < right_hand_sides; ++k) {
     lines.require("a line of right-hand sides");

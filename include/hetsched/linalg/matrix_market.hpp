@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Reader of the Matrix Market exchange format (real, integer or pattern).
+// Reader of the Matrix Market exchange format (real, complex, integer or pattern).
 
+#include <hetsched/linalg/stored_matrix.hpp>
 #include <hetsched/linalg/text_input.hpp>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace hetsched::linalg::detail {
 // behind the banner, comments only before the sizes. Some writers leave out the last words of the
 // banner: a matrix is then real, and general.
 struct MatrixMarketHeader {
-  StoredMatrix matrix; // without entries yet
+  StoredMatrix matrix;
   bool coordinate = true;
   bool integer = false;
   std::int64_t lines = 0; // of data
@@ -33,6 +34,30 @@ inline bool is_matrix_market(std::string_view first_line) {
 inline bool is_symmetry(std::string_view word) {
   return word == "general" || word == "symmetric" || word == "skew-symmetric" ||
          word == "hermitian";
+}
+
+/// Refuses what no banner may say; `lines` stands on it.
+inline void check_banner(LineReader const& lines,
+                         std::string const& layout,
+                         std::string const& field,
+                         std::string const& symmetry) {
+  if (layout != "coordinate" && layout != "array") {
+    lines.fail("the layout " + excerpt(layout) + " is neither 'coordinate' nor 'array'");
+  }
+  if (field != "real" && field != "complex" && field != "integer" && field != "pattern") {
+    lines.fail("the field " + excerpt(field) +
+               " is none of 'real', 'complex', 'integer', 'pattern'");
+  }
+  if (!is_symmetry(symmetry)) {
+    lines.fail("the symmetry " + excerpt(symmetry) +
+               " is none of 'general', 'symmetric', 'skew-symmetric', 'hermitian'");
+  }
+  if (field == "pattern" && (layout == "array" || symmetry == "skew-symmetric")) {
+    lines.fail("a pattern can be neither an array nor skew-symmetric");
+  }
+  if (symmetry == "hermitian" && field != "complex") {
+    lines.fail("only a 'complex' matrix can be hermitian, this one is " + excerpt(field));
+  }
 }
 
 inline MatrixMarketHeader parse_banner(LineReader const& lines) {
@@ -53,22 +78,7 @@ inline MatrixMarketHeader parse_banner(LineReader const& lines) {
   if (object != "matrix") {
     lines.fail("objects of kind " + excerpt(object) + " are not supported, only 'matrix'");
   }
-  if (layout != "coordinate" && layout != "array") {
-    lines.fail("the layout " + excerpt(layout) + " is neither 'coordinate' nor 'array'");
-  }
-  if (field == "complex" || symmetry == "hermitian") {
-    lines.fail("complex matrices are not supported");
-  }
-  if (field != "real" && field != "integer" && field != "pattern") {
-    lines.fail("the field " + excerpt(field) + " is none of 'real', 'integer', 'pattern'");
-  }
-  if (!is_symmetry(symmetry)) {
-    lines.fail("the symmetry " + excerpt(symmetry) +
-               " is none of 'general', 'symmetric', 'skew-symmetric'");
-  }
-  if (field == "pattern" && (layout == "array" || symmetry == "skew-symmetric")) {
-    lines.fail("a pattern can be neither an array nor skew-symmetric");
-  }
+  check_banner(lines, layout, field, symmetry);
   if (!trimmed(rest).empty()) {
     lines.fail("unexpected text behind the banner: " + excerpt(trimmed(rest)));
   }
@@ -76,8 +86,13 @@ inline MatrixMarketHeader parse_banner(LineReader const& lines) {
   header.coordinate = layout == "coordinate";
   header.integer = field == "integer";
   header.matrix.pattern = field == "pattern";
-  if (symmetry != "general") {
-    header.matrix.symmetry = symmetry == "symmetric" ? Symmetry::symmetric : Symmetry::skew;
+  header.matrix.complex = field == "complex";
+  if (symmetry == "symmetric") {
+    header.matrix.symmetry = Symmetry::symmetric;
+  } else if (symmetry == "hermitian") {
+    header.matrix.symmetry = Symmetry::hermitian;
+  } else if (symmetry == "skew-symmetric") {
+    header.matrix.symmetry = Symmetry::skew;
   }
   header.matrix.format = "Matrix Market " + layout + " " + field + " " + symmetry;
   return header;
@@ -105,6 +120,7 @@ inline std::int64_t array_entries(StoredMatrix const& matrix) {
   std::int64_t const rows = matrix.rows;
   switch (matrix.symmetry) {
   case Symmetry::symmetric:
+  case Symmetry::hermitian:
     return rows * (rows + 1) / 2;
   case Symmetry::skew:
     return rows * (rows - 1) / 2;
@@ -119,18 +135,16 @@ inline void parse_sizes(LineReader const& lines, MatrixMarketHeader& header) {
   StoredMatrix& matrix = header.matrix;
   matrix.rows = static_cast<int>(integer_in(lines, take_word(rest), "row count", 1, max_order));
   matrix.cols = static_cast<int>(integer_in(lines, take_word(rest), "column count", 1, max_order));
-  if (matrix.symmetry != Symmetry::general && matrix.rows != matrix.cols) {
-    lines.fail("a symmetric matrix that is not square");
-  }
+  check_square(lines, matrix);
   header.lines = header.coordinate
                      ? integer_in(lines, take_word(rest), "entry count", 0, max_entries)
                      : array_entries(matrix);
   if (!trimmed(rest).empty()) {
     lines.fail("unexpected text behind the sizes: " + excerpt(trimmed(rest)));
   }
-  std::int64_t shortest = 2; // "0\n"
-  if (header.coordinate) {
-    shortest = matrix.pattern ? 4 : 6; // "1 1\n", "1 1 0\n"
+  std::int64_t shortest = header.coordinate ? 4 : 0; // "1 1\n"
+  if (!matrix.pattern) {
+    shortest += matrix.complex ? 4 : 2; // "0 0\n", "0\n"
   }
   if (header.lines > max_entries || header.lines * shortest > lines.file_bytes() + 1) {
     lines.fail("the file is too short for " + std::to_string(header.lines) + " entries");
@@ -146,7 +160,7 @@ inline void next_data(LineReader& lines, MatrixMarketHeader const& header, std::
 }
 
 inline double
-take_value(LineReader const& lines, MatrixMarketHeader const& header, std::string_view& rest) {
+take_number(LineReader const& lines, MatrixMarketHeader const& header, std::string_view& rest) {
   std::string_view const word = take_word(rest);
   if (word.empty()) {
     lines.fail("the value is missing");
@@ -158,15 +172,36 @@ take_value(LineReader const& lines, MatrixMarketHeader const& header, std::strin
   return real_value(lines, word);
 }
 
+/// The value of an entry: one number, of a complex matrix two, of a pattern none.
+template <class T>
+T take_value(LineReader const& lines, MatrixMarketHeader const& header, std::string_view& rest) {
+  if (header.matrix.pattern) {
+    return T(1.0);
+  }
+  double const real = take_number(lines, header, rest);
+  if constexpr (is_complex<T>) {
+    if (header.matrix.complex) {
+      if (trimmed(rest).empty()) {
+        lines.fail("the imaginary part is missing");
+      }
+      return T(real, take_number(lines, header, rest));
+    }
+  }
+  return T(real);
+}
+
 inline void end_of_data_line(LineReader const& lines, std::string_view rest) {
   if (!trimmed(rest).empty()) {
     lines.fail("unexpected text behind the entry: " + excerpt(trimmed(rest)));
   }
 }
 
-inline void read_coordinates(LineReader& lines, MatrixMarketHeader& header) {
-  StoredMatrix& matrix = header.matrix;
-  matrix.entries.reserve(static_cast<std::size_t>(header.lines));
+template <class T>
+void read_coordinates(LineReader& lines,
+                      MatrixMarketHeader const& header,
+                      StoredEntries<T>& entries) {
+  StoredMatrix const& matrix = header.matrix;
+  entries.reserve(static_cast<std::size_t>(header.lines));
   for (std::int64_t k = 0; k < header.lines; ++k) {
     next_data(lines, header, k);
     std::string_view rest = lines.text();
@@ -174,48 +209,47 @@ inline void read_coordinates(LineReader& lines, MatrixMarketHeader& header) {
         static_cast<int>(integer_in(lines, take_word(rest), "row index", 1, matrix.rows)) - 1;
     auto const col =
         static_cast<int>(integer_in(lines, take_word(rest), "column index", 1, matrix.cols)) - 1;
-    if (matrix.symmetry != Symmetry::general && row < col) {
-      lines.fail("an entry above the diagonal of a symmetric matrix");
+    if (row < first_row(matrix, col)) {
+      lines.fail(row < col ? "an entry above the diagonal of a symmetric matrix"
+                           : "an entry on the diagonal of a skew-symmetric matrix");
     }
-    if (matrix.symmetry == Symmetry::skew && row == col) {
-      lines.fail("an entry on the diagonal of a skew-symmetric matrix");
-    }
-    double const value = matrix.pattern ? 1.0 : take_value(lines, header, rest);
+    auto const value = take_value<T>(lines, header, rest);
     end_of_data_line(lines, rest);
-    matrix.entries.emplace_back(row, col, value);
+    check_diagonal(lines, matrix, row, col, value);
+    entries.emplace_back(row, col, value);
   }
 }
 
 // Column by column. Zeros of an array are not entries of the sparse matrix.
-inline void read_array(LineReader& lines, MatrixMarketHeader& header) {
-  StoredMatrix& matrix = header.matrix;
+template <class T>
+void read_array(LineReader& lines, MatrixMarketHeader const& header, StoredEntries<T>& entries) {
+  StoredMatrix const& matrix = header.matrix;
   std::int64_t k = 0;
   for (int col = 0; col < matrix.cols; ++col) {
-    int first = 0;
-    if (matrix.symmetry != Symmetry::general) {
-      first = matrix.symmetry == Symmetry::skew ? col + 1 : col;
-    }
-    for (int row = first; row < matrix.rows; ++row) {
+    for (int row = first_row(matrix, col); row < matrix.rows; ++row) {
       next_data(lines, header, k++);
       std::string_view rest = lines.text();
-      double const value = take_value(lines, header, rest);
+      auto const value = take_value<T>(lines, header, rest);
       end_of_data_line(lines, rest);
-      if (value != 0.0) {
-        matrix.entries.emplace_back(row, col, value);
+      check_diagonal(lines, matrix, row, col, value);
+      if (value != T(0.0)) {
+        entries.emplace_back(row, col, value);
       }
     }
   }
 }
 
 /// Reads the rest of a Matrix Market file, `lines` standing on its banner.
-inline StoredMatrix read_matrix_market(LineReader& lines) {
+template <class T>
+StoredMatrix read_matrix_market(LineReader& lines, StoredEntries<T>& entries) {
   MatrixMarketHeader header = parse_banner(lines);
+  check_field<T>(lines, header.matrix);
   skip_comments(lines, header.matrix.title);
   parse_sizes(lines, header);
   if (header.coordinate) {
-    read_coordinates(lines, header);
+    read_coordinates(lines, header, entries);
   } else {
-    read_array(lines, header);
+    read_array(lines, header, entries);
   }
   while (lines.next()) {
     if (!trimmed(lines.text()).empty()) {

@@ -4,8 +4,6 @@
 
 #include <hetsched/core/error.hpp>
 
-#include <Eigen/SparseCore>
-
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -24,28 +22,6 @@
 #include <vector>
 
 namespace hetsched::linalg::detail {
-
-// A sparse matrix costs memory per row and column even where it is empty. So there may be no more
-// of them than the file has bytes, and some: a row or column that is not empty takes four bytes at
-// least.
-inline constexpr std::int64_t max_order = std::int64_t{1} << 24;
-inline constexpr std::int64_t free_order = 65536;
-// Doubled by the mirrored half of a symmetric matrix, this still fits Eigen's int indices.
-inline constexpr std::int64_t max_entries = (std::int64_t{1} << 30) - 1;
-
-enum class Symmetry : std::uint8_t { general, symmetric, skew };
-
-/// What a file says: its stored entries (0-based, for a symmetric matrix the lower triangle) as
-/// they came, in file order.
-struct StoredMatrix {
-  int rows = 0;
-  int cols = 0;
-  Symmetry symmetry = Symmetry::general;
-  bool pattern = false; // no values in the file: each entry is 1
-  std::vector<Eigen::Triplet<double, int>> entries;
-  std::string title;
-  std::string format;
-};
 
 inline bool is_blank(char c) {
   return c == ' ' || c == '\t';
@@ -332,17 +308,6 @@ inline std::int64_t integer_in(LineReader const& lines,
                std::to_string(low) + ".." + std::to_string(high));
   }
   return *value;
-}
-
-/// Refuses more rows or columns than a file of this size can fill.
-inline void check_order(LineReader const& lines, StoredMatrix const& matrix) {
-  for (auto const& [name, count] :
-       {std::pair("row", matrix.rows), std::pair("column", matrix.cols)}) {
-    if (count > free_order + lines.file_bytes()) {
-      lines.fail(std::string(name) + " count " + std::to_string(count) + " is more than " +
-                 std::to_string(free_order) + " and one for each byte of the file");
-    }
-  }
 }
 
 /// A real number of the current line.
