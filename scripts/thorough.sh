@@ -9,10 +9,12 @@
 #             for each setting
 #   interleavings  a million interleavings of small programs and more, and the planted defects
 #   failures  programs in which each allocation, thread and file operation fails, TIMES / 10 times
+#   matrices  100,000 damaged matrix files and more, FILES for each of two seeds
 #   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
 #             CPU that this machine can stand for: each rounds in another order
 #   thread    all unit tests under ThreadSanitizer
-#   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and FILES damaged
+#             matrix files
 #   plain     a build without LAPACK, CUDA, hwloc and the compiled library: its tests with devices,
 #             and those of the linear algebra with Eigen's kernels
 #   docs      the docs as a site: its links, and the names in its reference
@@ -22,6 +24,7 @@
 #   JOBS   compilations at once (2)
 #   SEEDS  further seeds of the random graphs, 10,000 graphs for each (3)
 #   TIMES  repetitions of the tests where threads meet (20)
+#   FILES  damaged matrix files (100000)
 #   SECONDS_EACH  for each setting of `explore` (600)
 # shellcheck disable=SC2317  # the parts are called by their names
 set -uo pipefail
@@ -30,10 +33,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 source scripts/counting.sh
 source scripts/sanitizing.sh
 export JOBS=${JOBS:-2}
-readonly seeds=${SEEDS:-3} times=${TIMES:-20} seconds_each=${SECONDS_EACH:-600} graphs=10000
+readonly seeds=${SEEDS:-3} times=${TIMES:-20} seconds_each=${SECONDS_EACH:-600} files=${FILES:-100000} graphs=10000
 readonly build=build-thorough
 
-# Five parts need this build. Further calls compile nothing.
+# Six parts need this build. Further calls compile nothing.
 build_default() {
   CXX=g++ run_step "build" scripts/build.sh "$build" -Dwerror=true \
     -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled
@@ -89,6 +92,15 @@ part_failures() {
   done
 }
 
+part_matrices() {
+  local seed
+  title "damaged matrix files"
+  build_default || return
+  for seed in 1 2; do
+    run_step "seed $seed" "$build/tests/mutated_files" --files "$files" --seed "$seed"
+  done
+}
+
 part_blas() {
   local core flag
   title "OpenBLAS's kernels for other CPUs"
@@ -119,6 +131,7 @@ part_address() {
   ! command -v clang++-19 >/dev/null || compiler=clang++-19
   HETSCHED_TEST_GRAPHS=2000 timeout_multiplier=20 sanitized "$compiler" build-thorough-asan \
     address,undefined -fno-sanitize-recover=undefined
+  run_step "damaged matrix files" build-thorough-asan/tests/mutated_files --files "$files"
 }
 
 part_plain() {
@@ -154,7 +167,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random explore interleavings failures blas thread address plain docs package weight)
+readonly all_parts=(default random explore interleavings failures matrices blas thread address plain docs package weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then

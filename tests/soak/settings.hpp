@@ -5,7 +5,7 @@
 #include <hetsched/policies/names.hpp>
 
 #include "../equivalence/run_program.hpp"
-#include "dice.hpp"
+#include "../support/dice.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -57,7 +57,7 @@ struct Settings {
 };
 
 /// A fault of an emulated device, such as "lost=event@30".
-inline std::string draw_fault(Dice& dice) {
+inline std::string draw_fault(support::Dice& dice) {
   std::string const operation = dice.of<char const*>(
       {"allocate", "copy", "copy", "kernel", "kernel", "event", "stream", "pin"});
   // Small numbers are as likely as large ones. A device that cannot be opened is not worth much.
@@ -67,7 +67,7 @@ inline std::string draw_fault(Dice& dice) {
 }
 
 /// 1 to 3 emulated devices, each with memory for little more than one task and with up to 3 faults.
-inline std::string draw_devices(Dice& dice, Settings& settings) {
+inline std::string draw_devices(support::Dice& dice, Settings& settings) {
   std::size_t largest = 0;
   for (auto const& program : settings.programs()) {
     largest = std::max(largest, equivalence::largest_footprint(program));
@@ -99,7 +99,7 @@ inline std::string draw_devices(Dice& dice, Settings& settings) {
 
 /// Threads and perhaps devices.
 inline Settings draw_settings(std::uint64_t seed) {
-  Dice dice(seed);
+  support::Dice dice(seed);
   Settings settings{.seed = seed};
   auto const names = hetsched::policies::scheduler_names();
   if (dice.chance(80)) {

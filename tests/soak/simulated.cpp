@@ -6,8 +6,8 @@
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/simulation.hpp>
 
+#include "../support/dice.hpp"
 #include "../support/invented_times.hpp"
-#include "dice.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ using hs::policies::AnyScheduler;
 constexpr std::array<std::string_view, 4> types{"a", "b", "c", "d"};
 
 /// Cores, and GPUs on one bus. Each type has a time on at least one class.
-hs::Platform draw_platform(Dice& dice, std::size_t bytes) {
+hs::Platform draw_platform(support::Dice& dice, std::size_t bytes) {
   hs::Platform platform;
   platform.name = "drawn";
   int const cpus = 1 + dice.below(6);
@@ -65,7 +65,7 @@ hs::Platform draw_platform(Dice& dice, std::size_t bytes) {
   return platform;
 }
 
-hs::TaskGraph draw_graph(Dice& dice, std::uint64_t seed, std::size_t bytes) {
+hs::TaskGraph draw_graph(support::Dice& dice, std::uint64_t seed, std::size_t bytes) {
   hs::RandomGraph const common{.types = types, .seed = seed, .bytes = bytes};
   auto const number = [&](int most) { return static_cast<std::size_t>(1 + dice.below(most)); };
   switch (dice.below(3)) {
@@ -132,7 +132,7 @@ std::string digest(std::vector<hs::SimulatedTask> const& tasks) {
 } // namespace
 
 bool run_simulated(std::uint64_t seed) {
-  Dice dice(seed);
+  support::Dice dice(seed);
   auto const names = hs::policies::shipped_schedulers();
   AnyScheduler::Config const scheduler{std::string(
       names[static_cast<std::size_t>(dice.below(static_cast<int>(names.size())))].name)};

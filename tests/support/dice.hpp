@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <random>
 
-namespace soak {
+namespace support {
 
 class Dice {
 public:
@@ -27,4 +27,4 @@ private:
   std::mt19937_64 random_;
 };
 
-} // namespace soak
+} // namespace support
