@@ -52,6 +52,9 @@ int main(int argc, char** argv) {
   app.add_option("--device-memory", options.device_memory, "of each GPU, such as 2GB")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--memory-trace", options.memory_trace, "file for what decides which bytes move");
+  app.add_option("--reuse-profile",
+                 options.reuse_profile,
+                 "file for how often tasks use each datum: written, or read if it is there");
   app.add_option("--explain",
                  options.explain,
                  "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");

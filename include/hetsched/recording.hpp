@@ -27,14 +27,14 @@
 namespace hetsched::detail {
 
 /// The Recorder that there is. Each worker writes to a lane of its own, without locks.
-class EventRecorder final : public Recorder {
+class EventRecorder : public Recorder {
 public:
   EventRecorder(RecorderSetup const& setup, std::size_t workers)
       : path_(own_path(setup.path)), file_(path_),
         events_(workers + 1, setup.memory, path_.empty() ? nullptr : &file_), outside_(workers) {}
 
   void begin(RunDescription const& run) override {
-    if (saves()) {
+    if (!path_.empty()) {
       Trace nothing;
       nothing.simulated = run.simulated;
       describe_run(nothing, run);

@@ -120,6 +120,9 @@ TEST_CASE("config: the environment fills what the program leaves open") {
   Variable const trace("HETSCHED_TRACE", "run.json");
   CHECK(resolved().trace == "run.json");
   CHECK(resolved({.trace = "other.json"}).trace == "other.json");
+  Variable const profile("HETSCHED_REUSE_PROFILE", "uses");
+  CHECK(resolved().reuse_profile == "uses");
+  CHECK(resolved({.reuse_profile = "others"}).reuse_profile == "others");
 }
 
 TEST_CASE("config: a variable that nobody reads is named, with the nearest that is read") {
@@ -151,6 +154,7 @@ TEST_CASE("config: a variable that nobody reads is named, with the nearest that 
                                  "MEMORY_TRACE",
                                  "TRACE",
                                  "TRACE_MEMORY",
+                                 "REUSE_PROFILE",
                                  "MODEL_DIR",
                                  "MACHINE",
                                  "EXPLAIN",

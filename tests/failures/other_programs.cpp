@@ -5,6 +5,7 @@
 #include <hetsched/policies/perf_models/history.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/recording.hpp>
+#include <hetsched/reuse_profile.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../support/simulated_machine.hpp"
@@ -104,6 +105,20 @@ bool traced(std::string_view) {
   return result && is_whole(config.trace);
 }
 
+/// Counts the uses of data, and writes them when the runtime ends, or not at all.
+bool profiled(std::string_view) {
+  Folder const folder;
+  hs::Config config;
+  config.reuse_profile = folder.path("/uses");
+  bool const result = right<Rt>(config, 20, 0, chain<Rt>);
+  stop_failing();
+  if (!std::filesystem::exists(config.reuse_profile)) {
+    return result;
+  }
+  auto const profile = hs::read_reuse_profile(config.reuse_profile);
+  return result && profile.data.size() == 1 && profile.data[0].uses == 20;
+}
+
 /// Learns times, and writes them when the runtime ends.
 bool learning(std::string_view) {
   Folder const folder;
@@ -187,6 +202,7 @@ bool simulated_trace(std::string_view) {
 
 constexpr Program all_programs[] = {{"recorded", recorded},
                                     {"traced", traced},
+                                    {"profiled", profiled},
                                     {"learning", learning},
                                     {"explained", explained},
                                     {"simulation", simulation},

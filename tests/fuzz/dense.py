@@ -191,11 +191,17 @@ def environment(size):
     yield "path", "TRACE=" + "/" * size
 
 
+def reuse_profile(size):
+    data = size // 8 - 10
+    yield "data", f"hetsched reuse 1\ndata {data}\n" + "0 0 0 0\n" * data
+    yield "claim", f"hetsched reuse 1\ndata {data}\n" + "0" * (8 * data)
+
+
 def main():
     folder = Path(sys.argv[1])
     size = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
     targets = [devices, environment, graph_dot, graph_json, harwell_boeing, matrix_market, model_file,
-               plan, platform, trace]
+               plan, platform, reuse_profile, trace]
     for target in targets:
         its = folder / target.__name__
         its.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ Usage: programs.py NAME PROGRAM
 
 import itertools
 import json
+import operator
 import os
 import subprocess
 import sys
@@ -775,6 +776,26 @@ def test_simulate(program):
             machine = ["--platform", str(platforms / f"{name}.json"), "--precision", precision]
             for row in json_lines(program, *machine, "--dag", dag, "--tiles", "5"):
                 check(row["platform"] == name and row["ratio"] >= 1 - 1e-9, f"simulate: {row}")
+    # The first run counts uses, later ones have them. Each tile of Cholesky is used equally often, so
+    # they change nothing there; but a datum that is used after every three others stays on the GPU.
+    moves = [*haswell, "--deterministic", "--comm", "model", "--cache", "reuse", "--device-memory"]
+    hot = [{"type": "potrf", "accesses": [[k, "RW"]]}
+           for n in range(1, 31, 3) for k in (0, n, n + 1, n + 2)]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        file, graph = str(Path(folder) / "uses"), Path(folder) / "graph.json"
+        graph.write_text(json.dumps({"format": "graph-1", "data": [8 * 960 * 960] * 31, "tasks": hot}))
+        for bytes_moved, more in [
+            (operator.eq, ["100MB", "--scheduler", "ws", "--tiles", "20"]),
+            (operator.gt, ["23MB", "--scheduler", "eager", "--cpus", "0", "--gpus", "1", "--dag", str(graph)]),
+        ]:
+            (without,) = json_lines(program, *moves, *more)
+            (counting,) = json_lines(program, *moves, *more, "--reuse-profile", file)
+            (using,) = json_lines(program, *moves, *more, "--reuse-profile", file)
+            check(without == counting, f"simulate: {without}, {counting}")
+            check(bytes_moved(counting["bytes"], using["bytes"]), f"simulate: {counting}, {using}")
+            if "--tiles" in more:
+                refuses(program, "the profile is of another program", *moves, *more[:-1], "21", "--reuse-profile", file)
+            Path(file).unlink()
     # Those that simulate others: a plan is no worse than what it began from, and a portfolio is its
     # best candidate.
     small = [*haswell, "--tiles", "9", "--rank", "min", "--serve", "cpu", "--scheduler"]
@@ -823,6 +844,7 @@ def test_simulate(program):
         (["--bounds", "area,tight"], "--bounds"),
         (["--comm", "fast"], "--comm"),
         (["--comm", "model", "--memory-trace", "/nowhere/at/all"], "/nowhere/at/all"),
+        (["--reuse-profile", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--cache", "big"], "--cache"),
         (["--device-memory", "much"], "--device-memory"),
         (["--comm", "model", "--device-memory", "1KB", "--cpus", "0"], "room for its data"),

@@ -36,6 +36,7 @@ struct Options {
   std::string comm = "free";
   std::string cache = "lru";
   std::string memory_trace;
+  std::string reuse_profile;
   std::string gantt;
   std::string trace;
   std::string explain;

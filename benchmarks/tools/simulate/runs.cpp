@@ -4,6 +4,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/recording.hpp>
+#include <hetsched/reuse_profile.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../../../examples/common/chosen_cache.hpp"
@@ -41,6 +42,7 @@ Result run(std::string const& scheduler,
            std::uint64_t seed) {
   auto config = simulation(instance, options, seed);
   config.record = !options.trace.empty();
+  config.reuse_profile = options.reuse_profile;
   Result result;
   hs::PlanRecorder recorder;
   if (options.comm != "free" || !options.gantt.empty() || options.record) {
@@ -94,6 +96,7 @@ Options beforehand(Options const& options) {
   quiet.explain.clear();
   quiet.trace.clear();
   quiet.memory_trace.clear();
+  quiet.reuse_profile.clear();
   quiet.record = false;
   quiet.deterministic = true; // measures nothing
   return quiet;

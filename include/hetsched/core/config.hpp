@@ -40,6 +40,7 @@ enum class Check : std::uint8_t { none, containers };
 /// | memory_trace   | HETSCHED_MEMORY_TRACE   | none                                           |
 /// | trace          | HETSCHED_TRACE          | none                                           |
 /// | trace_memory   | HETSCHED_TRACE_MEMORY   | 1073741824 (1 GiB)                             |
+/// | reuse_profile  | HETSCHED_REUSE_PROFILE  | none                                           |
 /// | model_dir      | HETSCHED_MODEL_DIR      | none: performance models keep no files         |
 /// | machine        | HETSCHED_MACHINE        | the host's name                                |
 /// | explain        | HETSCHED_EXPLAIN        | nothing                                        |
@@ -84,6 +85,10 @@ struct Config {
   std::optional<std::uint64_t> trace_memory = {};
   /// Records without a file, for Runtime::trace.
   bool record = false;
+  /// A file for how often tasks use each datum, see docs/caches.md. If it is not there, uses are
+  /// counted, and it is written when the runtime ends; if it is, data get them as reuse indices.
+  /// Only in programs that include reuse_profile.hpp.
+  std::string reuse_profile = {};
   /// The folder in which performance models keep times from run to run, see docs/perf_models.md. It
   /// is made if it is not there.
   std::string model_dir = {};

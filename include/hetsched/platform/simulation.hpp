@@ -66,6 +66,8 @@ struct Simulation {
   std::string trace = {};
   std::uint64_t trace_memory = std::uint64_t{1} << 30U;
   bool record = false;
+  /// Like Config::reuse_profile.
+  std::string reuse_profile = {};
   /// Execution times are multiplied by a factor drawn uniformly from 1 - noise to 1 + noise.
   /// Below 1.
   double noise = 0;

@@ -213,6 +213,9 @@ protected:
         registry().begin_to_watch();
       }
     }
+    if (auto* const observer = core().observer()) {
+      registry().observe(*observer);
+    }
     if (auto* const recorder = core().recorder(); recorder != nullptr && recorder->saves()) {
       tell_errors([this, recorder] {
         Stats devices;
@@ -261,6 +264,9 @@ private:
         Stats devices;
         recorder->save(description(devices));
       });
+    }
+    if (auto* const observer = core().observer()) {
+      observer->ended();
     }
   }
 

@@ -87,7 +87,7 @@ private:
 };
 
 /// The variables that are read, by a Config or a policy, without HETSCHED_.
-inline constexpr std::array<std::string_view, 18> variable_names{"NCPU",
+inline constexpr std::array<std::string_view, 19> variable_names{"NCPU",
                                                                  "GROUP",
                                                                  "MAX_LIVE_TASKS",
                                                                  "SEED",
@@ -97,6 +97,7 @@ inline constexpr std::array<std::string_view, 18> variable_names{"NCPU",
                                                                  "DEVICES",
                                                                  "MEMORY_TRACE",
                                                                  "TRACE",
+                                                                 "REUSE_PROFILE",
                                                                  "MODEL_DIR",
                                                                  "MACHINE",
                                                                  "EXPLAIN",
@@ -179,6 +180,7 @@ inline constexpr std::array<std::string_view, 18> variable_names{"NCPU",
   Reader::fill(config.memory_trace, "HETSCHED_MEMORY_TRACE");
   Reader::fill(config.trace, "HETSCHED_TRACE");
   Reader::fill(config.trace_memory, "HETSCHED_TRACE_MEMORY", 0, UINT64_MAX);
+  Reader::fill(config.reuse_profile, "HETSCHED_REUSE_PROFILE");
   Reader::fill(config.model_dir, "HETSCHED_MODEL_DIR");
   Reader::fill(config.machine, "HETSCHED_MACHINE");
   Reader::fill(config.explain, "HETSCHED_EXPLAIN");

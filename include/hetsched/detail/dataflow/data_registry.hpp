@@ -6,6 +6,7 @@
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/fork.hpp>
 #include <hetsched/detail/core/mutex.hpp>
+#include <hetsched/detail/dataflow/data_observer.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 
 #include <cstddef>
@@ -69,6 +70,9 @@ public:
   /// Adds a region of its own. Throws Error(bad_data) if it shares an element with another one.
   void add_region(DataRecord& record);
 
+  /// Tells the observer, if there is one, of a part that will be added. What it throws goes on.
+  void announce_part(DataRecord& record);
+
   /// Adds a part of a region. No check is needed, because parts of a region are disjoint.
   void add_part(DataRecord& record);
 
@@ -79,6 +83,9 @@ public:
 
   /// Whether this process is a forked copy of the one that made the registry.
   [[nodiscard]] bool forked() const noexcept { return forked_.happened(); }
+
+  /// Before the first region. The observer outlives the runtime's use of this.
+  void observe(DataObserver& observer) noexcept { observer_ = &observer; }
 
   /// The runtime ends and gives up its reference. No record can be in use any more.
   void detach() noexcept;
@@ -139,7 +146,8 @@ private:
   void* runtime_;
   AwaitUnused await_;
   DataRecord* left_ = nullptr;
-  bool watches_ = false; // constant once the runtime is made
+  DataObserver* observer_ = nullptr; // null: none, or the runtime has ended
+  bool watches_ = false;             // constant once the runtime is made
   std::map<DataRecord const*, WatchedContainer> watched_;
   Atomic<std::int64_t> references_{1};
   ForkMark forked_;

@@ -53,10 +53,20 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
                  it->second->describe().c_str()));
       }
     }
+    if (observer_ != nullptr) {
+      observer_->registered(record);
+    }
     regions_[begin] = &record;
     longest_ = std::max(longest_, extent(record));
   }
   link(record);
+}
+
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::announce_part(DataRecord& record) {
+  std::lock_guard const guard(mutex_);
+  if (observer_ != nullptr) {
+    observer_->registered(record);
+  }
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::add_part(DataRecord& record) {
@@ -107,6 +117,7 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   {
     std::lock_guard const guard(mutex_);
     runtime_ = nullptr;
+    observer_ = nullptr;
   }
   release();
 }

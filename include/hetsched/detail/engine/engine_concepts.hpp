@@ -86,6 +86,7 @@ concept engine = answers_contexts<C> && takes_spawns<C> &&
                    core.reset_stats();
                    { known.dump(registry) } -> std::same_as<std::string>;
                    { known.recorder() } -> std::same_as<Recorder*>;
+                   { known.observer() } -> std::same_as<DataObserver*>;
                    { known.policies() } -> std::same_as<PolicyPort&>;
                  };
 

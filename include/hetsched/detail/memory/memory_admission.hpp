@@ -224,6 +224,7 @@ private:
     }
     auto const block = datum.at(at).block;
     begin_use(datum, task, at);
+    datum.reuse = need.reuse;
     BlockUse const use{datum.bytes(), node.tasks, need.reuse, datum.next_use()};
     bool const known = !is_fresh(datum);
     if (known) {

@@ -75,7 +75,7 @@ struct Replicas {
   NodeId home = host_node;   // where the program has its memory
   std::uint64_t number = 0;  // from 1 on, in the order in which devices first needed them
   // Guarded by the lock.
-  std::int64_t reuse = 0;
+  std::int64_t reuse = 0;    // index of the latest use; before the first one the datum's
   std::uint32_t version = 0; // changes when a write is complete
   int copies_moving = 0;     // transfers from or to any of its places
   /// The number of tasks that have begun and will write it. They are all on one device. Attempts at

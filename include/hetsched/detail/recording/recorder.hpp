@@ -8,6 +8,7 @@
 #include <hetsched/core/time.hpp>
 #include <hetsched/core/types.hpp>
 #include <hetsched/core/workers.hpp>
+#include <hetsched/detail/dataflow/data_observer.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/detail/memory/replicas.hpp>
 #include <hetsched/trace/task_outcome.hpp>
@@ -98,6 +99,9 @@ public:
   /// Whether a file was asked for.
   [[nodiscard]] virtual bool saves() const noexcept = 0;
 
+  /// Itself, if it wants to know of data.
+  [[nodiscard]] virtual DataObserver* observer() noexcept { return nullptr; }
+
   /// Writes the trace to this file. Reports a failure on stderr.
   virtual void save(RunDescription const& run) const noexcept = 0;
 };
@@ -106,9 +110,10 @@ public:
 inline constexpr std::uint64_t default_trace_memory = std::uint64_t{1} << 30U;
 
 struct RecorderSetup {
-  std::string path;         // empty: nothing is written at the end
-  bool record = false;      // record even without a path
-  std::uint64_t memory = 0; // bytes at most
+  std::string path;               // empty: nothing is written at the end
+  bool record = false;            // record even without a path
+  std::uint64_t memory = 0;       // bytes at most
+  std::string reuse_profile = {}; // a file for the uses of data, unless it is there; empty: none
 };
 
 using RecorderFactory = Recorder* (*)(RecorderSetup const& setup, std::size_t workers);
@@ -116,8 +121,42 @@ using RecorderFactory = Recorder* (*)(RecorderSetup const& setup, std::size_t wo
 /// Set by recording.hpp in any of a program's files, before main begins.
 inline constinit RecorderFactory recorder_factory = nullptr;
 
+/// What reuse_profile.hpp does.
+struct ReuseProfiles {
+  /// A Recorder that also counts the uses of data; null if the file is there.
+  Recorder* (*count)(RecorderSetup const& setup, std::size_t workers);
+
+  /// Gives data their indices from the file. Throws Error(bad_input).
+  DataObserver* (*give)(std::string const& path);
+};
+
+/// Set by reuse_profile.hpp in any of a program's files, before main begins.
+inline constinit ReuseProfiles const* reuse_profiles = nullptr;
+
+/// Who is told of data: one of these, or nobody; each may be null.
+[[nodiscard]] inline DataObserver* observer_of(Recorder* recorder, DataObserver* indices) noexcept {
+  return indices != nullptr || recorder == nullptr ? indices : recorder->observer();
+}
+
+/// Returns null if no profile was asked for, or if `recorder` makes it. Throws Error.
+[[nodiscard]] inline DataObserver* open_reuse_indices(std::string const& path, Recorder* recorder) {
+  bool const counted = recorder != nullptr && recorder->observer() != nullptr;
+  return path.empty() || counted ? nullptr : reuse_profiles->give(path);
+}
+
 /// Returns null if nothing is to be recorded. Throws Error(bad_config).
 [[nodiscard]] inline Recorder* open_recorder(RecorderSetup const& setup, std::size_t workers) {
+  if (!setup.reuse_profile.empty()) {
+    if (reuse_profiles == nullptr) {
+      throw Error(ErrorCode::bad_config,
+                  "HETSCHED_REUSE_PROFILE",
+                  "this program was made without profiles of reuse: include "
+                  "<hetsched/reuse_profile.hpp> in one of its files");
+    }
+    if (auto* const counter = reuse_profiles->count(setup, workers)) {
+      return counter;
+    }
+  }
   if (setup.path.empty() && !setup.record) {
     return nullptr;
   }

@@ -67,6 +67,7 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
       part->home.active_mode = AccessMode::read_write;
       part->whole = &whole;
       part->reuse = whole.reuse;
+      whole.registry->announce_part(*part);
       state.parts.push_back(part.get());
       whole.references.fetch_add(1, std::memory_order_relaxed);
       whole.handles.fetch_add(1, std::memory_order_relaxed);

@@ -212,6 +212,11 @@ public:
   /// Null if nothing is recorded.
   [[nodiscard]] Recorder* recorder() const noexcept { return recorder_.get(); }
 
+  /// Who is told of data; null: nobody.
+  [[nodiscard]] DataObserver* observer() const noexcept {
+    return observer_of(recorder_.get(), reuse_indices_.get());
+  }
+
   /// Snapshot of all counters.
   [[nodiscard]] Stats stats() const;
   void reset_stats();
@@ -381,6 +386,7 @@ protected:
   StandIns stand_ins_;
   AttemptList attempts_;
   Outsiders outsiders_;
+  Owned<DataObserver> const reuse_indices_; // from a profile; null: none
 };
 
 } // namespace hetsched::detail

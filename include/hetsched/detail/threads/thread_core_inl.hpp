@@ -54,13 +54,16 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
                                    bytes, from, to);
                              }})),
       crew_(config, device_count(), this, depot_),
-      recorder_(open_recorder(
-          {config.trace, config.record, config.trace_memory.value_or(default_trace_memory)},
-          crew_.infos.size())),
+      recorder_(open_recorder({config.trace,
+                               config.record,
+                               config.trace_memory.value_or(default_trace_memory),
+                               config.reuse_profile},
+                              crew_.infos.size())),
       timing_(config.timing.value_or(false)), notes_spawns_(devices_ || recorder_),
       max_live_(config.max_live_tasks.value_or(0)),
       explainer_(config.explain, explanations_factory),
-      waiting_(static_cast<int>(crew_.infos.size())), outsiders_(depot_, config.seed.value_or(1)) {
+      waiting_(static_cast<int>(crew_.infos.size())), outsiders_(depot_, config.seed.value_or(1)),
+      reuse_indices_(open_reuse_indices(config.reuse_profile, recorder_.get())) {
   if (recorder_) {
     explainer_.watch();
     if (devices_) {

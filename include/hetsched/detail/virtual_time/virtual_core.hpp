@@ -93,6 +93,11 @@ public:
   /// Null if nothing is recorded.
   [[nodiscard]] Recorder* recorder() const noexcept { return recorder_.get(); }
 
+  /// Who is told of data; null: nobody.
+  [[nodiscard]] DataObserver* observer() const noexcept {
+    return observer_of(recorder_.get(), reuse_indices_.get());
+  }
+
   [[nodiscard]] std::span<WorkerInfo const> workers() const noexcept { return machine_.workers(); }
 
   [[nodiscard]] std::span<NodeInfo const> nodes() const noexcept { return machine_.nodes(); }
@@ -229,7 +234,9 @@ protected:
   VirtualCore(Simulation const& config, void* runtime)
       : runtime_(runtime), machine_(config), workers_(workers().size()),
         idle_(workers(), config.serve), explainer_(config.explain, &make_explanations<Context>),
-        recorder_(open_recorder({config.trace, config.record, config.trace_memory}, 0)) {}
+        recorder_(open_recorder(
+            {config.trace, config.record, config.trace_memory, config.reuse_profile}, 0)),
+        reuse_indices_(open_reuse_indices(config.reuse_profile, recorder_.get())) {}
 
   /// To be called before any other function.
   void be_ruled_by(PolicyPort& policies, CacheKind const& cache);
@@ -326,6 +333,7 @@ private:
   PolicyPort* policies_ = nullptr;
   mutable Explainer explainer_;
   std::unique_ptr<Recorder> const recorder_;                  // null: none
+  std::unique_ptr<DataObserver> const reuse_indices_;         // from a profile; null: none
   std::unique_ptr<VirtualMemory> memory_;                     // null: transfers are free
   std::vector<std::shared_ptr<void const>> types_of_replays_; // of tasks that may be left
   VirtualTasks tasks_;
