@@ -4,10 +4,12 @@
 #include <hetsched/detail/memory/memory_nodes.hpp>
 #include <hetsched/policies/caches/least_used_future.hpp>
 #include <hetsched/policies/caches/lru.hpp>
+#include <hetsched/policies/caches/reuse_guided.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -380,6 +382,26 @@ TEST_CASE(
   CHECK(machine.nodes.awaited() == 0);
   machine.nodes.leave(one, reader);
   machine.nodes.leave(one, later);
+}
+
+TEST_CASE("MemoryNodes: what is sent ahead has the reuse index of its latest use") {
+  Machine machine(3 * kilo, {}, hs::detail::cache_kind<hs::policies::ReuseGuided>);
+  auto const use = [&](Replicas& datum, std::int64_t index) {
+    machine.run(one, {{&datum, true, false, index}});
+  };
+  auto& a = machine.datum();
+  use(a, 5);
+  machine.nodes.evict(a, one);
+  REQUIRE_FALSE(a.valid_at(one));
+  machine.nodes.prefetch(a, one);
+  machine.finish(true);
+  auto& b = machine.datum();
+  use(b, 2);
+  use(machine.datum(), 9);
+  use(machine.datum(), 9);
+
+  CHECK(a.valid_at(one));
+  CHECK_FALSE(b.valid_at(one));
 }
 
 TEST_CASE("MemoryNodes: a copy comes from where it takes least time, then from who sends least") {
