@@ -169,6 +169,7 @@ struct Engine : Answers, Spawns {
   void reset_stats();
   std::string dump(hs::DataRegistry&) const;
   hs::Recorder* recorder() const;
+  hs::DataObserver* observer() const;
   hs::PolicyPort& policies() const;
 };
 

@@ -63,6 +63,7 @@ concept takes_spawns =
 ///   await_data(queue, task)   waits until the datum may be looked at; why it cannot be, if so
 ///   take_all_home(domain, task)   waits until host memory holds all data of a domain
 ///   stats(), reset_stats(), dump(registry)   what is counted, and a text on what everybody does
+///   recorder(), observer()   who is told of events, and of data; may be null
 ///   policies()         the scheduler and the model
 template <class C>
 concept engine = answers_contexts<C> && takes_spawns<C> &&
