@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Solves A x = b for a sparse A by LU, with every scheduler. A is from a file (--matrix), or that
-// of convection and diffusion in a cube of about --n points. Subtrees of the elimination tree are
-// tasks on cores; the large fronts above are cut into panels and tiles of --tile:
+// Solves A x = b for a sparse A, real or complex, by LU, with every scheduler. A is from a file
+// (--matrix), or that of convection and diffusion in a cube of about --n points. Subtrees of the
+// elimination tree are tasks on cores; the large fronts above are cut into panels and tiles of
+// --tile:
 //
 //     subtree  subtree   subtree  subtree            cores
 //          \   /              \   /
@@ -54,6 +55,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -61,17 +63,20 @@
 #include <vector>
 
 using namespace example;
-using Matrix = Eigen::SparseMatrix<double>;
+using Complex = std::complex<double>;
+template <class T>
+using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
 namespace {
 
+template <class T>
 struct SparseProblem {
   std::string name;
-  Matrix a;
+  Eigen::SparseMatrix<T> a;
 };
 
 /// -u'' + c u' on a cube of k x k x k points, first derivatives upwind.
-SparseProblem convection_diffusion(std::size_t points) {
+SparseProblem<double> convection_diffusion(std::size_t points) {
   auto const k = static_cast<int>(std::lround(std::cbrt(static_cast<double>(points))));
   std::vector<Eigen::Triplet<double>> entries;
   for (int i = 0; i < k * k * k; ++i) {
@@ -88,36 +93,36 @@ SparseProblem convection_diffusion(std::size_t points) {
       stride *= k;
     }
   }
-  Matrix a(k * k * k, k * k * k);
+  Eigen::SparseMatrix<double> a(k * k * k, k * k * k);
   a.setFromTriplets(entries.begin(), entries.end());
   auto const side = std::to_string(k);
   return {"convection and diffusion on " + side + " x " + side + " x " + side + " points",
           std::move(a)};
 }
 
-SparseProblem problem_of(Options const& options) {
-  if (options.matrix.empty()) {
-    return convection_diffusion(options.n);
+SparseProblem<Complex> from_file(std::string const& path) {
+  SparseProblem<Complex> problem{path, hs::linalg::read_matrix<Complex>(path).matrix};
+  auto const& a = problem.a;
+  if (a.rows() != a.cols()) {
+    bad_input(path,
+              "the matrix is " + std::to_string(a.rows()) + " x " + std::to_string(a.cols()) +
+                  ", not square");
   }
-  SparseProblem problem{options.matrix, hs::linalg::read_matrix(options.matrix).matrix};
-  if (problem.a.rows() != problem.a.cols()) {
-    bad_input(options.matrix,
-              "the matrix is " + std::to_string(problem.a.rows()) + " x " +
-                  std::to_string(problem.a.cols()) + ", not square");
-  }
-  if (!problem.a.coeffs().allFinite()) {
-    bad_input(options.matrix, "the matrix has entries that are not finite");
+  if (!a.coeffs().allFinite()) {
+    bad_input(path, "the matrix has entries that are not finite");
   }
   return problem;
 }
 
 /// The largest |b - A x| / (|A| |x| + |b|).
-double error_of(Matrix const& a, VectorXd const& x, VectorXd const& b) {
+template <class T>
+double error_of(Eigen::SparseMatrix<T> const& a, Vector<T> const& x, Vector<T> const& b) {
   VectorXd const scale = a.cwiseAbs() * x.cwiseAbs() + b.cwiseAbs();
   return ((b - a * x).cwiseAbs().array() / scale.array()).maxCoeff();
 }
 
-Row row_of(SparseProblem const& problem, std::string const& about, double error) {
+template <class T>
+Row row_of(SparseProblem<T> const& problem, std::string const& about, double error) {
   return {.scheduler = {},
           .matrix = problem.name + about,
           .n = static_cast<std::size_t>(problem.a.rows()),
@@ -127,8 +132,12 @@ Row row_of(SparseProblem const& problem, std::string const& about, double error)
 }
 
 /// Eigen's solver, which is sequential, as a row of its own.
-void compare(Report& report, SparseProblem const& problem, VectorXd const& b, std::size_t repeat) {
-  Eigen::SparseLU<Matrix> lu;
+template <class T>
+void compare(Report& report,
+             SparseProblem<T> const& problem,
+             Vector<T> const& b,
+             std::size_t repeat) {
+  Eigen::SparseLU<Eigen::SparseMatrix<T>> lu;
   lu.analyzePattern(problem.a);
   std::vector<double> times;
   for (std::size_t r = 0; r < repeat; ++r) {
@@ -137,7 +146,7 @@ void compare(Report& report, SparseProblem const& problem, VectorXd const& b, st
     times.push_back(now() - begin);
   }
   std::sort(times.begin(), times.end());
-  VectorXd const x = lu.solve(b);
+  Vector<T> const x = lu.solve(b);
   auto row = row_of(problem, "", error_of(problem.a, x, b));
   row.scheduler = "Eigen";
   row.workers = 1;
@@ -147,22 +156,26 @@ void compare(Report& report, SparseProblem const& problem, VectorXd const& b, st
   report.add(row);
 }
 
-std::string solve(Program const& program, Options const& options, bool compares) {
+template <class T>
+std::string solve(Program const& program,
+                  Options const& options,
+                  bool compares,
+                  SparseProblem<T> const& problem) {
   Report report(program, options);
-  auto const problem = problem_of(options);
   auto const& a = problem.a;
-  VectorXd const b = a * VectorXd(random_matrix(a.cols(), 1, options.seed + 1));
+  VectorXd const expected = random_matrix(a.cols(), 1, options.seed + 1);
+  Vector<T> const b = a * expected.cast<T>();
   hs::sparse::SparseLUOptions how;
   how.block = options.tile;
   how.panel = std::max<std::size_t>(1, options.tile / 2);
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
     auto rt = make_runtime(scheduler, options.config());
-    hs::sparse::SparseLU<double> lu(how);
+    hs::sparse::SparseLU<T> lu(how);
     lu.factorize(rt, a);
     auto measured = measure_runs(rt, options.repeat, [] {}, [&] { lu.refactorize(rt, a); });
     measured.bound = busy_bound(rt, measured.stats);
-    VectorXd const x = lu.solve(rt, b);
+    Vector<T> const x = lu.solve(rt, b);
     auto const done = lu.report();
     char about[160];
     std::snprintf(about,
@@ -198,6 +211,14 @@ int main(int argc, char** argv) {
   };
   program.devices = true;
   return run_program(argc, argv, program, [&](Options const& options) {
-    return solve(program, options, compares);
+    if (options.matrix.empty()) {
+      return solve(program, options, compares, convection_diffusion(options.n));
+    }
+    auto const problem = from_file(options.matrix);
+    if (problem.a.coeffs().imag().isZero(0)) {
+      SparseProblem<double> const real{problem.name, problem.a.real()};
+      return solve(program, options, compares, real);
+    }
+    return solve(program, options, compares, problem);
   });
 }

@@ -265,6 +265,10 @@ def test_sparse_lu(program):
             file.write(banner + "3 3 4\n1 2 2\n2 1 3\n3 3 4\n3 1 1\n")
         (row,) = json_lines(program, "--matrix", path, "--scheduler", "ws")
         check(row["n"] == 3 and row["tasks"] == 0 and row["residual"] <= 1e-15, f"sparse_lu: {row}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(banner.replace("real", "complex") + "2 2 3\n1 2 2 1\n2 1 0 3\n2 2 1 1\n")
+        (row,) = json_lines(program, "--matrix", path, "--scheduler", "ws")
+        check(row["n"] == 2 and row["residual"] <= 1e-15, f"sparse_lu: {row}")
         for entries, why in [
             ("2 3 1\n1 1 1\n", "the matrix is 2 x 3, not square"),
             ("2 2 1\n1 1 1\n", "singular: column 1 is empty"),
