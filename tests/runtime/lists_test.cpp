@@ -369,9 +369,19 @@ TEST_CASE("lists: schedulers see how much each datum, or task, will be used agai
   rt.spawn(hs::reuse(-2))([](ConstVectors) {}, hs::read(data.handles));
   rt.spawn()([](Vector) {}, hs::read_write(data.handles[0]));
   rt.spawn(hs::reuse(9))([] {});
+  // What it writes counts.
+  rt.spawn()([](hs::VectorView<int const>, Vector, hs::VectorView<int const>) {},
+             hs::read(data.handles[1]),
+             hs::read_write(data.handles[0]),
+             hs::read(data.handles[2]));
+  rt.spawn()([](hs::VectorView<int const>, Vector, Vector) {},
+             hs::read(data.handles[1]),
+             hs::read_write(data.handles[0]),
+             hs::read_write(data.handles[2]));
   rt.sync();
   CHECK(Noting::noted ==
-        std::vector<std::vector<int>>{{7, -5, 7, 0}, {0}, {-2, -2, -2, -2}, {-5, -5}});
+        std::vector<std::vector<int>>{
+            {7, -5, 7, 0}, {0}, {-2, -2, -2, -2}, {-5, -5}, {-5, 7, -5, 0}, {0, 7, -5, 0}});
 }
 
 TEST_SUITE_END();

@@ -3,6 +3,7 @@
 // independent check of schedules of random programs, and the same order as real threads.
 
 #include <hetsched/bounds/bounds.hpp>
+#include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/simulation/simulated_runtime.hpp>
 
 #include "../support/schedulers.hpp"
@@ -169,7 +170,43 @@ TEST_CASE("SimulatedRuntime: parts, and a region that goes while it is used") {
   CHECK(rt.stats().executed == 7);
 }
 
-TEST_CASE("SimulatedRuntime: hints about memory do nothing") {
+TEST_CASE("SimulatedRuntime: tasks of one type that are not alike") {
+  auto const time = [](hs::TaskView const& task, hs::Arch arch, Duration of_type) {
+    CHECK(task.type == "Even");
+    auto const elements = static_cast<std::int64_t>(task.argument(0).bytes / sizeof(int));
+    return Duration{of_type.ns * (elements - 1) + (arch == hs::ArchHost ? 100 : 0)};
+  };
+  std::vector<int> memory(8);
+  auto config = on(1, 1);
+  config.task_time = time;
+  hs::SimulatedRuntime<hs::policies::Dmda<>> rt(config);
+  auto const all = rt.data(memory);
+  rt.spawn<Even>()(all);
+  rt.spawn<Even>()(all); // Dmda sees 70 ns on the GPU, and 170 on the core
+  rt.wait();
+  CHECK(rt.stats().elapsed == Duration{140});
+  CHECK(rt.stats().workers[1].executed == 2);
+
+  auto gpu = on(0, 1);
+  gpu.task_time = time;
+  hs::SimulatedRuntime<> alone(gpu);
+  auto const one = alone.data(memory.data(), 1);
+  alone.spawn<Even>()(one); // at least 1 ns
+  alone.wait();
+  CHECK(alone.stats().elapsed == Duration{1});
+
+  gpu.noise = 0.5;
+  gpu.noise_is = Simulation::Noise::per_task;
+  hs::SimulatedRuntime<> noisy(gpu);
+  auto const same = noisy.data(memory);
+  noisy.spawn<Even>()(same);
+  noisy.wait();
+  CHECK(noisy.stats().elapsed >= Duration{35});
+  CHECK(noisy.stats().elapsed <= Duration{105});
+  CHECK(noisy.stats().elapsed != Duration{70});
+}
+
+TEST_CASE("SimulatedRuntime: hints about memory do nothing if transfers are free") {
   std::vector<int> memory(1);
   hs::SimulatedRuntime<> rt(on(1, 1));
   auto const x = cells(rt, memory);

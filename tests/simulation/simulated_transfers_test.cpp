@@ -15,6 +15,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -129,6 +130,84 @@ TEST_CASE("Simulated transfers: each datum of a list") {
   CHECK(waited(rt) == 4 * 105 + 30);
   CHECK(rt.stats().devices[0].misses == 4);
   CHECK(rt.stats().devices[0].hits == 1 + 4);
+}
+
+TEST_CASE("Simulated transfers: packed, neighbours in host memory wait for one latency") {
+  for (auto const kind : {Transfers::model, Transfers::shared}) {
+    std::vector<int> memory(4 * array);
+    auto config = joined(1, 1, kind);
+    config.platform.kernels.push_back(kernel("Gather", 1000, 10));
+    config.packed = true;
+    hs::SimulatedRuntime<Eager> rt(config);
+    auto const x = arrays(rt, memory);
+    rt.spawn<Gather>()(std::span(x).last(3), x[0]);
+    CHECK(waited(rt) == 5 + 400 + 10);
+    CHECK(rt.stats().devices[0].bytes_from_host == 400);
+    for (auto const& one : x) {
+      rt.evict(one, {1});
+    }
+    CHECK(waited(rt) == 415 + 105);                    // x[0] alone was written
+    rt.spawn<Gather>()(std::vector{x[1], x[3]}, x[0]); // x[2] is missing between them
+    CHECK(waited(rt) == 520 + 5 + 200 + 105 + 10);
+    rt.spawn<Gather>()(std::vector{x[3], x[1]}, x[2]); // x[2] behind x[1], which came long ago
+    CHECK(waited(rt) == 840 + 105 + 10);
+  }
+}
+
+TEST_CASE("Simulated transfers: evict makes a copy leave, home if it is the only one") {
+  std::vector<int> memory(2 * array);
+  auto config = joined(0, 1, Transfers::model);
+  hs::SimulatedRuntime<Eager> rt(config);
+  auto const x = arrays(rt, memory);
+  hs::NodeId const gpu{1};
+  rt.evict(x[0], gpu); // it is not there
+  rt.spawn<GpuMix>()(x[0], x[1]);
+  CHECK(waited(rt) == 210 + 20);
+  rt.evict(x[0], gpu); // host memory has it, too
+  CHECK(waited(rt) == 230);
+  CHECK(rt.stats().devices[0].evictions_clean == 1);
+  rt.evict(x[1], gpu);
+  CHECK(waited(rt) == 230 + 105);
+  CHECK(rt.stats().devices[0].bytes_to_host == 100);
+  rt.spawn<GpuMix>()(x[0], x[1]);
+  rt.evict(x[1], gpu); // after the task
+  CHECK(waited(rt) == 335 + 210 + 20 + 105);
+  CHECK(rt.stats().devices[0].misses == 4);
+  rt.sync(); // everything is home
+  CHECK(rt.stats().elapsed.ns == 670);
+}
+
+/// Uses six blocks in a memory of three, one task after the other.
+template <class Cache>
+hs::DeviceStats six_blocks() {
+  std::vector<int> memory(6 * array);
+  hs::SimulatedRuntime<Eager, Cache> rt(with_memory(joined(0, 1, Transfers::model), 3 * 256));
+  auto x = arrays(rt, memory);
+  for (std::size_t k = 0; k < 6; ++k) {
+    constexpr std::array<int, 6> indices{9, 1, 5, 2, 3, 4};
+    x[k].reuse(indices[k]);
+  }
+  for (auto const k : {0U, 1U, 2U, 3U, 0U, 4U, 2U, 5U, 0U, 2U, 1U}) {
+    rt.template spawn<Even>()(x[k]);
+    rt.wait();
+  }
+  rt.sync();
+  return rt.stats().devices[0];
+}
+
+TEST_CASE("Simulated transfers: what the guided cache moves of six blocks, by hand") {
+  // a9 b1 c5 | d2 drives b out, a hits | e3 drives d out, c hits | f4 drives e out, a and c hit |
+  // b drives f out: seven come in, four leave, and a, b, c come home.
+  auto const guided = six_blocks<hs::policies::ReuseGuided>();
+  CHECK(guided.bytes_from_host == 700);
+  CHECK(guided.bytes_to_host == 700);
+  CHECK(guided.hits == 4);
+  // a b c | d drives a out, a b | e drives c out, c d | f drives a out, a e | c hits | b drives f
+  // out: ten come in, seven leave, and a, b, c come home.
+  auto const lru = six_blocks<hs::policies::Lru>();
+  CHECK(lru.bytes_from_host == 1000);
+  CHECK(lru.bytes_to_host == 1000);
+  CHECK(lru.hits == 1);
 }
 
 TEST_CASE("Simulated transfers: two GPUs share the bus, one alone has it all") {

@@ -231,6 +231,59 @@ TEST_CASE("block_lu: in virtual time, super-tasks are broken down, too") {
   }
 }
 
+/// Notes the reuse indices of what a super-block's update reads and writes, and the task's.
+struct NotingUpdates : OldestFirst {
+  static inline std::vector<std::vector<int>> noted;
+
+  hs::Wake push(hs::placement_context auto const& ctx, hs::TaskId task, hs::WorkerId worker) {
+    auto const view = ctx.task(task);
+    if (view.type == "super_block") {
+      noted.push_back({view.reuse()});
+      for (std::size_t k = 0; k < view.arguments; ++k) {
+        noted.back().push_back(view.argument(k).reuse);
+      }
+    }
+    return OldestFirst::push(ctx, task, worker);
+  }
+};
+
+TEST_CASE("block_lu: during step 3 the factors are locked in devices, and then they leave") {
+  auto config = simulated::joined(1, 1, hs::Simulation::Transfers::model);
+  for (auto const* const name : {"getrf", "trsm_row", "trsm_column"}) {
+    config.platform.kernels.push_back(simulated::kernel(name, 10, std::nullopt));
+  }
+  config.platform.kernels.push_back(simulated::kernel("super_block", std::nullopt, 10));
+  auto full = BlockPattern(3);
+  for (std::size_t k = 0; k < 9; ++k) {
+    full.add(k / 3, k % 3);
+  }
+  for (bool const barriers : {false, true}) {
+    NotingUpdates::noted.clear();
+    hs::SimulatedRuntime<NotingUpdates> rt(config);
+    BlockMatrix<double> const a(rt, full, 4, 2);
+    hs::sparse::block_lu(rt, a, {Grain::coarse, barriers, true});
+    rt.wait();
+    constexpr int most = INT32_MAX;
+    using Noted = std::vector<std::vector<int>>;
+    auto noted = NotingUpdates::noted;
+    std::sort(noted.begin(), noted.end());
+    // Of iteration 0: block (1, 1), then (2, 1), (1, 2), and (2, 2); of iteration 1: (2, 2).
+    CHECK(noted ==
+          (barriers ? Noted{{0, most, most, 0},
+                            {1, most, most, 1},
+                            {1, most, most, 1},
+                            {2, most, most, 2},
+                            {2, most, most, 2}}
+                    : Noted{{0, 0, 0, 0}, {1, 1, 1, 1}, {1, 1, 1, 1}, {2, 2, 2, 2}, {2, 2, 2, 2}}));
+    for (std::size_t k = 0; k < 9; ++k) {
+      auto const [i, j] = std::pair(k / 3, k % 3);
+      CHECK(a(i, j).record()->reuse == a.reuse_index(i, j));
+    }
+    // Four factors of iteration 0, and two of iteration 1, which are on the host, too.
+    CHECK(rt.stats().devices[0].evictions_clean == (barriers ? 6 : 0));
+  }
+}
+
 TEST_CASE("block_lu: solves, and counts its flops") {
   hs::Runtime<> rt(on_cpus(2));
   auto const pattern = random_pattern(12, 15, 3);

@@ -173,12 +173,16 @@ public:
     return sum;
   }
 
-  /// The largest reuse index among its data (see hetsched::reuse); 0 without data.
+  /// The largest reuse index (see hetsched::reuse) among the data that it writes, or among all if
+  /// it writes none; 0 without data.
   [[nodiscard]] std::int32_t reuse() const {
-    std::int32_t most = arguments == 0 ? 0 : argument(0).reuse;
-    for (std::size_t i = 1; i < arguments; ++i) {
-      auto const index = argument(i).reuse;
-      most = index > most ? index : most;
+    std::int32_t most = 0;
+    bool writes_any = false;
+    for (std::size_t i = 0; i < arguments; ++i) {
+      auto const one = argument(i);
+      bool const better = writes(one.mode) != writes_any ? writes(one.mode) : one.reuse > most;
+      most = i == 0 || better ? one.reuse : most;
+      writes_any = writes_any || writes(one.mode);
     }
     return most;
   }

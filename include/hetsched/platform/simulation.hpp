@@ -3,6 +3,7 @@
 // The settings of a runtime in virtual time: the machine, and everything left to choice.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/core/task.hpp>
 #include <hetsched/platform/platform.hpp>
 
 #include <cstddef>
@@ -51,9 +52,17 @@ struct Simulation {
   std::size_t tile = 0;
   std::string library = {};
   Serve serve = Serve::gpu;
+  /// For types whose tasks are not alike: the time of one task on a class of worker, given the
+  /// platform's for its type there. At least 1 ns counts. It is what schedulers see, too. Without
+  /// it all tasks of a type take the same. It may look at the task's type, label and data.
+  std::function<Duration(TaskView const&, Arch, Duration)> task_time = {};
   /// Unless transfers are free, each GPU has a memory of the platform's size, which the runtime's
   /// Cache manages. A GPU performs one transfer at a time from its memory and one to it.
   Transfers transfers = Transfers::free;
+  /// Transfers that follow each other on a GPU's way in, or out, are one if their data lie side by
+  /// side in host memory and the next one was asked for before the last one ended: they wait for
+  /// one latency. Otherwise each waits for its own, as on real devices.
+  bool packed = false;
   /// The number of tasks that a GPU prepares for while it has another one: it claims them, and
   /// their data are sent ahead. With 1 it takes one task after the other, and nothing is sent
   /// ahead; so it is if transfers are free.

@@ -180,9 +180,13 @@ public:
   /// The copy in a device leaves it, to host memory if there is no other, unless a task uses it.
   template <class D>
   void evict(Handle<D> const& handle, NodeId node) {
-    spawn_on_copy("evict", handle, node, [](auto& devices, detail::ReplicaSlot& slot, NodeId at) {
-      devices.evict(slot, at);
-    });
+    if constexpr (Engine::computes) {
+      spawn_on_copy("evict", handle, node, [](auto& devices, detail::ReplicaSlot& slot, NodeId at) {
+        devices.evict(slot, at);
+      });
+    } else if (this->is_device("evict", node)) {
+      detail::spawn_hint(core(), detail::evict_type, this->record_of(handle), {node});
+    }
   }
 
   /// The contents are not needed any more: no copy of them will be moved. The next access should be

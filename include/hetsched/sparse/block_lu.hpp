@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace hetsched {
@@ -182,7 +183,9 @@ enum class Grain : std::uint8_t {
 /// How block_lu goes about it.
 struct BlockLUOptions {
   Grain grain = Grain::both;
-  bool barriers = false;        // between the three steps of each iteration, as in the source
+  /// Between the three steps of each iteration, as in the source. During step 3 the blocks that
+  /// step 2 has computed have the highest reuse index, and leave devices last; then they leave.
+  bool barriers = false;
   bool solves_on_cores = false; // the triangular solves, too, not on cores and GPUs
 };
 
@@ -228,9 +231,45 @@ super_update(BlockMatrix<T> const& a, std::size_t k, std::size_t row, std::size_
   return update;
 }
 
+/// The blocks of row and column k behind the diagonal.
+template <class T, class Visit>
+void each_factor(BlockMatrix<T> const& a, std::size_t k, Visit const& visit) {
+  for (auto i = k + 1; i < a.size(); ++i) {
+    for (auto const& [row, column] : {std::pair(i, k), std::pair(k, i)}) {
+      if (a.pattern().at(row, column)) {
+        visit(row, column);
+      }
+    }
+  }
+}
+
+/// Step 3 of iteration k is about to begin, and no task runs. Its factors are the last to leave a
+/// device.
+template <class T>
+void lock_factors(BlockMatrix<T> const& a, std::size_t k) {
+  each_factor(a, k, [&](std::size_t row, std::size_t column) {
+    auto block = a(row, column);
+    block.reuse(INT32_MAX);
+  });
+}
+
+/// It is over. Nobody needs its factors any more before the end, but a cache still has the index of
+/// their last use: they leave.
+template <class T, class Rt>
+void release_factors(Rt& rt, BlockMatrix<T> const& a, std::size_t k) {
+  each_factor(a, k, [&](std::size_t row, std::size_t column) {
+    auto block = a(row, column);
+    block.reuse(a.reuse_index(row, column));
+    for (auto const& node : rt.nodes().subspan(1)) {
+      rt.evict(block, node.id);
+    }
+  });
+}
+
+/// Step 3 of iteration k. `given`: with the super-block's reuse index for all data of a task.
 template <class T, class Rt>
 void spawn_updates(
-    Rt& rt, BlockMatrix<T> const& a, std::size_t k, std::int32_t urgency, Grain grain) {
+    Rt& rt, BlockMatrix<T> const& a, std::size_t k, std::int32_t urgency, Grain grain, bool given) {
   auto const first = (k + 1) / a.super_size();
   for (auto column = first; column < a.supers(); ++column) {
     for (auto row = first; row < a.supers(); ++row) {
@@ -238,7 +277,8 @@ void spawn_updates(
       if (blocks.empty()) {
         continue;
       }
-      auto const index = reuse(static_cast<std::int32_t>(row + column));
+      auto const index =
+          reuse(given ? static_cast<std::int32_t>(row + column) : hetsched::detail::no_reuse);
       if (grain == Grain::coarse) {
         rt.template spawn<UpdateSuperBlock<T>>(priority(urgency),
                                                index)(factors, left, upper, blocks);
@@ -264,7 +304,8 @@ void spawn_updates(
 /// Right-looking: iteration k factors block (k, k), solves for the blocks of its row and column,
 /// and updates all blocks (i, j), i, j > k, with (i, k) and (k, j) there. Only cores factor; GPUs
 /// do everything else, unless the options say otherwise. A task's reuse index is its super-block's,
-/// which policies::Multigrain and the cache ReuseGuided use. Priorities fall with k.
+/// which policies::Multigrain and the cache ReuseGuided use; with barriers, only that of the blocks
+/// that it updates. Priorities fall with k.
 ///
 /// Asynchronous, but with barriers: spawns and returns; `rt.sync()` waits and throws
 /// Error(numerical), naming the row, if a pivot is 0, NaN or infinite. Throws Error(bad_data) at
@@ -308,8 +349,14 @@ void block_lu(Rt& rt, BlockMatrix<T> const& a, BlockLUOptions const& options = {
       }
     }
     barrier();
-    detail::spawn_updates(rt, a, k, urgency, options.grain);
+    if (options.barriers) {
+      detail::lock_factors(a, k);
+    }
+    detail::spawn_updates(rt, a, k, urgency, options.grain, !options.barriers);
     barrier();
+    if (options.barriers) {
+      detail::release_factors(rt, a, k);
+    }
   }
 }
 

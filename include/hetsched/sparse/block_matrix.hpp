@@ -9,6 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,6 +89,11 @@ public:
     return {static_cast<T*>((*this)(i, j).record()->home.base), block_, block_, block_};
   }
 
+  /// That of the block's super-block, and of the block until a program gives it another one.
+  [[nodiscard]] std::int32_t reuse_index(std::size_t i, std::size_t j) const noexcept {
+    return static_cast<std::int32_t>(i / super_ + j / super_);
+  }
+
 private:
   template <class Rt>
   void allocate(Rt& rt, std::size_t row, std::size_t column) {
@@ -98,19 +106,28 @@ private:
       }
     }
     auto const elements = block_ * block_;
-    auto& memory = memory_.emplace_back(places.size() * elements);
+    // Memory that nobody has touched takes none: in virtual time nobody touches it.
+    memory_.emplace_back(static_cast<T*>(std::calloc(places.size() * elements, sizeof(T))));
+    if (memory_.back() == nullptr && !places.empty()) {
+      throw std::bad_alloc();
+    }
     for (std::size_t k = 0; k < places.size(); ++k) {
       auto& handle = handles_[places[k]];
-      handle = rt.data(memory.data() + k * elements, block_, block_, block_);
-      handle.reuse(static_cast<std::int32_t>(row + column));
+      handle = rt.data(memory_.back().get() + k * elements, block_, block_, block_);
+      handle.reuse(reuse_index(row * super_, column * super_));
     }
   }
 
   BlockPattern pattern_;
   std::size_t block_;
   std::size_t super_;
-  std::vector<std::vector<T>> memory_; // of each super-block
-  std::vector<Block> handles_;         // go before the memory
+
+  struct Free {
+    void operator()(T* memory) const noexcept { std::free(memory); }
+  };
+
+  std::vector<std::unique_ptr<T, Free>> memory_; // of each super-block
+  std::vector<Block> handles_;                   // go before the memory
 };
 
 } // namespace hetsched::sparse

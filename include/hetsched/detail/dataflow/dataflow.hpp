@@ -154,6 +154,7 @@ template <class Host>
     return;
   case TaskKind::prefetch:
   case TaskKind::pin:
+  case TaskKind::evict:
   case TaskKind::follow:
     host.give_to_device(task);
     return;

@@ -44,6 +44,7 @@ enum class TaskKind : std::uint8_t {
   join,      // gives the region back when it is granted all parts
   prefetch,  // brings a datum to a device; goes to the device's worker, past the scheduler
   pin,       // brings a datum to a device and keeps it there
+  evict,     // makes a device's copy leave; in virtual time, as no body runs there
   follow     // waits on a device for a stream of the program's own
 };
 

@@ -13,6 +13,8 @@ inline constexpr TaskType prefetch_type =
     laid_out({"hetsched prefetch", TaskKind::prefetch, {}, {}, nullptr, nullptr, nullptr}, false);
 inline constexpr TaskType pin_type =
     laid_out({"hetsched pin", TaskKind::pin, {}, {}, nullptr, nullptr, nullptr}, false);
+inline constexpr TaskType evict_type =
+    laid_out({"hetsched evict", TaskKind::evict, {}, {}, nullptr, nullptr, nullptr}, false);
 
 inline constexpr TaskType follow_type =
     laid_out({"hetsched follow", TaskKind::follow, {}, {}, nullptr, nullptr, nullptr}, false);

@@ -82,9 +82,18 @@ public:
     return *entry;
   }
 
+  /// The mean time of a task on a class that can run it. `view` makes the task's view.
+  template <class View>
+  [[nodiscard]] Duration mean(TypeEntry const& entry, Arch arch, View const& view) const {
+    auto const of_type = *entry.on[arch.index];
+    return config_.task_time ? std::max(Duration{1}, config_.task_time(view(), arch, of_type))
+                             : of_type;
+  }
+
   /// The time of one execution.
-  [[nodiscard]] Duration draw(TypeEntry const& entry, Arch arch) {
-    auto const mean = *entry.on[arch.index];
+  template <class View>
+  [[nodiscard]] Duration draw(TypeEntry const& entry, Arch arch, View const& view) {
+    auto const mean = this->mean(entry, arch, view);
     if (config_.noise == 0) {
       return mean;
     }

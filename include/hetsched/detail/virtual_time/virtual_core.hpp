@@ -125,8 +125,9 @@ public:
   /// The model's prediction, else the platform's mean.
   [[nodiscard]] std::optional<Prediction> predicted(TaskRecord const& task,
                                                     WorkerInfo const& worker) const {
-    return policies_->predicts() ? predicted(task.type_of(), view_of(task), worker.arch)
-                                 : mean_time(task.type_of(), worker.arch);
+    return policies_->predicts()
+               ? predicted(task.type_of(), view_of(task), worker.arch)
+               : mean_time(task.type_of(), worker.arch, [&] { return view_of(task); });
   }
 
   /// The same for a task whose type was given to `archs_of`.
@@ -137,7 +138,7 @@ public:
         return known;
       }
     }
-    return mean_time(type, arch);
+    return mean_time(type, arch, [&] { return task; });
   }
 
   /// Classes of worker that can run tasks of a type. Throws Error(cannot_run) if none can.
@@ -257,9 +258,13 @@ private:
 
   [[nodiscard]] bool preempts() const noexcept { return policies_->has(hook_preempt); }
 
-  [[nodiscard]] std::optional<Prediction> mean_time(TaskType const& type, Arch arch) const {
-    auto const& time = machine_.times().of(type).on[arch.index];
-    return time ? std::optional(Prediction{*time, {}, 0}) : std::nullopt;
+  template <class View>
+  [[nodiscard]] std::optional<Prediction>
+  mean_time(TaskType const& type, Arch arch, View const& view) const {
+    auto const& times = machine_.times();
+    auto const& entry = times.of(type);
+    return entry.on[arch.index] ? std::optional(Prediction{times.mean(entry, arch, view), {}, 0})
+                                : std::nullopt;
   }
 
   /// The expected time of the task on this worker.

@@ -129,6 +129,9 @@ inline bool VirtualCore::end_own_task(TaskRecord& task) {
   if (memory_ && task.type_of().kind == TaskKind::prefetch) {
     memory_->prefetch(task.accesses()[0], task.accesses()[0].carried.hint.node);
   }
+  if (memory_ && task.type_of().kind == TaskKind::evict) {
+    return memory_->evict(task.accesses()[0], task.accesses()[0].carried.hint.node);
+  }
   return true;
 }
 

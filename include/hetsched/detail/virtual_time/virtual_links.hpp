@@ -44,10 +44,17 @@ public:
     return platform_.transfer(bytes, from, to, accelerators_);
   }
 
-  /// Asks for a transfer. `item` is given back when it has ended.
-  void start(std::size_t lane, Item item, std::size_t bytes, NodeId from, NodeId to, Instant now) {
+  /// Asks for a transfer. `item` is given back when it has ended. `follows`: it is one with the
+  /// transfer before it in the lane, and waits for no latency of its own.
+  void start(std::size_t lane,
+             Item item,
+             std::size_t bytes,
+             NodeId from,
+             NodeId to,
+             Instant now,
+             bool follows = false) {
     auto& queue = lanes_[lane];
-    queue.waiting.push_back({std::move(item), bytes, from, to});
+    queue.waiting.push_back({std::move(item), bytes, from, to, follows});
     if (queue.waiting.size() == 1) {
       begin(queue, now);
     }
@@ -111,6 +118,7 @@ private:
     std::size_t bytes;
     NodeId from;
     NodeId to;
+    bool follows; // the one before it, without a latency
   };
 
   struct Lane {
@@ -125,8 +133,9 @@ private:
   void begin(Lane& lane, Instant now) {
     auto const& transfer = lane.waiting.front();
     lane.flows = false;
-    lane.at = now + (shared_ ? platform_.route(transfer.from, transfer.to).latency
-                             : time(transfer.bytes, transfer.from, transfer.to));
+    auto const latency = platform_.route(transfer.from, transfer.to).latency;
+    auto const whole = shared_ ? latency : time(transfer.bytes, transfer.from, transfer.to);
+    lane.at = now + (transfer.follows ? whole - latency : whole);
     next_ = std::min(next_, lane.at);
   }
 

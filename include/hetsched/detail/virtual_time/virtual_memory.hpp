@@ -229,6 +229,21 @@ public:
     transfers_.start();
   }
 
+  /// The datum's copy leaves the device, unless a task uses it. Returns false if host memory must
+  /// get it first: the copy is then on its way.
+  [[nodiscard]] bool evict(Access const& access, NodeId at) {
+    auto* const datum = replicas_of(access).load(std::memory_order_relaxed);
+    if (datum == nullptr || !datum->valid_at(at)) {
+      return true;
+    }
+    bool const here = request(*datum, false);
+    transfers_.start();
+    if (here) {
+      nodes_.evict(*datum, at);
+    }
+    return here;
+  }
+
   /// Whether the device has all that a ready task reads.
   [[nodiscard]] bool has_all(TaskRecord const& task, NodeId at) {
     return kept().sent_ahead(task, [&](Replicas& datum) { return datum.valid_at(at); });

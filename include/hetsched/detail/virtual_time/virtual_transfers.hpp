@@ -30,7 +30,7 @@ public:
                config.transfers,
                static_cast<int>(devices),
                2 * static_cast<int>(devices)),
-        nodes_(nodes), windows_(windows), now_(now), lanes_(2 * devices) {}
+        nodes_(nodes), windows_(windows), now_(now), packed_(config.packed), lanes_(2 * devices) {}
 
   /// Records transfers from now on.
   void record(Recorder& recorder) noexcept { recorder_ = &recorder; }
@@ -53,7 +53,8 @@ public:
     while (auto* const copy = nodes_.next_copy()) {
       auto const lane = lane_of(*copy);
       try {
-        links_.start(lane, copy, copy->datum->bytes(), copy->from, copy->to, now_);
+        links_.start(
+            lane, copy, copy->datum->bytes(), copy->from, copy->to, now_, follows(lane, *copy));
       } catch (...) {
         nodes_.perform_later(*copy);
         throw;
@@ -107,15 +108,28 @@ private:
   /// The transfers into a device, or out of it, that were asked for and are not over.
   struct Lane {
     std::size_t transfers = 0;
-    Instant since;    // begin of the one that is under way
-    Duration kernels; // kernel time on the device until then
-    Duration busy;    // of those that are over
-    Duration hidden;  // kernel time during these transfers
+    std::byte const* end = nullptr; // in host memory, of the datum of the latest one; of one run
+    Instant since;                  // begin of the one that is under way
+    Duration kernels;               // kernel time on the device until then
+    Duration busy;                  // of those that are over
+    Duration hidden;                // kernel time during these transfers
   };
 
   [[nodiscard]] static std::size_t lane_of(Copy const& copy) noexcept {
     auto const device = copy.to == host_node ? copy.from : copy.to;
     return 2 * (static_cast<std::size_t>(device.value) - 1) + (copy.to == host_node ? 1 : 0);
+  }
+
+  /// Whether the transfer is packed with the latest one in its lane, which is not over. The next
+  /// one in the lane may follow this one.
+  [[nodiscard]] bool follows(std::size_t number, Copy const& copy) noexcept {
+    auto& lane = lanes_[number];
+    auto const& datum = *copy.datum;
+    bool const one_run = datum.columns == 1 && datum.host != nullptr;
+    bool const next = packed_ && lane.transfers != 0 && one_run && datum.host == lane.end &&
+                      (copy.from == host_node || copy.to == host_node);
+    lane.end = one_run ? datum.host + datum.width : nullptr;
+    return next;
   }
 
   void end_now(Copy& copy) noexcept {
@@ -148,6 +162,7 @@ private:
   MemoryNodes& nodes_;
   VirtualWindows const& windows_;
   Instant const& now_;
+  bool const packed_;
   std::vector<Lane> lanes_;
   Recorder* recorder_ = nullptr; // null: none
 };
