@@ -289,6 +289,11 @@ void DeviceSet::evict(ReplicaSlot& slot, NodeId at) {
   }
 }
 
+void DeviceSet::reindex(Replicas& datum, std::int64_t reuse) noexcept {
+  std::lock_guard const guard(mutex_);
+  nodes_->reindex(datum, reuse);
+}
+
 void DeviceSet::unpin(ReplicaSlot& slot, NodeId at) {
   if (auto* const datum = slot.load(std::memory_order_acquire)) {
     std::lock_guard const guard(mutex_);

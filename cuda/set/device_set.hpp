@@ -268,6 +268,7 @@ public:
   Ahead send_ahead(TaskId id, NodeId at, AfterHook<TaskRecord const*> look) override;
   void taken(TaskRecord& task) noexcept override;
   void evict(ReplicaSlot& slot, NodeId at) override;
+  void reindex(Replicas& datum, std::int64_t reuse) noexcept override;
   void unpin(ReplicaSlot& slot, NodeId at) override;
   void take_all_home(Domain const* domain, TaskRecord* task) override;
   [[nodiscard]] std::size_t unused(NodeId at) const override;

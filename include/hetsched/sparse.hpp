@@ -6,3 +6,4 @@
 #include <hetsched/sparse/block_lu.hpp>
 #include <hetsched/sparse/block_matrix.hpp>
 #include <hetsched/sparse/block_pattern.hpp>
+#include <hetsched/sparse/block_solve.hpp>

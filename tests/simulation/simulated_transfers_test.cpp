@@ -210,6 +210,28 @@ TEST_CASE("Simulated transfers: what the guided cache moves of six blocks, by ha
   CHECK(lru.hits == 1);
 }
 
+TEST_CASE("Simulated transfers: an index that a handle gets later counts where a copy is") {
+  for (bool const lower : {false, true}) {
+    std::vector<int> memory(3 * array);
+    hs::SimulatedRuntime<Eager, hs::policies::ReuseGuided> rt(
+        with_memory(joined(0, 1, Transfers::model), 2 * 256));
+    auto x = arrays(rt, memory);
+    x[0].reuse(9);
+    x[1].reuse(5);
+    auto const use = [&](std::size_t k) {
+      rt.spawn<Even>()(x[k]);
+      rt.wait();
+    };
+    use(0);
+    use(1);
+    x[0].reuse(lower ? 4 : 8);
+    use(2); // drives out x[0] if that is lower now, else x[1]
+    use(lower ? 1 : 0);
+    CHECK(rt.stats().devices[0].hits == 1);
+    CHECK(rt.stats().devices[0].evictions_dirty == 1);
+  }
+}
+
 TEST_CASE("Simulated transfers: two GPUs share the bus, one alone has it all") {
   std::vector<int> memory(2 * array);
   for (std::size_t data = 1; data <= 2; ++data) {

@@ -247,7 +247,7 @@ struct NotingUpdates : OldestFirst {
   }
 };
 
-TEST_CASE("block_lu: during step 3 the factors are locked in devices, and then they leave") {
+TEST_CASE("block_lu: during step 3 the factors are locked in devices") {
   auto config = simulated::joined(1, 1, hs::Simulation::Transfers::model);
   for (auto const* const name : {"getrf", "trsm_row", "trsm_column"}) {
     config.platform.kernels.push_back(simulated::kernel(name, 10, std::nullopt));
@@ -279,8 +279,6 @@ TEST_CASE("block_lu: during step 3 the factors are locked in devices, and then t
       auto const [i, j] = std::pair(k / 3, k % 3);
       CHECK(a(i, j).record()->reuse == a.reuse_index(i, j));
     }
-    // Four factors of iteration 0, and two of iteration 1, which are on the host, too.
-    CHECK(rt.stats().devices[0].evictions_clean == (barriers ? 6 : 0));
   }
 }
 

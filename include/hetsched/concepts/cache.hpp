@@ -72,6 +72,8 @@ private:
 ///   a transfer.
 /// foresee(block, next_use)   Optional, for policies that want next uses. The next use that the
 ///   last insert or access stated has changed, because a task was spawned since or ran elsewhere.
+/// reindex(block, reuse)   Optional. The program has given the block's datum another reuse index
+///   (Handle::reuse), which counts in place of that of the last insert or access.
 template <class C>
 concept cache_policy =
     std::default_initializable<C> &&
@@ -87,6 +89,10 @@ concept cache_policy =
 template <class C>
 inline constexpr bool has_foresee =
     requires(C& cache, BlockId block, std::uint64_t use) { cache.foresee(block, use); };
+
+template <class C>
+inline constexpr bool has_reindex =
+    requires(C& cache, BlockId block, std::int64_t reuse) { cache.reindex(block, reuse); };
 
 /// Whether the engine keeps `BlockUse::next_use` for the policy.
 template <class C>

@@ -57,10 +57,12 @@ public:
     return *this;
   }
 
-  /// How much the region will be used, for caches that use this index (see `hetsched::reuse`).
-  /// Parts made from now on begin with the same index. Do not call it while tasks use the datum.
+  /// How much the region will be used, for caches that use this index (see `hetsched::reuse`). It
+  /// counts at once, in place of the index of the latest use, also where a device has a copy. Parts
+  /// made from now on begin with the same index. Do not call it while tasks use the datum.
   Handle& reuse(std::int32_t index) {
     record_->reuse = index;
+    detail::reindex_replicas(record_->replicas, index);
     return *this;
   }
 

@@ -14,12 +14,12 @@
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/lu_kernels.hpp>
 #include <hetsched/sparse/block_matrix.hpp>
+#include <hetsched/sparse/block_solve.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -184,7 +184,7 @@ enum class Grain : std::uint8_t {
 struct BlockLUOptions {
   Grain grain = Grain::both;
   /// Between the three steps of each iteration, as in the source. During step 3 the blocks that
-  /// step 2 has computed have the highest reuse index, and leave devices last; then they leave.
+  /// step 2 has computed have the highest reuse index, and leave devices last.
   bool barriers = false;
   bool solves_on_cores = false; // the triangular solves, too, not on cores and GPUs
 };
@@ -253,16 +253,12 @@ void lock_factors(BlockMatrix<T> const& a, std::size_t k) {
   });
 }
 
-/// It is over. Nobody needs its factors any more before the end, but a cache still has the index of
-/// their last use: they leave.
-template <class T, class Rt>
-void release_factors(Rt& rt, BlockMatrix<T> const& a, std::size_t k) {
+/// It is over: they have their own indices again.
+template <class T>
+void unlock_factors(BlockMatrix<T> const& a, std::size_t k) {
   each_factor(a, k, [&](std::size_t row, std::size_t column) {
     auto block = a(row, column);
     block.reuse(a.reuse_index(row, column));
-    for (auto const& node : rt.nodes().subspan(1)) {
-      rt.evict(block, node.id);
-    }
   });
 }
 
@@ -355,7 +351,7 @@ void block_lu(Rt& rt, BlockMatrix<T> const& a, BlockLUOptions const& options = {
     detail::spawn_updates(rt, a, k, urgency, options.grain, !options.barriers);
     barrier();
     if (options.barriers) {
-      detail::release_factors(rt, a, k);
+      detail::unlock_factors(a, k);
     }
   }
 }
@@ -383,41 +379,6 @@ struct BlockLUFlops {
   }
   flops.all += flops.updates;
   return flops;
-}
-
-/// x := A^-1 x by the factors that block_lu left in `a`, in host memory (after `rt.sync()`). x has
-/// a.rows() elements. Sequential; 2 flops for each element of a block.
-template <class T>
-void block_solve(BlockMatrix<T> const& a, std::span<std::type_identity_t<T>> x) {
-  if (x.size() != a.rows()) {
-    throw Error(ErrorCode::bad_data,
-                "block_solve",
-                "the right-hand side has " + std::to_string(x.size()) + " elements, the matrix " +
-                    std::to_string(a.rows()) + " rows");
-  }
-  auto const width = a.block_size();
-  auto const part = [&](std::size_t k) {
-    return TileView<T>(x.data() + k * width, width, 1, width);
-  };
-  auto const subtract = [&](std::size_t i, std::size_t j) {
-    if (a.pattern().at(i, j)) {
-      linalg::kernels::gemm<T>(T(-1), a.elements(i, j), part(j), T(1), part(i));
-    }
-  };
-  auto const map = [](TileView<T> tile) { return linalg::kernels::as_eigen(tile); };
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      subtract(i, j);
-    }
-    linalg::kernels::trsm_unit<T>(a.elements(i, i), part(i));
-  }
-  for (auto i = a.size(); i-- > 0;) {
-    for (auto j = i + 1; j < a.size(); ++j) {
-      subtract(i, j);
-    }
-    auto target = map(part(i));
-    map(a.elements(i, i)).template triangularView<Eigen::Upper>().solveInPlace(target);
-  }
 }
 
 } // namespace sparse

@@ -129,6 +129,9 @@ private:
   /// Stands for the memory nodes: what is lost cannot be had.
   class Keeper final : public hs::detail::ReplicaKeeper {
     void take(std::span<Replicas* const> data, Destination destination, bool taken) override;
+
+    void reindex(Replicas&, std::int64_t) noexcept override {}
+
     void forget(Replicas* replicas) noexcept override;
   };
 

@@ -187,6 +187,8 @@ private:
   class NoKeeper final : public hs::detail::ReplicaKeeper {
     void take(std::span<Replicas* const>, hs::detail::Destination, bool) override {}
 
+    void reindex(Replicas&, std::int64_t) noexcept override {}
+
     void forget(Replicas*) noexcept override {}
   };
 

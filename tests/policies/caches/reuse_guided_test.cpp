@@ -41,6 +41,19 @@ TEST_CASE("ReuseGuided: the index is that of the latest use") {
   CHECK(victim(cache) == a);
 }
 
+TEST_CASE("ReuseGuided: an index that the program gives later counts, pinned or not") {
+  ReuseGuided cache;
+  cache.insert(a, reuse(1, INT64_MAX));
+  cache.insert(b, reuse(2, 3));
+  cache.insert(c, reuse(3, 3));
+  cache.pin(b);
+  cache.reindex(a, 3);
+  cache.reindex(b, 2);
+  CHECK(victim(cache) == c); // used before a got its index
+  cache.release(b);
+  CHECK(leave(cache) == Blocks{b, c, a});
+}
+
 TEST_CASE("ReuseGuided: among equals a clean one, then the least recently used leaves first") {
   ReuseGuided cache;
   cache.insert(a, reuse(1, 2));

@@ -199,6 +199,10 @@ concept misdeclared_next_use = requires { C::wants_next_use; } &&
 template <class C>
 concept misdeclared_foresee = requires { &C::foresee; } && !has_foresee<C>;
 
+/// The same of `reindex`.
+template <class C>
+concept misdeclared_reindex = requires { &C::reindex; } && !has_reindex<C>;
+
 /// One sentence a rung; each is reported, since all are independent.
 template <class Cache>
 struct CheckCache {
@@ -231,7 +235,13 @@ struct CheckCache {
                 "hetsched: Cache's foresee must be `void foresee(BlockId, std::uint64_t)`; see "
                 "concepts/cache.hpp");
 
-  static constexpr bool ok = constructible && uses && pins && answers && wants && foresees;
+  static constexpr bool reindexes = !misdeclared_reindex<Cache>;
+  static_assert(reindexes,
+                "hetsched: Cache's reindex must be `void reindex(BlockId, std::int64_t)`; see "
+                "concepts/cache.hpp");
+
+  static constexpr bool ok =
+      constructible && uses && pins && answers && wants && foresees && reindexes;
 };
 
 template <class PerfModel>

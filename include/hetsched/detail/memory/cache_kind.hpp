@@ -34,6 +34,7 @@ struct CacheKind {
   void (*erase)(void* cache, BlockId block);
   BlockId (*victim)(void* cache, DirtyBlocks const& dirty);
   void (*foresee)(void* cache, BlockId block, std::uint64_t next_use); // null: no such hook
+  void (*reindex)(void* cache, BlockId block, std::int64_t reuse);     // null: no such hook
   bool wants_next_use;
 };
 
@@ -62,6 +63,15 @@ inline constexpr CacheKind cache_kind{
       if constexpr (has_foresee<Cache>) {
         return +[](void* cache, BlockId b, std::uint64_t next_use) {
           in_cache<Cache>("foresee", cache, [&](Cache& it) { it.foresee(b, next_use); });
+        };
+      } else {
+        return nullptr;
+      }
+    }(),
+    [] {
+      if constexpr (has_reindex<Cache>) {
+        return +[](void* cache, BlockId b, std::int64_t reuse) {
+          in_cache<Cache>("reindex", cache, [&](Cache& it) { it.reindex(b, reuse); });
         };
       } else {
         return nullptr;

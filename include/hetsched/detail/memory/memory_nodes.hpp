@@ -230,6 +230,16 @@ public:
     }
   }
 
+  /// The program has given the datum another reuse index.
+  void reindex(Replicas& datum, std::int64_t reuse) noexcept {
+    datum.reuse = reuse;
+    for (auto n = host_node; next(n);) {
+      if (auto const block = datum.at(n).block; block != no_block) {
+        node(n).reindex(block, reuse);
+      }
+    }
+  }
+
   // ---- memory of the program's: the host's, or what it has on a device ----
 
   /// The program is about to read the datum at a node, where it was requested.

@@ -82,6 +82,16 @@ public:
     }
   }
 
+  /// Without memory for that, the policy knows the index before.
+  void reindex(BlockId id, std::int64_t reuse) noexcept {
+    if (cache_kind_.reindex != nullptr) {
+      try {
+        cache_kind_.reindex(cache_, id, reuse);
+      } catch (std::bad_alloc const&) {
+      }
+    }
+  }
+
   void pin(BlockId id) {
     ++blocks_[id.value].pins;
     cache_kind_.pin(cache_, id);

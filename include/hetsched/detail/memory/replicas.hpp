@@ -34,6 +34,9 @@ public:
   /// datum is lost.
   virtual void take(std::span<Replicas* const> data, Destination destination, bool taken) = 0;
 
+  /// The program has given the datum another reuse index.
+  virtual void reindex(Replicas& datum, std::int64_t reuse) noexcept = 0;
+
   /// Gives up all copies of the data. Their values are not needed any more.
   virtual void forget(Replicas* data) noexcept = 0;
 
@@ -129,6 +132,12 @@ using ReplicaSlot = Atomic<Replicas*>;
 inline void take_data(ReplicaSlot& slot, Destination destination, bool taken) {
   if (auto* const replicas = slot.load(std::memory_order_acquire)) [[unlikely]] {
     replicas->keeper->take(std::span(&replicas, 1), destination, taken);
+  }
+}
+
+inline void reindex_replicas(ReplicaSlot& slot, std::int64_t reuse) noexcept {
+  if (auto* const replicas = slot.load(std::memory_order_acquire)) {
+    replicas->keeper->reindex(*replicas, reuse);
   }
 }
 

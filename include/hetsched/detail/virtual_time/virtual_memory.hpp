@@ -323,6 +323,10 @@ public:
     }
   }
 
+  void reindex(Replicas& datum, std::int64_t reuse) noexcept override {
+    nodes_.reindex(datum, reuse);
+  }
+
   void forget(Replicas* datum) noexcept override {
     transfers_.end_transfers(*datum);
     try {

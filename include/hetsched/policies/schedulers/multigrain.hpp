@@ -57,7 +57,9 @@ public:
       picker_ = no_worker; // there are small tasks now
     }
     if ((view.archs.bits & ~ArchMask::only(ArchHost).bits) != 0) {
-      set_.insert({config_.guided ? view.reuse() : 0, pushed_++, task, view.spawns});
+      bool const for_cores = view.archs.has(ArchHost);
+      set_.insert({config_.guided ? view.reuse() : 0, pushed_++, task, for_cores, view.spawns});
+      ++waiting_[for_cores][view.spawns];
     } else {
       own_[core_for(ctx, worker)].push(task, view.priority);
     }
@@ -70,7 +72,7 @@ public:
     if (is_core(ctx, worker)) {
       return own_[worker.index()].pop(accept);
     }
-    return detail::take_entry(set_, highest(accept));
+    return take(highest(accept));
   }
 
   /// For a core: a small task of another one, else a super-task.
@@ -92,14 +94,16 @@ public:
       }
     }
     bool const others_wait = picker_ && picker_ != thief && ctx.running(picker_) == picked_;
-    auto const found = std::find_if(set_.begin(), set_.end(), [&](Entry const& entry) {
-      return !(others_wait && entry.splits) && accept(entry.task);
-    });
+    auto const found = waiting_[true][false] == 0 && (others_wait || waiting_[true][true] == 0)
+                           ? set_.end()
+                           : std::find_if(set_.begin(), set_.end(), [&](Entry const& entry) {
+                               return !(others_wait && entry.splits) && accept(entry.task);
+                             });
     if (found != set_.end() && found->splits) {
       picker_ = thief;
       picked_ = found->task;
     }
-    return detail::take_entry(set_, found);
+    return take(found);
   }
 
   /// What only a theft would give is not peeked at.
@@ -119,7 +123,8 @@ private:
     std::int32_t reuse;
     std::uint64_t number;
     TaskId task;
-    bool splits; // a core's body spawns what is to be done
+    bool for_cores; // a core may run it
+    bool splits;    // a core's body spawns what is to be done
 
     friend bool operator<(Entry const& a, Entry const& b) noexcept {
       return a.reuse != b.reuse ? a.reuse < b.reuse : a.number < b.number;
@@ -151,7 +156,15 @@ private:
     return found == set_.rend() ? set_.end() : std::prev(found.base());
   }
 
+  TaskId take(std::set<Entry>::const_iterator found) {
+    if (found != set_.end()) {
+      --waiting_[found->for_cores][found->splits];
+    }
+    return detail::take_entry(set_, found);
+  }
+
   std::set<Entry> set_;
+  std::size_t waiting_[2][2] = {}; // of them: not for cores, for cores; whole, broken down
   std::uint64_t pushed_ = 0;
   detail::FixedArray<LocalQueue> own_; // of each worker
   std::size_t dealt_ = 0;              // the core that got the last task made elsewhere
