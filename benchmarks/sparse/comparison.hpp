@@ -5,6 +5,7 @@
 #include "solvers.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -23,7 +24,7 @@ inline constexpr double wrong = 1e-6;     // above this it is no solution
 struct Settings {
   std::optional<int> cpus; // only so many workers
   std::size_t repeat = 7;
-  double limit = 30; // seconds
+  std::size_t limit = 60; // seconds of a solver's first process
   bool json = false;
 };
 
@@ -39,7 +40,6 @@ struct Entry {
   int workers;
   std::string ordering = {};
   int rounds = 1;
-  bool once = false; // it took too long
   std::vector<Answer> answers = {};
   std::string failure = {};
 
@@ -89,10 +89,11 @@ public:
     for (std::size_t r = 0; r < settings_.repeat; ++r) {
       for (std::size_t k = 0; k < entries_.size(); ++k) {
         auto& entry = entries_[(k + r) % entries_.size()];
-        if (!entry.failure.empty() || (entry.once && !entry.answers.empty())) {
+        if (!entry.failure.empty()) {
           continue;
         }
-        auto const answer = ask(entry.solver, which_, entry.workers, entry.rounds, entry.ordering);
+        auto const answer = ask(
+            entry.solver, which_, entry.workers, entry.rounds, entry.ordering, 4 * settings_.limit);
         if (answer && !answer->cannot) {
           entry.answers.push_back(*answer);
         } else {
@@ -152,8 +153,12 @@ private:
     Entry entry{solver, workers};
     std::optional<Answer> best;
     bool cannot = false;
+    bool late = false;
     for (auto const& ordering : solver.orderings) {
-      auto const answer = ask(solver, which_, workers, 1, ordering);
+      auto const begin = std::chrono::steady_clock::now();
+      auto const answer = ask(solver, which_, workers, 1, ordering, settings_.limit);
+      late =
+          late || std::chrono::steady_clock::now() - begin >= std::chrono::seconds(settings_.limit);
       cannot = cannot || (answer && answer->cannot);
       if (!answer || answer->cannot) {
         continue;
@@ -165,17 +170,13 @@ private:
     }
     if (!best) {
       if (!cannot) {
-        entry.failure = "failed";
+        entry.failure = late ? "more than " + std::to_string(settings_.limit) + " s" : "failed";
         entries_.push_back(entry);
       }
       return;
     }
     constexpr double enough = 0.1; // seconds of a process with a small matrix
     entry.rounds = static_cast<int>(std::clamp(enough / best->seconds[total], 1.0, 20.0));
-    entry.once = best->seconds[total] > settings_.limit;
-    if (entry.once) {
-      entry.answers.push_back(*best);
-    }
     entries_.push_back(entry);
   }
 
@@ -234,7 +235,7 @@ private:
       return;
     }
     auto const whole = overhead::interval(entry.values(total));
-    std::printf("%9.4g %9.4g %9.4g %9.4g [%.4g, %.4g] %9.4g %8.1f %8.1e%s%s\n",
+    std::printf("%9.4g %9.4g %9.4g %9.4g [%.4g, %.4g] %9.4g %8.1f %8.1e%s\n",
                 entry.seconds(0) * 1e3,
                 entry.seconds(1) * 1e3,
                 entry.seconds(2) * 1e3,
@@ -244,8 +245,7 @@ private:
                 entry.seconds(4) * 1e3,
                 entry.memory() / 1e6,
                 entry.error(),
-                entry.error() <= accurate ? "" : "  NOT ACCURATE",
-                entry.once ? "  once" : "");
+                entry.error() <= accurate ? "" : "  NOT ACCURATE");
   }
 
   void print_ratios(Entry const& entry) const {
@@ -281,7 +281,7 @@ private:
         .add("entries", first.entries)
         .add("ordering", entry.ordering)
         .add("repetitions", entry.answers.size())
-        .add("rounds", entry.once ? 1 : entry.rounds);
+        .add("rounds", entry.rounds);
     for (std::size_t p = 0; p < phases.size(); ++p) {
       auto const range = overhead::interval(entry.values(p));
       std::string const phase(phases[p]);

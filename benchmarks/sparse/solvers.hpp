@@ -71,17 +71,19 @@ struct Answer {
   bool cannot = false; // the matrix is not its kind
 };
 
-[[nodiscard]] inline std::string environment(Kind const& kind, int workers) {
+/// What comes before a solver's program on a command line.
+[[nodiscard]] inline std::string environment(Kind const& kind, int workers, std::size_t limit) {
   auto const threads = std::to_string(kind.parallel == Parallel::processes ? 1 : workers);
   std::string text = "OMP_NUM_THREADS=" + threads + " OPENBLAS_NUM_THREADS=" + threads + ' ';
+  auto const timeout = "timeout " + std::to_string(limit) + ' ';
   if (kind.parallel == Parallel::processes) {
     // Open MPI's: as root, and cores as the system shares them out, as for everybody.
     text += "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-            "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none "
-            "mpirun -n " +
-            std::to_string(workers) + ' ';
+            "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none " +
+            timeout + "mpirun -n " + std::to_string(workers) + ' ';
+    return text;
   }
-  return text;
+  return text + timeout;
 }
 
 /// Those that were built and run, hetsched first.
@@ -90,7 +92,7 @@ struct Answer {
   for (auto const& kind : kinds) {
     auto const path = overhead::own_folder() + "sparse_solvers_" + std::string(kind.name);
     auto const text =
-        overhead::output_of(environment(kind, 1) + overhead::quoted(path) + " versions");
+        overhead::output_of(environment(kind, 1, 60) + overhead::quoted(path) + " versions");
     if (!text) {
       continue;
     }
@@ -110,16 +112,17 @@ struct Answer {
   return solvers;
 }
 
-/// Nothing if the process failed.
+/// Nothing if the process failed, or was ended after `limit` seconds.
 [[nodiscard]] inline std::optional<Answer> ask(Solver const& solver,
                                                Which const& which,
                                                int workers,
                                                int rounds,
-                                               std::string const& ordering) {
+                                               std::string const& ordering,
+                                               std::size_t limit) {
   std::ostringstream command;
-  command << environment(solver.kind, workers) << overhead::quoted(solver.path) << ' ' << which.name
-          << ' ' << overhead::quoted(which.size) << ' ' << which.seed << ' ' << workers << ' '
-          << rounds << ' ' << ordering;
+  command << environment(solver.kind, workers, limit) << overhead::quoted(solver.path) << ' '
+          << which.name << ' ' << overhead::quoted(which.size) << ' ' << which.seed << ' '
+          << workers << ' ' << rounds << ' ' << ordering;
   auto const text = overhead::output_of(command.str());
   if (!text) {
     return std::nullopt;

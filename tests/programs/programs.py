@@ -448,6 +448,68 @@ def test_overhead(program):
         refuses(program, named, *arguments)
 
 
+SPARSE_PHASES = ["analyse", "factor", "solve", "total", "refactor"]
+
+
+def test_sparse_solvers(program):
+    """Small systems by those solvers that were built: this library's and Eigen's always are."""
+    few = ["--repeat", "1", "--limit", "60"]
+    cases = [
+        (["--case", "convection", "--k", "6"], 216, 1296),
+        (["--case", "laplace", "--k", "6", "--cpus", "1"], 216, 1296),
+        (["--case", "circuit", "--n", "60", "--cpus", "1"], 63, None),
+    ]
+    for arguments, n, entries in cases:
+        settings, *rows = json_lines(program, *few, *arguments)
+        check(settings["repeat"] == 1 and settings["cores"] > 0, f"sparse_solvers: {settings}")
+        check(settings["machine"] and settings["compiler"], f"sparse_solvers: {settings}")
+        ours = [row["cpus"] for row in rows if row["solver"] == "hetsched"]
+        check(ours == ([1] if "--cpus" in arguments else [1, 2]), f"sparse_solvers: {rows}")
+        check(any(row["solver"] == "eigen" for row in rows), f"sparse_solvers: {rows}")
+        definite = any(row["solver"] == "cholmod" for row in rows)
+        check(not definite or "laplace" in arguments, f"sparse_solvers: {rows}")
+        rows = [row for row in rows if "failure" not in row]
+        for row in rows:
+            check(row["rows"] == n and entries in (None, row["entries"]), f"sparse_solvers: {row}")
+            check(0 <= row["backward_error"] <= 1e-12 and row["accurate"] == 1, str(row))
+            parts = sum(row[f"{phase}_s"] for phase in SPARSE_PHASES[:3])
+            check(abs(row["total_s"] / parts - 1) < 1e-6, f"sparse_solvers: {row}")
+            for phase in SPARSE_PHASES:
+                low, high = row[f"{phase}_low_s"], row[f"{phase}_high_s"]
+                check(0 < low <= row[f"{phase}_s"] <= high, f"sparse_solvers: {row}")
+                others = [other[f"{phase}_s"] for other in rows
+                          if other["solver"] != "hetsched" and other["cpus"] <= row["cpus"]]
+                expected = row[f"{phase}_s"] / min(others)
+                check(abs(row[f"{phase}_ratio"] / expected - 1) < 1e-6, f"sparse_solvers: {row}")
+        flops = [row["flops"] for row in rows if row["solver"] == "hetsched"]
+        check(all(0 < its < 1e7 for its in flops), f"sparse_solvers: {flops}")
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "system.mtx"
+        file.write_text(SPD)
+        few += ["--cpus", "1"]
+        _, *rows = json_lines(program, *few, "--matrix", str(file))
+        check(rows[0]["rows"] == 2 and rows[0]["entries"] == 4, f"sparse_solvers: {rows}")
+        file.write_text(SPD.replace("1 1 4", "1 1 0").replace("2 2 3\n2", "2 2 3\n2"))
+        _, *rows = json_lines(program, *few, "--matrix", str(file))  # CHOLMOD leaves it out
+        check(all(row["solver"] != "cholmod" for row in rows), f"sparse_solvers: {rows}")
+        for name in ["nan.mtx", "not_square.mtx", "cut_off.mtx", "empty.mtx"]:
+            file = Path(where) / name
+            file.write_text(BAD_MATRICES[name][0])
+            refuses(program, str(file), "--matrix", str(file))
+        file.write_text("%%MatrixMarket matrix array real general\n2 2\n1\n1\n0\n0\n")
+        status, _, err = run(program, *few, "--matrix", str(file))
+        check(status == 1 and err.count("\n") == 1 and "hetsched" in err, f"singular: {err}")
+    status, out, _ = run(program, *few, "--case", "laplace", "--k", "6")
+    check(status == 0 and "laplace 6: 216 rows" in out, f"sparse_solvers: {out}")
+    check("hetsched 1 takes, of the best peer's time: analyse" in out, f"sparse_solvers: {out}")
+    for arguments, named in [(["--case", "sort"], "sort"), (["--k", "x"], "--k"),
+                             (["--n", "5"], "--n"), (["--limit", "0"], "--limit"),
+                             (["--matrix", "nowhere.mtx"], "nowhere.mtx"),
+                             (["--matrix", "a.mtx", "--k", "3"], "--matrix"),
+                             (["--repeat", "-1"], "--repeat")]:  # fmt: skip
+        refuses(program, named, *arguments)
+
+
 def on_device(rows):
     """The rows are of the emulated device that HETSCHED_DEVICES asks for in these tests."""
     for row in rows:
@@ -1704,6 +1766,7 @@ def main():
         "multigrain": test_multigrain,
         "recursive_cholesky": lambda program: test_cholesky(program, "recursive_cholesky", 50),
         "overhead": test_overhead,
+        "sparse_solvers": test_sparse_solvers,
         "gpu_linalg": test_gpu_linalg,
         "pipeline": test_pipeline,
         "saxpy_overhead": test_saxpy_overhead,
