@@ -2,6 +2,8 @@
 #pragma once
 // All measurements with one matrix, and how they are printed.
 
+#include <hetsched/detail/core/text.hpp>
+
 #include "solvers.hpp"
 
 #include <algorithm>
@@ -24,6 +26,7 @@ inline constexpr double wrong = 1e-6;     // above this it is no solution
 struct Settings {
   std::optional<int> cpus; // only so many workers
   std::size_t repeat = 7;
+  Clock clock = Clock::elapsed;
   std::size_t limit = 60; // seconds of a solver's first process
   bool json = false;
 };
@@ -92,8 +95,13 @@ public:
         if (!entry.failure.empty()) {
           continue;
         }
-        auto const answer = ask(
-            entry.solver, which_, entry.workers, entry.rounds, entry.ordering, 4 * settings_.limit);
+        auto const answer = ask(entry.solver,
+                                which_,
+                                entry.workers,
+                                entry.rounds,
+                                entry.ordering,
+                                settings_.clock,
+                                4 * settings_.limit);
         if (answer && !answer->cannot) {
           entry.answers.push_back(*answer);
         } else {
@@ -130,7 +138,7 @@ public:
         return where + ": " + entry.failure;
       }
       if (!(entry.error() <= (entry.is_ours() ? accurate : wrong))) {
-        return where + ": backward error " + std::to_string(entry.error());
+        return where + ": " + hetsched::detail::text("backward error %.2g", entry.error());
       }
     }
     return "";
@@ -139,7 +147,8 @@ public:
 private:
   [[nodiscard]] std::vector<int> workers_of(Solver const& solver) const {
     std::vector<int> result;
-    for (int const workers : settings_.cpus ? std::vector{*settings_.cpus} : std::vector{1, 2}) {
+    auto const usual = settings_.clock == Clock::elapsed ? std::vector{1, 2} : std::vector{1};
+    for (int const workers : settings_.cpus ? std::vector{*settings_.cpus} : usual) {
       bool const able = solver.kind.parallel != Parallel::none || workers == 1;
       if (able && workers >= solver.kind.fewest) {
         result.push_back(workers);
@@ -156,7 +165,8 @@ private:
     bool late = false;
     for (auto const& ordering : solver.orderings) {
       auto const begin = std::chrono::steady_clock::now();
-      auto const answer = ask(solver, which_, workers, 1, ordering, settings_.limit);
+      auto const answer =
+          ask(solver, which_, workers, 1, ordering, settings_.clock, settings_.limit);
       late =
           late || std::chrono::steady_clock::now() - begin >= std::chrono::seconds(settings_.limit);
       cannot = cannot || (answer && answer->cannot);
@@ -184,7 +194,7 @@ private:
   [[nodiscard]] Entry const* best_peer(Entry const& than, std::size_t phase) const {
     Entry const* best = nullptr;
     for (auto const& entry : entries_) {
-      bool const eligible = !entry.is_ours() && !entry.answers.empty() &&
+      bool const eligible = !entry.is_ours() && entry.failure.empty() &&
                             entry.error() <= accurate && entry.workers <= than.workers;
       if (eligible && (best == nullptr || entry.seconds(phase) < best->seconds(phase))) {
         best = &entry;

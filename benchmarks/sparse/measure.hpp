@@ -17,6 +17,7 @@
 #endif
 
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,24 +98,47 @@ public:
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
+/// Seconds that passed, and those of all processors that worked for the team.
+struct Time {
+  double elapsed = 0;
+  double processor = 0;
+};
+
+[[nodiscard]] inline double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 template <class Team, class Work>
-double seconds_of(Team& team, Work&& work) {
+Time time_of(Team& team, Work&& work) {
   team.meet();
+  auto const processor = processor_seconds();
   auto const begin = std::chrono::steady_clock::now();
   work();
   team.meet();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::chrono::duration<double> const elapsed = std::chrono::steady_clock::now() - begin;
+  return {elapsed.count(), team.sum(processor_seconds() - processor)};
 }
 
 /// What one round measured.
 struct Round {
-  double analyse = 0;
-  double factor = 0;
-  double refactor = 0;
-  double solve = 0;
+  Time analyse;
+  Time factor;
+  Time refactor;
+  Time solve;
   double error = 0;
   double flops = 0;
 };
+
+/// Moves `seconds` of what passed in `whole` to `other`, and their share of the processors' time.
+inline void move_time(double seconds, Time& whole, Time& other) {
+  auto const share = whole.elapsed > 0 ? std::min(1.0, seconds / whole.elapsed) : 0;
+  other.elapsed += share * whole.elapsed;
+  other.processor += share * whole.processor;
+  whole.elapsed *= 1 - share;
+  whole.processor *= 1 - share;
+}
 
 /// Analyses and factorises `a`, solves with it, factorises `other` and solves with that, too.
 template <class Peer, class Team>
@@ -123,16 +147,14 @@ Round one_round(Team& team, Request const& request, Sparse const& a, Sparse cons
   Vector const b = right_hand_side(a.rows());
   Vector x;
   Peer peer(request);
-  round.analyse = seconds_of(team, [&] { peer.analyze(a); });
-  round.factor = seconds_of(team, [&] { peer.factorize(a); });
+  round.analyse = time_of(team, [&] { peer.analyze(a); });
+  round.factor = time_of(team, [&] { peer.factorize(a); });
   if constexpr (requires { peer.analysis_seconds(); }) { // one call does both
-    auto const part = peer.analysis_seconds();
-    round.analyse += part;
-    round.factor -= part;
+    move_time(peer.analysis_seconds(), round.factor, round.analyse);
   }
-  round.solve = seconds_of(team, [&] { x = peer.solve(b); });
+  round.solve = time_of(team, [&] { x = peer.solve(b); });
   round.error = team.leads() ? backward_error(a, x, b) : 0;
-  round.refactor = seconds_of(team, [&] { peer.refactorize(other); });
+  round.refactor = time_of(team, [&] { peer.refactorize(other); });
   x = peer.solve(b);
   if (team.leads()) {
     round.error = std::max(round.error, backward_error(other, x, b));
@@ -166,13 +188,14 @@ void measure(Team& team, Request const& request) {
       memory = team.sum(std::max(0.0, peak_bytes() - before));
     }
     if (team.leads()) {
-      std::printf("analyse %.9g factor %.9g refactor %.9g solve %.9g error %.9g flops %.9g\n",
-                  round.analyse,
-                  round.factor,
-                  round.refactor,
-                  round.solve,
-                  round.error,
-                  round.flops);
+      auto const print = [](char const* phase, Time const& time) {
+        std::printf("%s %.9g %s_processor %.9g\n", phase, time.elapsed, phase, time.processor);
+      };
+      print("analyse", round.analyse);
+      print("factor", round.factor);
+      print("refactor", round.refactor);
+      print("solve", round.solve);
+      std::printf("error %.9g flops %.9g\n", round.error, round.flops);
     }
   }
   if (team.leads()) {

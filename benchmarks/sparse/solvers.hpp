@@ -36,6 +36,7 @@ inline constexpr Kind kinds[] = {{"hetsched", Parallel::threads},
                                  {"mumps_mpi", Parallel::processes, 2},
                                  {"superlu_dist", Parallel::processes},
                                  {"eigen", Parallel::none},
+                                 {"klu", Parallel::none},
                                  {"cholmod", Parallel::threads, 1, true}};
 
 struct Solver {
@@ -112,12 +113,16 @@ struct Answer {
   return solvers;
 }
 
+/// Which clock the seconds of an answer are of: that on the wall, or that of the processors.
+enum class Clock { elapsed, processor };
+
 /// Nothing if the process failed, or was ended after `limit` seconds.
 [[nodiscard]] inline std::optional<Answer> ask(Solver const& solver,
                                                Which const& which,
                                                int workers,
                                                int rounds,
                                                std::string const& ordering,
+                                               Clock clock,
                                                std::size_t limit) {
   std::ostringstream command;
   command << environment(solver.kind, workers, limit) << overhead::quoted(solver.path) << ' '
@@ -138,9 +143,10 @@ struct Answer {
   if (answer.cannot) {
     return answer;
   }
+  std::string const suffix = clock == Clock::processor ? "_processor" : "";
   for (std::size_t p = 0; p < phases.size(); ++p) {
     if (p != total) {
-      answer.seconds[p] = overhead::median(said[std::string(phases[p])]);
+      answer.seconds[p] = overhead::median(said[std::string(phases[p]) + suffix]);
     }
   }
   answer.seconds[total] = answer.seconds[0] + answer.seconds[1] + answer.seconds[2];

@@ -456,15 +456,16 @@ def test_sparse_solvers(program):
     few = ["--repeat", "1", "--limit", "60"]
     cases = [
         (["--case", "convection", "--k", "6"], 216, 1296),
-        (["--case", "laplace", "--k", "6", "--cpus", "1"], 216, 1296),
+        (["--case", "laplace", "--k", "6", "--clock", "processor"], 216, 1296),
         (["--case", "circuit", "--n", "60", "--cpus", "1"], 63, None),
     ]
     for arguments, n, entries in cases:
         settings, *rows = json_lines(program, *few, *arguments)
         check(settings["repeat"] == 1 and settings["cores"] > 0, f"sparse_solvers: {settings}")
         check(settings["machine"] and settings["compiler"], f"sparse_solvers: {settings}")
+        check((settings["clock"] == "processor") == ("laplace" in arguments), str(settings))
         ours = [row["cpus"] for row in rows if row["solver"] == "hetsched"]
-        check(ours == ([1] if "--cpus" in arguments else [1, 2]), f"sparse_solvers: {rows}")
+        check(ours == ([1, 2] if "convection" in arguments else [1]), f"sparse_solvers: {rows}")
         check(any(row["solver"] == "eigen" for row in rows), f"sparse_solvers: {rows}")
         definite = any(row["solver"] == "cholmod" for row in rows)
         check(not definite or "laplace" in arguments, f"sparse_solvers: {rows}")
@@ -504,6 +505,7 @@ def test_sparse_solvers(program):
     check("hetsched 1 takes, of the best peer's time: analyse" in out, f"sparse_solvers: {out}")
     for arguments, named in [(["--case", "sort"], "sort"), (["--k", "x"], "--k"),
                              (["--n", "5"], "--n"), (["--limit", "0"], "--limit"),
+                             (["--clock", "sand"], "sand"),
                              (["--matrix", "nowhere.mtx"], "nowhere.mtx"),
                              (["--matrix", "a.mtx", "--k", "3"], "--matrix"),
                              (["--repeat", "-1"], "--repeat")]:  # fmt: skip
