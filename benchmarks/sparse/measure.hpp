@@ -4,8 +4,7 @@
 // solver's own and no solver's idle threads disturb another's.
 //
 //     PROGRAM versions                                  a line of versions, a line of its orderings
-//     PROGRAM case size seed workers rounds ordering    prints what was measured, a word and a
-//     number
+//     PROGRAM case size seed workers rounds ordering    words and numbers of what was measured
 //
 // Each round is a new solver, and prints the seconds of its phases. A small matrix before them is
 // not counted: it finds no code in memory and no threads.

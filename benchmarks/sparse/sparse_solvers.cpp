@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SparseLU beside other direct solvers of sparse systems, side by side in one run.
 //
-//     convection   seven points on a cube of k^3, upwind: unsymmetric (matrices.hpp has the
-//     formula) laplace      seven points on a cube: symmetric positive definite circuit modified
-//     nodal analysis of a made-up circuit, below 1e7 flops file         what --matrix names
+//     convection   seven points on a cube of k^3 points, upwind (matrices.hpp): unsymmetric
+//     laplace      the same without convection: symmetric positive definite
+//     circuit      modified nodal analysis of a made-up circuit, below 1e7 flops
+//     file         what --matrix names
 //
 // Measured are the analysis, the first factorisation, a second one of other values, and the solve
 // of one right-hand side; "total" is analysis, first factorisation and solve. Each measurement is a
@@ -18,7 +19,8 @@
 // Memory is the peak of a process above what it had before the analysis, the matrix included there,
 // summed over the processes of a solver. The componentwise backward error is computed here, for
 // everybody. A ratio compares with the best of the others that have as many workers or fewer, and
-// an error of at most 1e-12.
+// an error of at most 1e-12. A solver that refuses a matrix, because that is not its kind, is left
+// out.
 
 #include <hetsched/detail/threads/topology.hpp>
 #include <hetsched/linalg/matrix_io.hpp>
