@@ -483,7 +483,7 @@ def test_sparse_solvers(program):
                 expected = row[f"{phase}_s"] / min(others)
                 check(abs(row[f"{phase}_ratio"] / expected - 1) < 1e-6, f"sparse_solvers: {row}")
         flops = [row["flops"] for row in rows if row["solver"] == "hetsched"]
-        check(all(0 < its < 1e7 for its in flops), f"sparse_solvers: {flops}")
+        check(all(0 < number < 1e7 for number in flops), f"sparse_solvers: {flops}")
     with tempfile.TemporaryDirectory() as where:
         file = Path(where) / "system.mtx"
         file.write_text(SPD)

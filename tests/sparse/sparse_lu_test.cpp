@@ -257,9 +257,12 @@ TEST_CASE("SparseLU: says what it did") {
   CHECK(report.memory >= report.factor_entries * sizeof(double));
   CHECK(report.backward_error < 1e-14);
 
-  SparseLU<double> small;
-  small.factorize(rt, convection_diffusion<double>(4));
-  CHECK(small.report().tasks == 0);
+  for (int const k : {1, 4, 7, 10}) {
+    SparseLU<double> small;
+    small.factorize(rt, convection_diffusion<double>(k));
+    CHECK(small.report().tasks == 0);
+    CHECK(small.report().units == 1);
+  }
 }
 
 TEST_CASE("SparseLU: in virtual time the tasks take their time, and there is nothing to solve") {

@@ -265,9 +265,9 @@ private:
       numbers_ = std::move(numbers);
     }
     shared_out_ = 0; // what follows may fail
-    units_ = make_units(plan,
-                        plan.flops < sequential_below_ ? plan.flops
-                                                       : plan.flops / static_cast<double>(parts));
+    auto const cut = plan.flops < sequential_below_ ? std::numeric_limits<double>::infinity()
+                                                    : plan.flops / static_cast<double>(parts);
+    units_ = make_units(plan, cut);
     report_.units = units_.units.size();
     report_.tiled_fronts = 0;
     std::size_t size = 0;

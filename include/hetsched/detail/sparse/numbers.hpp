@@ -20,14 +20,9 @@
 #include <utility>
 #include <vector>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 namespace hetsched::sparse::detail {
 
-/// Numbers that nobody has written yet. Large ones are in huge pages where the system has them:
-/// else as much time goes to the first touch of 4096 bytes each as to some of the work.
+/// Numbers that nobody has written yet.
 template <class T>
 class Buffer {
 public:
@@ -35,9 +30,8 @@ public:
 
   /// Throws Error(bad_data) naming `what` and the size if the system has no such memory.
   Buffer(std::size_t size, char const* what) : size_(size) {
-    constexpr std::size_t page = std::size_t{2} << 20U;
+    constexpr std::size_t align = 64;
     auto const bytes = size * sizeof(T);
-    auto const align = bytes < page ? std::size_t{64} : page;
     if (size > (static_cast<std::size_t>(-1) / 2) / sizeof(T)) {
       refuse(what);
     }
@@ -45,11 +39,6 @@ public:
     if (memory_ == nullptr) {
       refuse(what);
     }
-#ifdef __linux__
-    if (align == page) {
-      static_cast<void>(::madvise(memory_.get(), (bytes / align + 1) * align, MADV_HUGEPAGE));
-    }
-#endif
   }
 
   Buffer(Buffer&& other) noexcept

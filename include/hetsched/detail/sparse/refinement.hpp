@@ -134,7 +134,7 @@ template <class V, class Solve, class B, class X>
 [[nodiscard]] Refined
 refine(Residuals<V> const& a, Solve const& solve, B const& b, X&& x, double enough) {
   using Vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
-  constexpr double exact = 4 * std::numeric_limits<double>::epsilon();
+  constexpr double exact = 8 * std::numeric_limits<double>::epsilon();
   constexpr std::size_t most_steps = 30;
   Refined result;
   Vector r;
