@@ -31,10 +31,11 @@ public:
   /// Throws Error(bad_data) naming `what` and the size if the system has no such memory.
   Buffer(std::size_t size, char const* what) : size_(size) {
     constexpr std::size_t align = 64;
-    auto const bytes = size * sizeof(T);
-    if (size > (static_cast<std::size_t>(-1) / 2) / sizeof(T)) {
+    constexpr std::size_t most = std::size_t{1} << 47U; // of a program's addresses
+    if (size > most / sizeof(T)) {
       refuse(what);
     }
+    auto const bytes = size * sizeof(T);
     memory_.reset(static_cast<T*>(std::aligned_alloc(align, (bytes / align + 1) * align)));
     if (memory_ == nullptr) {
       refuse(what);
