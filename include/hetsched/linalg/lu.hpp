@@ -87,6 +87,36 @@ struct LuBlocks {
         rest(kernels::block(a, first + height, 0, a.rows() - first - height, a.cols())) {}
 };
 
+/// Exchanges rows of columns on the right of a factored panel as its pivots say, computes the rows
+/// of U and updates what is below. `first` is the row of the panel's first pivot.
+template <class T>
+void lu_update(std::size_t first,
+               TileView<T const> panel,
+               VectorView<std::size_t const> pivots,
+               TileView<T> a) {
+  LuBlocks<T> const blocks(first, pivots.size(), panel, a);
+  kernels::swap_rows(first, pivots, a);
+  kernels::trsm_unit(blocks.triangle, blocks.top);
+  kernels::gemm<T>(T(-1), blocks.left, blocks.top, T(1), blocks.rest);
+}
+
+/// The same on a GPU; the pivots are in host memory, where they must be before this is called.
+template <class T>
+void lu_update(GpuStream& stream,
+               std::size_t first,
+               TileView<T const> panel,
+               VectorView<std::size_t const> pivots,
+               TileView<T> a) {
+  LuBlocks<T> const blocks(first, pivots.size(), panel, a);
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
+    if (pivots[i] != first + i) {
+      gpu::swap(stream, gpu::row(a, first + i), gpu::row(a, pivots[i]));
+    }
+  }
+  gpu::trsm(stream, 'L', 'L', 'N', 'U', T(1), blocks.triangle, blocks.top);
+  gpu::gemm(stream, 'N', 'N', T(-1), blocks.left, blocks.top, T(1), blocks.rest);
+}
+
 } // namespace detail
 } // namespace linalg
 
@@ -115,11 +145,7 @@ struct TaskBodyCPU<linalg::LuUpdate<T>> {
                   VectorView<std::size_t const> pivots,
                   std::size_t const* /* the same */,
                   TileView<T> a) const {
-    namespace kernels = linalg::kernels;
-    linalg::detail::LuBlocks<T> const blocks(first, pivots.size(), panel, a);
-    kernels::swap_rows(first, pivots, a);
-    kernels::trsm_unit(blocks.triangle, blocks.top);
-    kernels::gemm<T>(T(-1), blocks.left, blocks.top, T(1), blocks.rest);
+    linalg::detail::lu_update<T>(first, panel, pivots, a);
   }
 };
 
@@ -131,14 +157,7 @@ struct TaskBodyGPU<linalg::LuUpdate<T>> {
                   VectorView<std::size_t const> pivots,
                   std::size_t const* pivots_on_host,
                   TileView<T> a) const {
-    linalg::detail::LuBlocks<T> const blocks(first, pivots.size(), panel, a);
-    for (std::size_t i = 0; i < pivots.size(); ++i) {
-      if (pivots_on_host[i] != first + i) {
-        gpu::swap(stream, gpu::row(a, first + i), gpu::row(a, pivots_on_host[i]));
-      }
-    }
-    gpu::trsm(stream, 'L', 'L', 'N', 'U', T(1), blocks.triangle, blocks.top);
-    gpu::gemm(stream, 'N', 'N', T(-1), blocks.left, blocks.top, T(1), blocks.rest);
+    linalg::detail::lu_update<T>(stream, first, panel, {pivots_on_host, pivots.size()}, a);
   }
 };
 

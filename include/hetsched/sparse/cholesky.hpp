@@ -48,15 +48,7 @@ public:
   using Dense = typename Solver::Dense;
 
   explicit SparseCholesky(SparseCholeskyOptions const& options = {})
-      : solver_("SparseCholesky",
-                {.ordering = options.ordering,
-                 .matching = RowMatching::never,
-                 .symmetric = true,
-                 .panel = options.panel == 0 ? 128 : options.panel,
-                 .block = options.block == 0 ? 256 : options.block},
-                options.parts == 0 && options.deterministic ? 64 : options.parts,
-                options.sequential_below,
-                options.accuracy) {}
+      : solver_("SparseCholesky", options, RowMatching::never) {}
 
   /// Scales, orders and plans. `a` must be compressed.
   void analyze(Matrix const& a) {

@@ -88,11 +88,7 @@ public:
   using Dense = typename Solver::Dense;
 
   explicit SparseLU(SparseLUOptions const& options = {})
-      : solver_("SparseLU",
-                analysis_options(options),
-                parts(options),
-                options.sequential_below,
-                options.accuracy) {}
+      : solver_("SparseLU", options, options.matching) {}
 
   /// Scales, matches, orders and plans. `a` must be compressed.
   void analyze(Matrix const& a) { solver_.analyze(a); }
@@ -149,19 +145,6 @@ private:
     solver_.match(rt, solver_.matrix());
     perturbed_ = solver_.perturbed();
     return solver_.solve(rt, b, transposed);
-  }
-
-  [[nodiscard]] static detail::AnalysisOptions analysis_options(SparseLUOptions const& given) {
-    detail::AnalysisOptions options;
-    options.ordering = given.ordering;
-    options.matching = given.matching;
-    options.panel = given.panel == 0 ? options.panel : given.panel;
-    options.block = given.block == 0 ? options.block : given.block;
-    return options;
-  }
-
-  [[nodiscard]] static std::size_t parts(SparseLUOptions const& given) {
-    return given.parts == 0 && given.deterministic ? 64 : given.parts;
   }
 
   Solver solver_;

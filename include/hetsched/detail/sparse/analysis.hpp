@@ -43,9 +43,6 @@ struct AnalysisOptions {
     return 2.4 * static_cast<double>(block) * static_cast<double>(block) *
            static_cast<double>(panel);
   }
-
-  double tasks = 1e7; // flops of a matrix that is
-  double parts = 64;  // subtrees have the matrix's flops over this
 };
 
 /// All that is known about a matrix before its factorisation.

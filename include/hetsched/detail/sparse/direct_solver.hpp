@@ -18,11 +18,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -40,15 +38,17 @@ public:
   using Dense = Eigen::Matrix<Value, Eigen::Dynamic, Eigen::Dynamic>;
   using Vector = Eigen::Matrix<Value, Eigen::Dynamic, 1>;
 
-  /// `name` is for messages; subtrees have the matrix's flops over `parts`, or over 32 for each
-  /// worker if that is 0.
-  DirectSolver(char const* name,
-               AnalysisOptions const& options,
-               std::size_t parts,
-               double sequential_below,
-               double accuracy)
-      : name_(name), options_(options), parts_(parts), sequential_below_(sequential_below),
-        accuracy_(accuracy) {}
+  /// `name` is for messages. A SparseLUOptions, or what has those of its fields but `matching`.
+  template <class Options>
+  DirectSolver(char const* name, Options const& given, RowMatching matching)
+      : name_(name), parts_(given.parts == 0 && given.deterministic ? 64 : given.parts),
+        sequential_below_(given.sequential_below), accuracy_(given.accuracy) {
+    options_.ordering = given.ordering;
+    options_.matching = matching;
+    options_.symmetric = F == Form::symmetric;
+    options_.panel = given.panel == 0 ? options_.panel : given.panel;
+    options_.block = given.block == 0 ? options_.block : given.block;
+  }
 
   void analyze(Matrix const& a) { analyze(a, options_); }
 
@@ -102,8 +102,6 @@ public:
       report_.perturbed = numbers.replaced.load(std::memory_order_relaxed);
     }
   }
-
-  [[nodiscard]] bool is_factorized() const noexcept { return factored_; }
 
   /// X with A X = B, or with the transpose of A.
   template <class Rt, class B>
@@ -177,11 +175,8 @@ private:
     report_.scalar_flops =
         F == Form::symmetric ? plan.nodes.scalar_flops / 2 : plan.nodes.scalar_flops;
     report_.supernodes = plan.fronts.size();
-    std::vector<double> path(plan.fronts.size());
-    for (auto s = plan.count(); s-- > 0;) {
-      auto const& front = plan.fronts[at(s)];
-      path[at(s)] = front.flops() + (front.parent == no_index ? 0 : path[at(front.parent)]);
-      report_.longest_branch = std::max(report_.longest_branch, path[at(s)]);
+    for (auto const flops : plan.paths()) {
+      report_.longest_branch = std::max(report_.longest_branch, flops);
     }
   }
 
@@ -254,7 +249,6 @@ private:
 
   /// Decides what the tasks are, and has the memory for them.
   void share_out(std::size_t parts) {
-
     auto const& plan = analysis_->plan;
     if (numbers_ != nullptr && parts == shared_out_) {
       return;
@@ -351,7 +345,7 @@ private:
 
   char const* name_;
   AnalysisOptions options_;
-  std::size_t parts_;
+  std::size_t parts_; // subtrees have the flops over this; 0: over 32 for each worker
   double sequential_below_;
   double accuracy_;
   std::unique_ptr<Analysis> analysis_;

@@ -8,6 +8,7 @@
 #include <hetsched/detail/sparse/fronts.hpp>
 #include <hetsched/detail/sparse/numbers.hpp>
 #include <hetsched/linalg/kernels.hpp>
+#include <hetsched/linalg/lu.hpp>
 #include <hetsched/linalg/lu_kernels.hpp>
 
 #include <algorithm>
@@ -190,17 +191,7 @@ void eliminate(TileView<T const> panel,
                std::size_t first,
                std::size_t const* pivots,
                TileView<T> columns) {
-  namespace kernels = linalg::kernels;
-  auto const width = panel.cols();
-  auto const rest = panel.rows() - first - width;
-  auto const top = kernels::block(columns, first, 0, width, columns.cols());
-  kernels::swap_rows<T>(first, {pivots + first, width}, columns);
-  kernels::trsm_unit<T>(kernels::block(panel, first, 0, width, width), top);
-  kernels::gemm<T>(T(-1),
-                   kernels::block(panel, first + width, 0, rest, width),
-                   top,
-                   T(1),
-                   kernels::block(columns, first + width, 0, rest, columns.cols()));
+  linalg::detail::lu_update<T>(first, panel, {pivots + first, panel.cols()}, columns);
 }
 
 /// Solves for the columns of L in a block of rows below, those of one panel, after those on its

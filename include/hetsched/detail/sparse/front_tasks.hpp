@@ -11,9 +11,8 @@
 #include <hetsched/detail/sparse/units.hpp>
 #include <hetsched/gpu/gpu_blas.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
-#include <hetsched/gpu/gpu_vectors.hpp>
+#include <hetsched/linalg/lu.hpp>
 
-#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +49,7 @@ struct FrontPart {
 
   Index front = 0;
   Kind kind = Kind::panel;
-  std::uint32_t number =
-      0; // of the panel, block, or column of tiles; symmetric: from the diagonal on
+  std::uint32_t number = 0; // of the panel, block, or column of tiles: all, or from the diagonal on
 };
 
 /// Fills a part of a front, given what units and tiled fronts contribute.
@@ -172,26 +170,9 @@ struct TaskBodyGPU<sparse::detail::Eliminate<T>> {
                   std::size_t const* pivots,
                   Each<TileView<T const>> panels,
                   TileView<T> columns) const {
-    using linalg::kernels::block;
     for (std::size_t k = 0; k < panels.size(); ++k) {
-      auto const panel = panels[k];
-      auto const width = panel.cols();
-      auto const rest = panel.rows() - first - width;
-      for (auto i = first; i < first + width; ++i) {
-        if (pivots[i] != i) {
-          gpu::swap(stream, gpu::row(columns, i), gpu::row(columns, pivots[i]));
-        }
-      }
-      auto const top = block(columns, first, 0, width, columns.cols());
-      gpu::trsm(stream, 'L', 'L', 'N', 'U', T(1), block(panel, first, 0, width, width), top);
-      gpu::gemm(stream,
-                'N',
-                'N',
-                T(-1),
-                block(panel, first + width, 0, rest, width),
-                top,
-                T(1),
-                block(columns, first + width, 0, rest, columns.cols()));
+      auto const width = panels[k].cols();
+      linalg::detail::lu_update<T>(stream, first, panels[k], {pivots + first, width}, columns);
       first += width;
     }
   }

@@ -90,6 +90,16 @@ struct Fronts {
 
   [[nodiscard]] std::span<Index const> below(Index s) const noexcept { return nodes.below(s); }
 
+  /// The flops from each front to its root, both included.
+  [[nodiscard]] std::vector<double> paths() const {
+    std::vector<double> result(fronts.size());
+    for (auto s = count(); s-- > 0;) {
+      auto const& front = fronts[at(s)];
+      result[at(s)] = front.flops() + (front.parent == no_index ? 0 : result[at(front.parent)]);
+    }
+    return result;
+  }
+
   [[nodiscard]] std::span<Index const> places_of(Index s) const noexcept {
     auto const& front = fronts[at(s)];
     return {places.data() + front.row_begin, front.m};

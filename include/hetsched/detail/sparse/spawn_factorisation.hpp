@@ -165,13 +165,8 @@ private:
 
   /// By the flops from a front to the root: the longer the way, the more urgent.
   void find_urgencies() {
-    std::vector<double> path(plan_.fronts.size());
-    double longest = 1;
-    for (auto s = plan_.count(); s-- > 0;) {
-      auto const& front = plan_.fronts[at(s)];
-      path[at(s)] = front.flops() + (front.parent == no_index ? 0 : path[at(front.parent)]);
-      longest = std::max(longest, path[at(s)]);
-    }
+    auto const path = plan_.paths();
+    auto const longest = path.empty() ? 1 : *std::max_element(path.begin(), path.end());
     constexpr double steps = 1e6;
     for (std::size_t s = 0; s < path.size(); ++s) {
       urgency_[s] = 4 * static_cast<std::int32_t>(steps * path[s] / longest);
@@ -303,10 +298,8 @@ public:
     };
     for (std::size_t u = 0; u < count; ++u) {
       std::vector<Handle<Token>> before;
-      if (units_.units[u].end == units_.units[u].begin + 1) {
-        for (auto const child : sweeps_.children(units_.units[u].begin)) {
-          before.push_back(handles_[at(child)]);
-        }
+      for (auto const child : units_.children[u]) {
+        before.push_back(handles_[at(child)]);
       }
       spawn_one(u, true, before);
     }

@@ -26,16 +26,7 @@ public:
   /// the transposed matrix if so.
   Sweeps(Fronts const& plan, Units const& units, Numbers<T, F>& numbers, Block& x, bool transposed)
       : plan_(plan), units_(units), numbers_(numbers), x_(x), transposed_(transposed),
-        outs_(units.units.size()), children_(plan.fronts.size()) {
-    for (std::size_t u = 0; u < units.units.size(); ++u) {
-      if (auto const parent = units.units[u].parent; parent != no_index) {
-        children_[at(parent)].push_back(static_cast<Index>(u));
-      }
-    }
-  }
-
-  /// Units that must go up before front s.
-  [[nodiscard]] std::vector<Index> const& children(Index s) const { return children_[at(s)]; }
+        outs_(units.units.size()) {}
 
   /// From the leaves to the root.
   void up(Index u) {
@@ -52,7 +43,7 @@ public:
       auto const& front = plan_.fronts[at(s)];
       auto own = x_.middleRows(front.first, index(front.w));
       Block below = Block::Zero(index(front.m), x_.cols());
-      for (auto const child : children_[at(s)]) {
+      for (auto const child : units_.children[at(u)]) { // of the unit's only front
         auto& given = outs_[at(child)];
         own += given.topRows(index(front.w));
         below += given.bottomRows(index(front.m));
@@ -205,7 +196,6 @@ private:
   Block& x_;
   bool transposed_;
   std::vector<Block> outs_; // of each unit, in its parent's places
-  std::vector<std::vector<Index>> children_;
 };
 
 } // namespace hetsched::sparse::detail

@@ -24,10 +24,11 @@ struct Unit {
   double flops = 0;
 };
 
-/// Which unit each front is in.
+/// Which unit each front is in, and the tree of units. Only a unit of one front has children.
 struct Units {
   std::vector<Unit> units; // in postorder
   std::vector<Index> unit_of;
+  std::vector<std::vector<Index>> children; // of each unit: those that give to its front
 
   /// Whether front s gives what it contributes to another unit.
   [[nodiscard]] bool leaves(Fronts const& plan, Index s) const noexcept {
@@ -72,10 +73,16 @@ struct Units {
     }
   }
   result.unit_of.resize(plan.fronts.size());
+  result.children.resize(units.size());
   for (std::size_t u = 0; u < units.size(); ++u) {
     std::fill(result.unit_of.begin() + units[u].begin,
               result.unit_of.begin() + units[u].end,
               static_cast<Index>(u));
+  }
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    if (units[u].parent != no_index) {
+      result.children[at(result.unit_of[at(units[u].parent)])].push_back(static_cast<Index>(u));
+    }
   }
   return result;
 }
