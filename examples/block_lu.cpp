@@ -44,6 +44,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/sparse/block_lu.hpp>
 
+#include "common/block_matrices.hpp"
 #include "common/report.hpp"
 
 #include <algorithm>
@@ -81,26 +82,6 @@ BlockPattern blocks_of(std::size_t blocks, std::size_t empty, std::uint64_t seed
   return pattern;
 }
 
-/// Numbers from -1 to 1 where `pattern` has blocks, the diagonal dominant.
-void fill(BlockMatrix<double> const& a, BlockPattern const& pattern, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (!a.pattern().at(i, j)) {
-        continue;
-      }
-      auto const elements = a.elements(i, j);
-      bool const there = pattern.at(i, j);
-      for (std::size_t c = 0; c < elements.cols(); ++c) {
-        for (std::size_t r = 0; r < elements.rows(); ++r) {
-          elements(r, c) = there ? static_cast<double>(random() >> 11U) * 0x1p-52 - 1.0 : 0;
-        }
-        elements(c, c) += i == j ? static_cast<double>(a.rows()) : 0;
-      }
-    }
-  }
-}
-
 /// y := A x
 VectorXd product(BlockMatrix<double> const& a, VectorXd const& x) {
   auto const width = static_cast<Eigen::Index>(a.block_size());
@@ -129,7 +110,7 @@ double norm(BlockMatrix<double> const& a) {
   return std::sqrt(squares);
 }
 
-std::string solve(Program const& program, Options const& options, Shape const& shape) {
+std::string solve_blocks(Program const& program, Options const& options, Shape const& shape) {
   Report report(program, options);
   check_memory("--n", options.n, 2);
   auto const blocks = (options.n + options.tile - 1) / options.tile;
@@ -155,13 +136,13 @@ std::string solve(Program const& program, Options const& options, Shape const& s
     BlockMatrix<double> const a(rt, filled, options.tile, shape.super);
     auto const n = a.rows();
     auto const graph = rt.capture([&] { hs::sparse::block_lu(rt, a, how); });
-    auto const measured =
-        measure_nested(rt, graph, options.repeat, [&] { fill(a, pattern, options.seed + 1); });
+    auto const measured = measure_nested(
+        rt, graph, options.repeat, [&] { fill_blocks(a, pattern, options.seed + 1); });
 
     VectorXd const expected = random_matrix(static_cast<Eigen::Index>(n), 1, options.seed + 2);
     std::vector<double> solved(n);
     BlockMatrix<double> const again(rt, pattern, options.tile, shape.super);
-    fill(again, pattern, options.seed + 1);
+    fill_blocks(again, pattern, options.seed + 1);
     VectorXd const b = product(again, expected);
     std::copy(b.begin(), b.end(), solved.begin());
     hs::sparse::block_solve(a, solved);
@@ -194,6 +175,7 @@ int main(int argc, char** argv) {
     add_choice(app, "--grain", {"fine", "coarse", "both"}, shape.grain, "tasks of the updates");
   };
   program.devices = true;
-  return run_program(
-      argc, argv, program, [&](Options const& options) { return solve(program, options, shape); });
+  return run_program(argc, argv, program, [&](Options const& options) {
+    return solve_blocks(program, options, shape);
+  });
 }

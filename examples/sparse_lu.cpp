@@ -156,10 +156,10 @@ void compare(Report& report,
 }
 
 template <class T>
-std::string solve(Program const& program,
-                  Options const& options,
-                  bool compares,
-                  SparseProblem<T> const& problem) {
+std::string solve_sparse(Program const& program,
+                         Options const& options,
+                         bool compares,
+                         SparseProblem<T> const& problem) {
   Report report(program, options);
   auto const& a = problem.a;
   VectorXd const expected = random_matrix(a.cols(), 1, options.seed + 1);
@@ -211,13 +211,13 @@ int main(int argc, char** argv) {
   program.devices = true;
   return run_program(argc, argv, program, [&](Options const& options) {
     if (options.matrix.empty()) {
-      return solve(program, options, compares, convection_diffusion(options.n));
+      return solve_sparse(program, options, compares, convection_diffusion(options.n));
     }
     auto const problem = from_file(options.matrix);
     if (problem.a.coeffs().imag().isZero(0)) {
       SparseProblem<double> const real{problem.name, problem.a.real()};
-      return solve(program, options, compares, real);
+      return solve_sparse(program, options, compares, real);
     }
-    return solve(program, options, compares, problem);
+    return solve_sparse(program, options, compares, problem);
   });
 }

@@ -8,6 +8,7 @@
 #include <hetsched/policies/schedulers/multigrain.hpp>
 #include <hetsched/sparse/block_lu.hpp>
 
+#include "../../../examples/common/block_matrices.hpp"
 #include "workload.hpp"
 
 #include <Eigen/Dense>
@@ -66,7 +67,7 @@ double backward_error(Rt& rt,
                       BlockPattern const& pattern,
                       ThreadOptions const& options) {
   BlockMatrix<float> const a(rt, pattern, options.block, options.super);
-  fill_random(a, pattern, options.seed);
+  example::fill_blocks(a, pattern, options.seed);
   std::mt19937_64 random(options.seed + 1);
   std::vector<float> x(a.rows());
   for (auto& one : x) {
@@ -94,7 +95,7 @@ Row factorise(char const* cache,
   config.devices = "emu:1@" + std::to_string(memory);
   hs::Runtime<Scheduler, hs::policies::ReuseGuided> rt(config, Scheduler::Config{guided});
   BlockMatrix<float> const a(rt, pattern.filled(), options.block, options.super);
-  fill_random(a, pattern, options.seed);
+  example::fill_blocks(a, pattern, options.seed);
   Row row{cache};
   auto const begin = std::chrono::steady_clock::now();
   hs::sparse::block_lu(rt, a, {.barriers = true, .solves_on_cores = true});

@@ -29,25 +29,4 @@ hs::sparse::BlockPattern matrix_pattern(std::size_t n) {
   return pattern;
 }
 
-void fill_random(hs::sparse::BlockMatrix<float> const& a,
-                 hs::sparse::BlockPattern const& pattern,
-                 std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (!a.pattern().at(i, j)) {
-        continue;
-      }
-      auto const elements = a.elements(i, j);
-      bool const there = pattern.at(i, j);
-      for (std::size_t c = 0; c < elements.cols(); ++c) {
-        for (std::size_t r = 0; r < elements.rows(); ++r) {
-          elements(r, c) = there ? static_cast<float>(random() >> 40U) * 0x1p-23F - 1.0F : 0.0F;
-        }
-        elements(c, c) += i == j ? static_cast<float>(a.rows()) : 0.0F;
-      }
-    }
-  }
-}
-
 } // namespace multigrain

@@ -2,10 +2,9 @@
 #pragma once
 // The paper's matrices.
 
-#include <hetsched/sparse/block_matrix.hpp>
+#include <hetsched/sparse/block_pattern.hpp>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace multigrain {
 
@@ -15,11 +14,5 @@ namespace hs = hetsched;
 /// down, is empty. Which ones depends on n alone (sec. 3): they are drawn by mt19937_64 with seed
 /// n, one after the other, among those that are left.
 [[nodiscard]] hs::sparse::BlockPattern matrix_pattern(std::size_t n);
-
-/// Numbers from -1 to 1 where `pattern` has blocks, 0 where only the fill is, and the number of
-/// rows added to the diagonal, since nothing pivots.
-void fill_random(hs::sparse::BlockMatrix<float> const& a,
-                 hs::sparse::BlockPattern const& pattern,
-                 std::uint64_t seed);
 
 } // namespace multigrain
