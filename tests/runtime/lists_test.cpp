@@ -11,11 +11,13 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -227,6 +229,45 @@ TEST_CASE("lists: of tasks that commute, and of contributions") {
   });
   REQUIRE(error);
   CHECK(error->code() == hs::ErrorCode::bad_access);
+}
+
+TEST_CASE("lists: tasks that commute become ready while they are being registered") {
+  hs::Runtime<> rt(on_cpus(3));
+  Data data(rt, 300);
+  std::span const all(data.handles);
+  std::atomic<int> begun{0};
+  std::atomic<int> round{0};
+  constexpr int rounds = 1800; // six for each datum
+  for (int k = 1; k <= rounds; ++k) {
+    // This ends while the next task is being registered, and makes it ready.
+    rt.spawn()(
+        [&begun, &round, k](Vector v) {
+          begun.store(k);
+          while (round.load() < k) {
+            std::this_thread::yield();
+          }
+          v[0] += 1;
+        },
+        hs::read_write(all[static_cast<std::size_t>(k) % all.size()]));
+    while (begun.load() < k) {
+      std::this_thread::yield();
+    }
+    round.store(k);
+    rt.spawn()(
+        [](Vectors some, Vectors again) {
+          for (auto const list : {some, again}) {
+            for (auto const v : list) {
+              v[0] += 1;
+            }
+          }
+        },
+        hs::commute(all),
+        hs::commute(all.first(3)));
+  }
+  rt.sync();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    CHECK(data.values[k][0] == static_cast<int>(k) + 6 + (k < 3 ? 2 : 1) * rounds);
+  }
 }
 
 /// Spawns a task on each of its data, and one on all of them.

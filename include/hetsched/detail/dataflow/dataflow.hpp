@@ -31,7 +31,7 @@ namespace hetsched::detail {
 /// Takes the tokens of all data that a task accesses as Commute, or none: then the task is parked
 /// with the first datum found busy and false is returned.
 inline bool take_tokens(TaskRecord& task) {
-  LockOrder order(task);
+  LockOrder order(task, LockOrder::Registered{});
   Access* busy = nullptr;
   for (auto* access : order) {
     if (access->mode == AccessMode::commute) {

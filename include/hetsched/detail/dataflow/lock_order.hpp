@@ -4,6 +4,7 @@
 
 #include <hetsched/detail/dataflow/data_registry.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,22 +18,46 @@ namespace hetsched::detail {
   return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b);
 }
 
-/// The distinct queues of a task in address order: the order in which they are locked. Duplicate
-/// parameters are folded into the first, with the stronger mode.
+/// The distinct queues of a task in address order: the order in which they are locked.
 class LockOrder {
 public:
+  /// For a task that other threads do not know. Duplicate parameters are folded into the first,
+  /// with the stronger mode.
   explicit LockOrder(TaskRecord& task) : size_(task.access_count) {
     auto* const accesses = task.accesses();
-    first_ = size_ > few_.size() ? reinterpret_cast<Access**>(accesses + size_) : few_.data();
+    first_ = has_few() ? few_.data() : kept(task);
     for (std::size_t i = 0; i < size_; ++i) {
       first_[i] = accesses + i;
     }
-    if (first_ != few_.data()) {
+    if (!has_few()) {
       std::qsort(static_cast<void*>(first_), size_, sizeof(Access*), compare);
       fold();
+      if (size_ < task.access_count) {
+        first_[size_] = nullptr;
+      }
     } else if (sort_few()) {
       fold();
     }
+  }
+
+  struct Registered {};
+
+  /// The same order again, once the task is registered. Writes nothing in the task: who registered
+  /// it may still be unlocking.
+  LockOrder(TaskRecord& task, Registered /*unused*/) noexcept : size_(task.access_count) {
+    if (!has_few()) {
+      first_ = kept(task);
+      size_ = static_cast<std::size_t>(std::find(first_, first_ + size_, nullptr) - first_);
+      return;
+    }
+    first_ = few_.data();
+    size_ = 0;
+    for (auto& access : std::span(task.accesses(), task.access_count)) {
+      if (!access.duplicate) {
+        few_[size_++] = &access;
+      }
+    }
+    (void)sort_few();
   }
 
   [[nodiscard]] Access** begin() noexcept { return first_; }
@@ -42,6 +67,13 @@ public:
   [[nodiscard]] std::span<Access* const> all() const noexcept { return {first_, size_}; }
 
 private:
+  /// Where the order of a task with more than a few data is kept: up to a null pointer, or full.
+  static Access** kept(TaskRecord& task) noexcept {
+    return reinterpret_cast<Access**>(task.accesses() + task.access_count);
+  }
+
+  [[nodiscard]] bool has_few() const noexcept { return size_ <= few_.size(); }
+
   static bool precedes(Access const* a, Access const* b) noexcept {
     return a->queue != b->queue ? before(a->queue, b->queue) : a->index < b->index;
   }
