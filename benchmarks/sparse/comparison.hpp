@@ -48,7 +48,7 @@ struct Entry {
 
   [[nodiscard]] std::string_view name() const { return solver.kind.name; }
 
-  [[nodiscard]] bool is_ours() const { return name() == "hetsched"; }
+  [[nodiscard]] bool is_ours() const { return name().starts_with("hetsched"); }
 
   [[nodiscard]] std::vector<double> values(std::size_t phase) const {
     std::vector<double> result;
@@ -215,7 +215,7 @@ private:
       return;
     }
     std::printf("\n%s %s: %.0f rows, %.0f entries, %.3g GFlop by hetsched's analysis; load %.2f\n"
-                "%-14s %2s %-9s %9s %9s %9s %9s %9s %9s %8s %8s\n",
+                "%-17s %2s %-9s %9s %9s %9s %9s %9s %9s %8s %8s\n",
                 which_.name.c_str(),
                 which_.size.c_str(),
                 known.rows,
@@ -236,7 +236,7 @@ private:
   }
 
   static void print_row(Entry const& entry) {
-    std::printf("%-14s %2d %-9s ",
+    std::printf("%-17s %2d %-9s ",
                 std::string(entry.name()).c_str(),
                 entry.workers,
                 entry.ordering.c_str());
@@ -262,7 +262,8 @@ private:
     if (best_peer(entry, total) == nullptr) {
       return;
     }
-    std::printf("hetsched %d takes, of the best peer's time:", entry.workers);
+    std::printf(
+        "%s %d takes, of the best peer's time:", std::string(entry.name()).c_str(), entry.workers);
     for (std::size_t p = 0; p < phases.size(); ++p) {
       auto const* const best = best_peer(entry, p);
       std::printf(" %s %.2f (%s %d)%s",

@@ -1,32 +1,57 @@
 // SPDX-License-Identifier: MIT
-// SparseLU of this library, tasks under work stealing.
+// SparseLU of this library, or with SPARSE_PEER_CHOLESKY its SparseCholesky: tasks under work
+// stealing.
 
 #include <hetsched/hetsched.hpp>
+#ifdef SPARSE_PEER_CHOLESKY
+#include <hetsched/sparse/cholesky.hpp>
+#else
 #include <hetsched/sparse/lu.hpp>
+#endif
 
 #include "measure.hpp"
 
 namespace {
+
+#ifdef SPARSE_PEER_CHOLESKY
+using Solver = hetsched::sparse::SparseCholesky<double>;
+constexpr char const* solver_name = " SparseCholesky";
+constexpr bool definite_only = true;
+#else
+using Solver = hetsched::sparse::SparseLU<double>;
+constexpr char const* solver_name = " SparseLU";
+constexpr bool definite_only = false;
+#endif
 
 class Peer {
 public:
   explicit Peer(sparse_peers::Request const& request) : rt_(runtime(request.workers)) {}
 
   static std::string version() {
-    return "hetsched " HETSCHED_VERSION " SparseLU, BLAS: " + sparse_peers::blas_name();
+    return std::string("hetsched " HETSCHED_VERSION) + solver_name +
+           ", BLAS: " + sparse_peers::blas_name();
   }
 
   static char const* orderings() { return "automatic"; }
 
-  void analyze(sparse_peers::Sparse const& a) { lu_.analyze(a); }
+  void analyze(sparse_peers::Sparse const& a) { solver_.analyze(a); }
 
-  void factorize(sparse_peers::Sparse const& a) { lu_.factorize(rt_, a); }
+  void factorize(sparse_peers::Sparse const& a) {
+    try {
+      solver_.factorize(rt_, a);
+    } catch (hetsched::Error const& error) {
+      if (definite_only && error.code() == hetsched::ErrorCode::numerical) {
+        throw sparse_peers::NotForThis(error.what());
+      }
+      throw;
+    }
+  }
 
-  void refactorize(sparse_peers::Sparse const& a) { lu_.refactorize(rt_, a); }
+  void refactorize(sparse_peers::Sparse const& a) { solver_.refactorize(rt_, a); }
 
-  sparse_peers::Vector solve(sparse_peers::Vector const& b) { return lu_.solve(rt_, b); }
+  sparse_peers::Vector solve(sparse_peers::Vector const& b) { return solver_.solve(rt_, b); }
 
-  [[nodiscard]] double flops() const { return lu_.report().flops; }
+  [[nodiscard]] double flops() const { return solver_.report().flops; }
 
 private:
   /// All rounds share the workers: programs have them anyway.
@@ -41,7 +66,7 @@ private:
   }
 
   hetsched::Runtime<>& rt_;
-  hetsched::sparse::SparseLU<double> lu_;
+  Solver solver_;
 };
 
 } // namespace

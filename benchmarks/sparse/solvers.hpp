@@ -31,6 +31,7 @@ struct Kind {
 };
 
 inline constexpr Kind kinds[] = {{"hetsched", Parallel::threads},
+                                 {"hetsched_cholesky", Parallel::threads, 1, true},
                                  {"umfpack", Parallel::threads},
                                  {"mumps", Parallel::threads},
                                  {"mumps_mpi", Parallel::processes, 2},

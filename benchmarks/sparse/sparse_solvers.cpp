@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SparseLU beside other direct solvers of sparse systems, side by side in one run.
+// SparseLU and SparseCholesky beside other direct solvers of sparse systems, side by side in one
+// run.
 //
 //     convection   seven points on a cube of k^3 points, upwind (matrices.hpp): unsymmetric
 //     laplace      the same without convection: symmetric positive definite
@@ -124,7 +125,7 @@ void print_settings(Options const& options,
               sparse_solvers::load_average(),
               compiler().c_str());
   for (auto const& solver : solvers) {
-    std::printf("%-14s %s\n", std::string(solver.kind.name).c_str(), solver.version.c_str());
+    std::printf("%-17s %s\n", std::string(solver.kind.name).c_str(), solver.version.c_str());
   }
   std::printf("medians of %zu processes each, in turn, of %s time; the others' second worker is a "
               "thread of\ntheir BLAS, or a process of mumps_mpi and superlu_dist\n",
@@ -158,11 +159,12 @@ std::string compare(Options const& options, Extra const& extra) {
 
 int main(int argc, char** argv) {
   Extra extra;
-  Program program{"sparse_solvers",
-                  "Compares sparse direct solvers: this library's SparseLU, UMFPACK, MUMPS, "
-                  "SuperLU_DIST, Eigen, KLU and CHOLMOD, those that are installed.",
-                  "--n: nodes of the circuit (0: 500 and 5000). --cpus: only so many workers, "
-                  "instead of 1 and 2.\n--repeat: processes of each solver (0: 7)."};
+  Program program{
+      "sparse_solvers",
+      "Compares sparse direct solvers: this library's SparseLU and SparseCholesky, UMFPACK, MUMPS, "
+      "SuperLU_DIST, Eigen, KLU and CHOLMOD, those that are installed.",
+      "--n: nodes of the circuit (0: 500 and 5000). --cpus: only so many workers, "
+      "instead of 1 and 2.\n--repeat: processes of each solver (0: 7)."};
   program.takes_matrix = true;
   program.parts = "";
   program.largest_n = 10000;
