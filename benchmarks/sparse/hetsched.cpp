@@ -3,11 +3,8 @@
 // stealing.
 
 #include <hetsched/hetsched.hpp>
-#ifdef SPARSE_PEER_CHOLESKY
 #include <hetsched/sparse/cholesky.hpp>
-#else
 #include <hetsched/sparse/lu.hpp>
-#endif
 
 #include "measure.hpp"
 

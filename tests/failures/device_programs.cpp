@@ -149,20 +149,20 @@ bool hints(std::string_view) {
   });
 }
 
-constexpr Program all_programs[] = {{"devices", devices},
-                                    {"next uses", next_uses},
-                                    {"cores and devices", anywhere},
-                                    {"contributions on devices", contributions_there},
-                                    {"lost device", lost_device},
-                                    {"abortable on devices", abortable_there},
-                                    {"hints", hints}};
+constexpr Program device_list[] = {{"devices", devices},
+                                   {"next uses", next_uses},
+                                   {"cores and devices", anywhere},
+                                   {"contributions on devices", contributions_there},
+                                   {"lost device", lost_device},
+                                   {"abortable on devices", abortable_there},
+                                   {"hints", hints}};
 
 } // namespace
 
 namespace failures {
 
 std::span<Program const> device_programs() {
-  return all_programs;
+  return device_list;
 }
 
 } // namespace failures

@@ -30,10 +30,10 @@ struct Known {
   }
 };
 
-using Rt = hs::Runtime<hs::policies::AnyScheduler, hs::policies::Lru, Known>;
+using AnyRuntime = hs::Runtime<hs::policies::AnyScheduler, hs::policies::Lru, Known>;
 
 /// One task's end makes many ready, and many make one ready; in a graph, too.
-void fan(Rt& rt, Data& data) {
+void fan(AnyRuntime& rt, Data& data) {
   auto const numbers = rt.data(data.numbers);
   auto const sum = rt.data(data.sum);
   auto const spawn = [&] {
@@ -54,7 +54,7 @@ void fan(Rt& rt, Data& data) {
 
 bool with_scheduler(std::string_view name) {
   hs::policies::AnyScheduler::Config chosen{std::string(name.substr(name.find(' ') + 1))};
-  return right<Rt>({}, 3, 3, fan, chosen);
+  return right<AnyRuntime>({}, 3, 3, fan, chosen);
 }
 
 } // namespace

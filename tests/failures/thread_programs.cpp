@@ -263,29 +263,29 @@ bool waiting_for_data(std::string_view) {
   });
 }
 
-constexpr Program all_programs[] = {{"chain", chain},
-                                    {"without data", without_data},
-                                    {"reduction", reduction},
-                                    {"mixed contributions", mixed_contributions},
-                                    {"commuting", commuting},
-                                    {"many commuting", many_commuting},
-                                    {"partition", partitioned},
-                                    {"nested partitions", nested_partitions},
-                                    {"nested", nested},
-                                    {"group", in_a_group},
-                                    {"waiting for groups", waiting_for_groups},
-                                    {"failing bodies", failing_bodies},
-                                    {"abortable", abortable},
-                                    {"team", team},
-                                    {"captured", captured},
-                                    {"sync of data", waiting_for_data}};
+constexpr Program thread_list[] = {{"chain", chain},
+                                   {"without data", without_data},
+                                   {"reduction", reduction},
+                                   {"mixed contributions", mixed_contributions},
+                                   {"commuting", commuting},
+                                   {"many commuting", many_commuting},
+                                   {"partition", partitioned},
+                                   {"nested partitions", nested_partitions},
+                                   {"nested", nested},
+                                   {"group", in_a_group},
+                                   {"waiting for groups", waiting_for_groups},
+                                   {"failing bodies", failing_bodies},
+                                   {"abortable", abortable},
+                                   {"team", team},
+                                   {"captured", captured},
+                                   {"sync of data", waiting_for_data}};
 
 } // namespace
 
 namespace failures {
 
 std::span<Program const> thread_programs() {
-  return all_programs;
+  return thread_list;
 }
 
 } // namespace failures
