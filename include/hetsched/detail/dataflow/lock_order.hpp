@@ -43,7 +43,8 @@ public:
   struct Registered {};
 
   /// The same order again, once the task is registered. Writes nothing in the task: who registered
-  /// it may still be unlocking.
+  /// it may still be unlocking by it. What is read was written before a queue's lock was released
+  /// that the reader, or who granted the task to the reader, has held since.
   LockOrder(TaskRecord& task, Registered /*unused*/) noexcept : size_(task.access_count) {
     if (!has_few()) {
       first_ = kept(task);
@@ -101,18 +102,18 @@ private:
   }
 
   void fold() {
-    std::size_t kept = 0;
+    std::size_t last = 0;
     for (std::size_t i = 1; i < size_; ++i) {
-      auto& first = *first_[kept];
+      auto& first = *first_[last];
       auto& other = *first_[i];
       if (first.queue != other.queue) {
-        first_[++kept] = &other;
+        first_[++last] = &other;
         continue;
       }
       other.duplicate = true;
       first.mode = stronger(first, other);
     }
-    size_ = kept + 1;
+    size_ = last + 1;
   }
 
   static AccessMode stronger(Access& a, Access& b) {
