@@ -248,7 +248,9 @@ TEST_CASE("SparseLU: says what it did") {
   CHECK(report.factor_entries > report.entries);
   CHECK(report.fill() > 1);
   CHECK(report.flops >= report.scalar_flops);
-  CHECK(report.longest_branch <= report.flops);
+  CHECK(report.critical_path > 0);
+  CHECK(report.critical_path < report.flops);
+  CHECK(report.factor_seconds > 0);
   CHECK(report.tasks > report.products);
   CHECK(report.products > 0);
   CHECK(report.tiled_fronts > 0);
@@ -262,6 +264,8 @@ TEST_CASE("SparseLU: says what it did") {
     small.factorize(rt, convection_diffusion<double>(k));
     CHECK(small.report().tasks == 0);
     CHECK(small.report().units == 1);
+    CHECK(small.report().critical_path == small.report().flops);
+    CHECK(small.report().bound(8) == 1);
   }
 }
 
@@ -280,6 +284,7 @@ TEST_CASE("SparseLU: in virtual time the tasks take their time, and there is not
   lu.factorize(rt, a);
   CHECK(rt.stats().executed == lu.report().tasks);
   CHECK(rt.stats().elapsed.ns > 1000);
+  CHECK(lu.report().factor_seconds == rt.stats().elapsed.seconds());
   CHECK(code_of([&] { (void)lu.solve(rt, right_hand_sides<double>(a.rows(), 1)); }) ==
         hs::ErrorCode::bad_call);
 }

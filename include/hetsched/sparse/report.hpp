@@ -2,6 +2,7 @@
 #pragma once
 // What a sparse solver did.
 
+#include <algorithm>
 #include <cstddef>
 
 namespace hetsched::sparse {
@@ -19,12 +20,17 @@ struct SparseReport {
   std::size_t factor_entries = 0; // numbers stored, zeros within supernodes included
   double flops = 0;               // of the factorisation
   double scalar_flops = 0;        // without those zeros
-  double longest_branch = 0; // flops from a leaf to the root; only what is within a front is shared
   std::size_t supernodes = 0;
+
+  // ---- its tasks, from the first factorisation on ----
   std::size_t units = 0;        // subtrees and fronts above them
   std::size_t tiled_fronts = 0; // of these, cut into tasks
+  /// Flops of the longest chain of tasks that wait for each other; `flops` without tasks.
+  /// Assembling fronts counts nothing. It is known from the plan, not measured.
+  double critical_path = 0;
 
   // ---- the factorisation ----
+  double factor_seconds = 0; // that the last one took, without analysis; virtual in virtual time
   std::size_t tasks = 0;     // 0: without tasks
   std::size_t products = 0;  // of these, products of tiles: what GPUs are for
   std::size_t perturbed = 0; // pivots that were too small and replaced
@@ -35,6 +41,16 @@ struct SparseReport {
   double backward_error = 0; // componentwise, the largest of its right-hand sides
   std::size_t refinements = 0;
   std::size_t gmres_iterations = 0;
+
+  /// The share of one worker's time that no factorisation takes less than with so many equal
+  /// workers, from 1 / workers to 1: it takes at least the critical path, and at least its share of
+  /// all flops. Holds where a task takes time in proportion to its flops: where long tasks run at a
+  /// higher rate than short ones, or workers differ, as cores and GPUs do, it is only a guide.
+  /// 0 workers count as 1.
+  [[nodiscard]] double bound(std::size_t workers) const noexcept {
+    auto const share = 1 / static_cast<double>(std::max<std::size_t>(workers, 1));
+    return flops > 0 ? std::max(share, critical_path / flops) : share;
+  }
 
   /// How many times more numbers the factors have than the matrix.
   [[nodiscard]] double fill() const noexcept {

@@ -3,8 +3,11 @@
 // What sparse LU and Cholesky have in common.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/core/time.hpp>
+#include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/sparse/analysis.hpp>
+#include <hetsched/detail/sparse/critical_path.hpp>
 #include <hetsched/detail/sparse/front_tasks.hpp>
 #include <hetsched/detail/sparse/numbers.hpp>
 #include <hetsched/detail/sparse/refinement.hpp>
@@ -79,6 +82,8 @@ public:
     check_matrix(name_, a);
     check_pattern(a);
     factored_ = false;
+    report_.factor_seconds = 0;
+    auto const begin = clock_of(rt);
     linalg::use_one_blas_thread();
     share_out(parts_ > 0 ? parts_ : 32 * rt.workers().size());
     auto& numbers = *numbers_;
@@ -101,6 +106,7 @@ public:
       matrix_ = a;
       report_.perturbed = numbers.replaced.load(std::memory_order_relaxed);
     }
+    report_.factor_seconds = (clock_of(rt) - begin).seconds();
   }
 
   /// X with A X = B, or with the transpose of A.
@@ -175,13 +181,20 @@ private:
     report_.scalar_flops =
         F == Form::symmetric ? plan.nodes.scalar_flops / 2 : plan.nodes.scalar_flops;
     report_.supernodes = plan.fronts.size();
-    for (auto const flops : plan.paths()) {
-      report_.longest_branch = std::max(report_.longest_branch, flops);
-    }
   }
 
   [[nodiscard]] bool is_sequential() const noexcept {
     return units_.units.size() == 1 && !units_.units.front().tiled;
+  }
+
+  /// In virtual time, that.
+  template <class Rt>
+  [[nodiscard]] static Duration clock_of(Rt const& rt) {
+    if constexpr (Rt::computes) {
+      return {hetsched::detail::monotonic_ns()};
+    } else {
+      return rt.stats().elapsed;
+    }
   }
 
   void check_pattern(Matrix const& a) const {
@@ -263,6 +276,8 @@ private:
                                                     : plan.flops / static_cast<double>(parts);
     units_ = make_units(plan, cut);
     report_.units = units_.units.size();
+    report_.critical_path =
+        is_sequential() ? plan.flops : std::min(plan.flops, CriticalPath(plan, units_).length());
     report_.tiled_fronts = 0;
     std::size_t size = 0;
     for (auto const& unit : units_.units) {

@@ -236,7 +236,7 @@ template <class T>
 void factor_front(Fronts const& plan, Numbers<T, Form::general>& numbers, Index s, T* f22) {
   auto const& front = plan.fronts[at(s)];
   auto const panels = front.panels.count;
-  auto const blocks = front.m == 0 ? 0 : front.blocks.count;
+  auto const blocks = front.blocks_below();
   auto const* const pivots = numbers.pivots.data() + front.first;
   for (std::size_t k = 0; k < panels; ++k) {
     assemble_panel(plan, numbers, s, k);

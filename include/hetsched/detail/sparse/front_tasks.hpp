@@ -6,6 +6,7 @@
 #include <hetsched/core/task.hpp>
 #include <hetsched/core/views.hpp>
 #include <hetsched/detail/sparse/front_kernels.hpp>
+#include <hetsched/detail/sparse/front_parts.hpp>
 #include <hetsched/detail/sparse/fronts.hpp>
 #include <hetsched/detail/sparse/numbers.hpp>
 #include <hetsched/detail/sparse/units.hpp>
@@ -41,15 +42,6 @@ struct FactorUnit : Task<5>::Signature<V<Factorisation<T, F> const*>,
                                        R<Each<TileView<T>>>,
                                        W<Token>> {
   static constexpr std::string_view name = "subtree";
-};
-
-/// A part of a tiled front.
-struct FrontPart {
-  enum class Kind : std::uint8_t { panel, upper, lower, tiles };
-
-  Index front = 0;
-  Kind kind = Kind::panel;
-  std::uint32_t number = 0; // of the panel, block, or column of tiles: all, or from the diagonal on
 };
 
 /// Fills a part of a front, given what units and tiled fronts contribute.

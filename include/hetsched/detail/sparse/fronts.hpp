@@ -53,6 +53,14 @@ struct Front {
 
   [[nodiscard]] std::size_t size() const noexcept { return w + m; }
 
+  /// How many blocks there are below: none without rows.
+  [[nodiscard]] std::size_t blocks_below() const noexcept { return m == 0 ? 0 : blocks.count; }
+
+  /// The row of the first tile of a column of F22's tiles.
+  [[nodiscard]] std::size_t first_tile(std::size_t column) const noexcept {
+    return symmetric ? column : 0;
+  }
+
   /// Of F12 and F21 behind `factors`, and their end.
   [[nodiscard]] std::size_t upper() const noexcept { return w * w; }
 

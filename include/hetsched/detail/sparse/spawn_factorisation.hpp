@@ -4,6 +4,7 @@
 
 #include <hetsched/core/task.hpp>
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/sparse/front_parts.hpp>
 #include <hetsched/detail/sparse/front_tasks.hpp>
 #include <hetsched/handles/handle.hpp>
 #include <hetsched/linalg/gemm.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace hetsched::sparse::detail {
@@ -132,16 +132,6 @@ private:
     return rt_.data(tile.data(), tile.rows(), tile.cols(), tile.ld());
   }
 
-  /// How many blocks are below the panels.
-  [[nodiscard]] static std::size_t blocks(Front const& front) noexcept {
-    return front.m == 0 ? 0 : front.blocks.count;
-  }
-
-  /// The row of the first tile of a column of tiles.
-  [[nodiscard]] static std::size_t first_tile(std::size_t column) noexcept {
-    return F == Form::symmetric ? column : 0;
-  }
-
   void register_front(std::size_t u, Index s) {
     auto const& front = plan_.fronts[at(s)];
     auto const& numbers = work_.numbers;
@@ -149,16 +139,17 @@ private:
     for (std::size_t k = 0; k < front.panels.count; ++k) {
       data.panels.push_back(registered(numbers.panel(front, k)));
     }
-    for (std::size_t i = 0; i < blocks(front); ++i) {
+    for (std::size_t i = 0; i < front.blocks_below(); ++i) {
       if constexpr (F == Form::general) {
         data.upper.push_back(registered(numbers.upper(front, i)));
       }
       data.lower.push_back(registered(numbers.lower(front, i)));
     }
     auto* const f22 = numbers.contributions[at(s)].data;
-    for (std::size_t j = 0; j < blocks(front); ++j) {
-      for (std::size_t i = 0; i < blocks(front); ++i) {
-        data.tiles.push_back(i < first_tile(j) ? Tile() : registered(f22_tile(front, f22, i, j)));
+    for (std::size_t j = 0; j < front.blocks_below(); ++j) {
+      for (std::size_t i = 0; i < front.blocks_below(); ++i) {
+        data.tiles.push_back(i < front.first_tile(j) ? Tile()
+                                                     : registered(f22_tile(front, f22, i, j)));
       }
     }
   }
@@ -177,37 +168,19 @@ private:
     return priority(urgency_[at(s)] + among);
   }
 
-  /// Whether some of `places` is in a range.
-  [[nodiscard]] static bool meets(std::span<Index const> places, Range range) {
-    auto const found = within(places, range);
-    return found.begin < found.end;
-  }
-
   /// What contributes to a region of front s.
   [[nodiscard]] Sources sources(Index s, Region const& region) const {
     Sources result;
-    auto last = no_index;
-    for (auto const c : plan_.children[at(s)]) {
-      auto const u = units_.unit_of[at(c)];
-      if (!units_.units[at(u)].tiled) {
-        if (std::exchange(last, u) != u) {
-          result.units.push_back(done_handles_[at(u)]);
-        }
-        continue;
-      }
-      auto const& child = plan_.fronts[at(c)];
-      auto const places = plan_.places_of(c);
-      for (std::size_t j = 0; j < blocks(child); ++j) {
-        for (auto i = first_tile(j); i < blocks(child); ++i) {
-          auto const part = [&](std::size_t b) {
-            return places.subspan(child.blocks.begin(b), child.blocks.size(b));
-          };
-          if (meets(part(i), region.rows) && meets(part(j), region.columns)) {
-            result.tiles.push_back(data_[at(u)].tiles[i + j * blocks(child)]);
-          }
-        }
-      }
-    }
+    for_each_source(
+        plan_,
+        units_,
+        s,
+        region,
+        [&](Index u) { result.units.push_back(done_handles_[at(u)]); },
+        [&](Index c, std::size_t i, std::size_t j) {
+          auto const& tiles = data_[at(units_.unit_of[at(c)])].tiles;
+          result.tiles.push_back(tiles[i + j * plan_.fronts[at(c)].blocks_below()]);
+        });
     return result;
   }
 
@@ -232,8 +205,8 @@ private:
     }
   }
 
-  void spawn_assembly(FrontPart const& part, Region const& region, std::span<Tile const> targets) {
-    auto const from = sources(part.front, region);
+  void spawn_assembly(FrontPart const& part, std::span<Tile const> targets) {
+    auto const from = sources(part.front, region_of(plan_.fronts[at(part.front)], part));
     rt_.template spawn<Assemble<T, F>>(urgency(part.front, 1), SetArch(ArchHost))(
         &work_, part, from.units, from.tiles, targets);
     ++count_.tasks;
@@ -242,28 +215,20 @@ private:
   void assemble_front(Index s, Data const& data) {
     using Kind = FrontPart::Kind;
     auto const& front = plan_.fronts[at(s)];
-    auto const q = blocks(front);
+    auto const q = front.blocks_below();
     expect_readers(s, front.panels.count + 2 * q + data.upper.size());
-    auto const own = [&](std::size_t k) {
-      return Range{front.panels.begin(k), front.panels.begin(k + 1)};
-    };
-    auto const below = [&](std::size_t i) {
-      return Range{front.w + front.blocks.begin(i), front.w + front.blocks.begin(i + 1)};
-    };
-    auto const number = [](std::size_t i) { return static_cast<std::uint32_t>(i); };
     for (std::size_t k = 0; k < front.panels.count; ++k) {
-      spawn_assembly({s, Kind::panel, number(k)}, {{0, front.w}, own(k)}, {&data.panels[k], 1});
+      spawn_assembly({s, Kind::panel, k}, {&data.panels[k], 1});
     }
     for (std::size_t i = 0; i < q; ++i) {
       if constexpr (F == Form::general) {
-        spawn_assembly({s, Kind::upper, number(i)}, {{0, front.w}, below(i)}, {&data.upper[i], 1});
+        spawn_assembly({s, Kind::upper, i}, {&data.upper[i], 1});
       }
-      spawn_assembly({s, Kind::lower, number(i)}, {below(i), {0, front.w}}, {&data.lower[i], 1});
+      spawn_assembly({s, Kind::lower, i}, {&data.lower[i], 1});
     }
     for (std::size_t j = 0; j < q; ++j) {
-      spawn_assembly({s, Kind::tiles, number(j)},
-                     {{below(first_tile(j)).begin, front.size()}, below(j)},
-                     {&data.tiles[first_tile(j) + j * q], q - first_tile(j)});
+      auto const first = front.first_tile(j);
+      spawn_assembly({s, Kind::tiles, j}, {&data.tiles[first + j * q], q - first});
     }
   }
 

@@ -93,7 +93,7 @@ void factor_front(Fronts const& plan, Numbers<T, Form::symmetric>& numbers, Inde
   namespace kernels = linalg::kernels;
   auto const& front = plan.fronts[at(s)];
   auto const panels = front.panels.count;
-  auto const blocks = front.m == 0 ? 0 : front.blocks.count;
+  auto const blocks = front.blocks_below();
   for (std::size_t k = 0; k < panels; ++k) {
     assemble_panel(plan, numbers, s, k);
   }
