@@ -91,6 +91,10 @@ TEST_CASE_TEMPLATE("SparseCholesky: on devices with little memory, under any sch
     config.devices = devices;
     hs::Runtime<S> rt(config);
     CHECK(solve<double>(rt, a, small_tasks()) < 1e-14);
+    SparseCholesky<double> usual;
+    usual.factorize(rt, a);
+    CHECK(usual.report().panel == 256);
+    CHECK(usual.report().block == 512);
   }
 }
 

@@ -127,8 +127,7 @@ TEST_CASE("SparseLU: random matrices, with every choice of order and matching") 
 /// The bytes of the largest task that runs on a device, by what its tiled fronts need.
 std::size_t largest_task(Sparse<double> const& a, SparseLUOptions const& given) {
   hs::sparse::detail::AnalysisOptions options;
-  options.panel = given.panel;
-  options.block = given.block;
+  options.cut = {given.panel, given.block};
   auto const analysis = hs::sparse::detail::analysed("test", a, options);
   auto const bytes = [](std::size_t rows, std::size_t columns) {
     constexpr std::size_t grain = 256; // of the devices' memory

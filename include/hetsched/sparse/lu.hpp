@@ -21,7 +21,9 @@ struct SparseLUOptions {
   Ordering ordering = Ordering::automatic;
   RowMatching matching = RowMatching::automatic;
 
-  /// Columns of a panel and rows of a tile: 0 means 128 and 256. A GPU wants them twice as large.
+  /// Columns of a panel and rows of a tile: 0 means 128 and 256, and twice that if GPUs are among
+  /// the workers that factorise, emulated and simulated ones, too; but see `deterministic`. Complex
+  /// numbers stay on cores. Each factorisation looks at its own runtime, without a new analysis.
   std::size_t panel = 0;
   std::size_t block = 0;
 
@@ -32,8 +34,9 @@ struct SparseLUOptions {
   /// A matrix of fewer flops is factorised and solved with by the calling thread, without tasks.
   double sequential_below = 1e7;
 
-  /// The same bits whatever the number of workers and the scheduler: `parts` is 64 unless it is
-  /// given. That needs workers that round alike: GPUs do not.
+  /// The same bits whatever the number of workers and the scheduler: unless they are given, `parts`
+  /// is 64, and `panel` and `block` are 128 and 256 with GPUs, too. That needs workers that round
+  /// alike: emulated devices do, GPUs do not.
   bool deterministic = false;
 
   /// The componentwise backward error that `solve` accepts.

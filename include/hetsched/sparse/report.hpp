@@ -23,6 +23,8 @@ struct SparseReport {
   std::size_t supernodes = 0;
 
   // ---- its tasks, from the first factorisation on ----
+  std::size_t panel = 0;        // columns of a panel, at most: as given, or chosen for the runtime
+  std::size_t block = 0;        // rows of a tile, at most
   std::size_t units = 0;        // subtrees and fronts above them
   std::size_t tiled_fronts = 0; // of these, cut into tasks
   /// Flops of the longest chain of tasks that wait for each other; `flops` without tasks.

@@ -35,14 +35,7 @@ struct AnalysisOptions {
   Ordering ordering = Ordering::automatic;
   RowMatching matching = RowMatching::automatic;
   bool symmetric = false;
-  std::size_t panel = 128;
-  std::size_t block = 256;
-
-  /// Flops of a front that is cut into tasks: a little more than a product of two blocks.
-  [[nodiscard]] double tiled() const noexcept {
-    return 2.4 * static_cast<double>(block) * static_cast<double>(block) *
-           static_cast<double>(panel);
-  }
+  FrontCut cut;
 };
 
 /// All that is known about a matrix before its factorisation.
@@ -54,6 +47,13 @@ struct Analysis {
   std::vector<Index> row_place; // in the permuted matrix
   std::vector<Index> column_place;
   Fronts plan;
+
+  /// Cuts the fronts, for the first time or anew: O(entries log entries). The order, the tree and
+  /// what each front holds stay.
+  void cut(FrontCut const& how) {
+    cut_fronts(plan, how);
+    place_entries(plan, pattern, row_place, column_place);
+  }
 };
 
 template <class T>
@@ -227,9 +227,8 @@ analysed(char const* who, Eigen::SparseMatrix<T> const& a, AnalysisOptions const
       result.row_place[i] = nodes.order.new_of[at(column_of[i])];
     }
   }
-  result.plan = make_fronts(
-      std::move(nodes), options.symmetric, options.panel, options.block, options.tiled());
-  place_entries(result.plan, result.pattern, result.row_place, result.column_place);
+  result.plan = make_fronts(std::move(nodes), options.symmetric);
+  result.cut(options.cut);
   return result;
 }
 

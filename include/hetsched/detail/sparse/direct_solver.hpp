@@ -3,14 +3,13 @@
 // What sparse LU and Cholesky have in common.
 
 #include <hetsched/core/error.hpp>
-#include <hetsched/core/time.hpp>
-#include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/sparse/analysis.hpp>
 #include <hetsched/detail/sparse/critical_path.hpp>
 #include <hetsched/detail/sparse/front_tasks.hpp>
 #include <hetsched/detail/sparse/numbers.hpp>
 #include <hetsched/detail/sparse/refinement.hpp>
+#include <hetsched/detail/sparse/runtime_facts.hpp>
 #include <hetsched/detail/sparse/spawn_factorisation.hpp>
 #include <hetsched/detail/sparse/sweeps.hpp>
 #include <hetsched/linalg/kernels.hpp>
@@ -44,13 +43,13 @@ public:
   /// `name` is for messages. A SparseLUOptions, or what has those of its fields but `matching`.
   template <class Options>
   DirectSolver(char const* name, Options const& given, RowMatching matching)
-      : name_(name), parts_(given.parts == 0 && given.deterministic ? 64 : given.parts),
+      : name_(name), given_{given.panel, given.block}, deterministic_(given.deterministic),
+        parts_(given.parts == 0 && given.deterministic ? 64 : given.parts),
         sequential_below_(given.sequential_below), accuracy_(given.accuracy) {
     options_.ordering = given.ordering;
     options_.matching = matching;
     options_.symmetric = F == Form::symmetric;
-    options_.panel = given.panel == 0 ? options_.panel : given.panel;
-    options_.block = given.block == 0 ? options_.block : given.block;
+    options_.cut = cut_for(false);
   }
 
   void analyze(Matrix const& a) { analyze(a, options_); }
@@ -85,6 +84,7 @@ public:
     report_.factor_seconds = 0;
     auto const begin = clock_of(rt);
     linalg::use_one_blas_thread();
+    cut(cut_for(std::is_floating_point_v<T> && has_devices(rt)));
     share_out(parts_ > 0 ? parts_ : 32 * rt.workers().size());
     auto& numbers = *numbers_;
     numbers.forget_contributions();
@@ -187,16 +187,6 @@ private:
     return units_.units.size() == 1 && !units_.units.front().tiled;
   }
 
-  /// In virtual time, that.
-  template <class Rt>
-  [[nodiscard]] static Duration clock_of(Rt const& rt) {
-    if constexpr (Rt::computes) {
-      return {hetsched::detail::monotonic_ns()};
-    } else {
-      return rt.stats().elapsed;
-    }
-  }
-
   void check_pattern(Matrix const& a) const {
     auto const& pattern = analysis_->pattern;
     bool const same = a.cols() == pattern.size() &&
@@ -258,6 +248,26 @@ private:
             accuracy_,
             report_.perturbed,
             report_.size));
+  }
+
+  /// How fronts are cut, by the options that were given, else by what runs the tasks: a GPU needs
+  /// larger products than a core to be busy. Other panels round otherwise, so a deterministic
+  /// solver does not look at that.
+  [[nodiscard]] FrontCut cut_for(bool devices) const noexcept {
+    std::size_t const times = devices && !deterministic_ ? 2 : 1;
+    FrontCut const usual;
+    return {given_.panel == 0 ? times * usual.panel : given_.panel,
+            given_.block == 0 ? times * usual.block : given_.block};
+  }
+
+  void cut(FrontCut const& how) {
+    if (analysis_->plan.cut != how) {
+      shared_out_ = 0; // what follows may fail
+      analysis_->plan.cut = {0, 0};
+      analysis_->cut(how);
+    }
+    report_.panel = how.panel;
+    report_.block = how.block;
   }
 
   /// Decides what the tasks are, and has the memory for them.
@@ -360,6 +370,8 @@ private:
 
   char const* name_;
   AnalysisOptions options_;
+  FrontCut given_; // 0: what suits the runtime
+  bool deterministic_;
   std::size_t parts_; // subtrees have the flops over this; 0: over 32 for each worker
   double sequential_below_;
   double accuracy_;

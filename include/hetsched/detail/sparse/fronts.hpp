@@ -30,6 +30,20 @@ struct Parts {
   [[nodiscard]] std::size_t size(std::size_t k) const noexcept { return begin(k + 1) - begin(k); }
 };
 
+/// How fronts are cut.
+struct FrontCut {
+  std::size_t panel = 128; // columns of a panel, at most
+  std::size_t block = 256; // rows below, and of a tile of F22, at most
+
+  /// Flops of a front that is cut into tasks: a little more than a product of two blocks.
+  [[nodiscard]] double tiled() const noexcept {
+    return 2.4 * static_cast<double>(block) * static_cast<double>(block) *
+           static_cast<double>(panel);
+  }
+
+  friend bool operator==(FrontCut const&, FrontCut const&) = default;
+};
+
 /// The dense matrix of a supernode with w columns and m rows below them. Its rows and columns are
 /// those of the supernode, 0 ... w - 1, then those below, w ... w + m - 1:
 ///
@@ -91,6 +105,7 @@ struct Fronts {
   std::vector<std::vector<Index>> children; // of each front, ascending
   std::vector<Index> places;                // each row's below a front in the parent's front
   std::vector<Entry> entries;               // by front, and by place
+  FrontCut cut;                             // see cut_fronts
   std::size_t factor_size = 0;              // numbers
   double flops = 0;
 
@@ -147,6 +162,17 @@ private:
   Fronts const& plan_;
   std::vector<Index> places_;
 };
+
+/// Cuts the columns of all fronts into panels and, of those with enough flops, what is below into
+/// blocks. The places of entries depend on it: see place_entries.
+inline void cut_fronts(Fronts& plan, FrontCut const& cut) {
+  for (auto& front : plan.fronts) {
+    front.panels = Parts(front.w, cut.panel);
+    front.tiled = front.flops() >= cut.tiled();
+    front.blocks = Parts(front.m, front.tiled ? cut.block : front.m + 1);
+  }
+  plan.cut = cut;
+}
 
 /// Sorts the matrix's entries by front and place. Row i of `a` is row rows[i] of the permuted
 /// matrix, column j is columns[j]. Of a symmetric matrix the lower triangle counts.
@@ -219,10 +245,8 @@ inline void place_entries(Fronts& plan,
   }
 }
 
-/// The plan for supernodes whose columns are cut into panels of at most `panel`, and, in fronts of
-/// at least `tiled` flops, what is below into blocks of at most `block`.
-[[nodiscard]] inline Fronts
-make_fronts(Supernodes nodes, bool symmetric, std::size_t panel, std::size_t block, double tiled) {
+/// The plan for supernodes whose fronts are not cut yet and have no entries.
+[[nodiscard]] inline Fronts make_fronts(Supernodes nodes, bool symmetric) {
   Fronts plan;
   plan.nodes = std::move(nodes);
   auto const count = plan.nodes.parent.size();
@@ -233,9 +257,6 @@ make_fronts(Supernodes nodes, bool symmetric, std::size_t panel, std::size_t blo
     front.w = at(plan.nodes.width(s));
     front.m = plan.below(s).size();
     front.symmetric = symmetric;
-    front.panels = Parts(front.w, panel);
-    front.tiled = front.flops() >= tiled;
-    front.blocks = Parts(front.m, front.tiled ? block : front.m + 1);
     front.factors = plan.factor_size;
     front.first = plan.nodes.first[at(s)];
     front.parent = plan.nodes.parent[at(s)];
