@@ -7,3 +7,4 @@
 #include <hetsched/sparse/block_matrix.hpp>
 #include <hetsched/sparse/block_pattern.hpp>
 #include <hetsched/sparse/block_solve.hpp>
+#include <hetsched/sparse/butterfly.hpp>

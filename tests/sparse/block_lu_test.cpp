@@ -12,6 +12,7 @@
 #include "../support/schedulers.hpp"
 #include "../support/simulated_machine.hpp"
 #include "../support/support.hpp"
+#include "block_matrices.hpp"
 
 #include <Eigen/Dense>
 #include <doctest/doctest.h>
@@ -37,63 +38,10 @@ using support::on_cpus;
 
 namespace block_lu_test {
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-
-/// Each block off the diagonal is there in `percent` of cases.
-BlockPattern random_pattern(std::size_t size, unsigned percent, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  BlockPattern pattern(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j < size; ++j) {
-      if (random() % 100 < percent) {
-        pattern.add(i, j);
-      }
-    }
-  }
-  return pattern;
-}
-
-/// Random elements where `pattern` has blocks, the diagonal dominant.
-template <class T>
-void fill(BlockMatrix<T> const& a, BlockPattern const& pattern, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::uniform_real_distribution<T> draw(-1, 1);
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (!a.pattern().at(i, j)) {
-        continue;
-      }
-      auto const block = a.elements(i, j);
-      for (std::size_t c = 0; c < block.cols(); ++c) {
-        for (std::size_t r = 0; r < block.rows(); ++r) {
-          block(r, c) = pattern.at(i, j) ? draw(random) : T(0);
-        }
-        if (i == j) {
-          block(c, c) += static_cast<T>(a.rows());
-        }
-      }
-    }
-  }
-}
-
-template <class T>
-Matrix<T> dense(BlockMatrix<T> const& a) {
-  auto const rows = static_cast<Eigen::Index>(a.rows());
-  auto const width = static_cast<Eigen::Index>(a.block_size());
-  Matrix<T> all = Matrix<T>::Zero(rows, rows);
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (a.pattern().at(i, j)) {
-        all.block(static_cast<Eigen::Index>(i) * width,
-                  static_cast<Eigen::Index>(j) * width,
-                  width,
-                  width) = hs::linalg::kernels::as_eigen(a.elements(i, j));
-      }
-    }
-  }
-  return all;
-}
+using block_matrices::dense;
+using block_matrices::fill;
+using block_matrices::Matrix;
+using block_matrices::random_pattern;
 
 /// ||A - L U|| / ||A||
 template <class T>

@@ -15,6 +15,28 @@
 
 namespace hetsched::sparse::detail {
 
+/// The componentwise backward error of a solution with residuals r: the largest |r| / scale of a
+/// row, where scale = |A| |x| + |b|; the smallest e such that x is exact for numbers that are
+/// relatively e away. Infinite if a residual is not finite.
+///
+/// Source: Oettli and Prager 1964; Higham, "Accuracy and stability of numerical algorithms",
+/// theorem 7.3.
+template <class Vector, class Moduli>
+[[nodiscard]] double backward_error(Vector const& r, Moduli const& scale) {
+  double worst = 0;
+  for (Eigen::Index i = 0; i < r.size(); ++i) {
+    auto const modulus = std::abs(r[i]);
+    if (!std::isfinite(modulus)) {
+      return std::numeric_limits<double>::infinity();
+    }
+    if (modulus > 0) {
+      worst = std::max(worst,
+                       scale[i] > 0 ? modulus / scale[i] : std::numeric_limits<double>::infinity());
+    }
+  }
+  return worst;
+}
+
 /// Products with a matrix or its transpose, and how far solutions are from right.
 template <class V>
 class Residuals {
@@ -25,11 +47,7 @@ public:
 
   Residuals(Matrix const& a, bool transposed) : a_(a), transposed_(transposed) {}
 
-  /// r := b - A x, and returns the componentwise backward error: the largest |r| / (|A| |x| + |b|)
-  /// of a row; the smallest e such that x is exact for numbers that are relatively e away.
-  ///
-  /// Source: Oettli and Prager 1964; Higham, "Accuracy and stability of numerical algorithms",
-  /// theorem 7.3.
+  /// r := b - A x, and returns the componentwise backward error.
   template <class B, class X>
   [[nodiscard]] double operator()(B const& b, X const& x, Vector& r) const {
     Moduli scale = b.cwiseAbs();
@@ -42,18 +60,7 @@ public:
         scale[row] += std::abs(term);
       }
     }
-    double worst = 0;
-    for (Eigen::Index i = 0; i < r.size(); ++i) {
-      auto const modulus = std::abs(r[i]);
-      if (!std::isfinite(modulus)) {
-        return std::numeric_limits<double>::infinity();
-      }
-      if (modulus > 0) {
-        worst = std::max(
-            worst, scale[i] > 0 ? modulus / scale[i] : std::numeric_limits<double>::infinity());
-      }
-    }
-    return worst;
+    return backward_error(r, scale);
   }
 
   [[nodiscard]] Vector product(Vector const& x) const {
@@ -76,13 +83,14 @@ struct Refined {
 /// the number of iterations, at most `most`.
 ///
 /// Source: Saad and Schultz 1986, with modified Gram-Schmidt and Givens rotations.
-template <class V, class Solve>
-[[nodiscard]] std::size_t gmres(Residuals<V> const& a,
+template <class A, class Solve>
+[[nodiscard]] std::size_t gmres(A const& a,
                                 Solve const& solve,
-                                Eigen::Matrix<V, Eigen::Dynamic, 1> const& r,
-                                Eigen::Matrix<V, Eigen::Dynamic, 1>& x,
+                                typename A::Vector const& r,
+                                typename A::Vector& x,
                                 std::size_t most) {
-  using Vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
+  using Vector = typename A::Vector;
+  using V = typename Vector::Scalar;
   using Matrix = Eigen::Matrix<V, Eigen::Dynamic, Eigen::Dynamic>;
   auto const count = static_cast<Eigen::Index>(most);
   std::vector<Vector> basis{solve(r)};
@@ -129,11 +137,11 @@ template <class V, class Solve>
 }
 
 /// Refines x, which `solve` found for b, until the backward error is about the unit roundoff or no
-/// longer halves; then, if it is above `enough`, corrects it by GMRES.
-template <class V, class Solve, class B, class X>
-[[nodiscard]] Refined
-refine(Residuals<V> const& a, Solve const& solve, B const& b, X&& x, double enough) {
-  using Vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
+/// longer halves; then, if it is above `enough`, corrects it by GMRES. `a`: Residuals, or what has
+/// the same members.
+template <class A, class Solve, class B, class X>
+[[nodiscard]] Refined refine(A const& a, Solve const& solve, B const& b, X&& x, double enough) {
+  using Vector = typename A::Vector;
   constexpr double exact = 8 * std::numeric_limits<double>::epsilon();
   constexpr std::size_t most_steps = 30;
   Refined result;
