@@ -8,6 +8,9 @@
 // An update of a super-block is one launch on a GPU, and a task for each block on cores: --grain
 // both. With --grain fine there is a task for each block, with coarse one for each super-block.
 //
+// With --diagonal zero there is no factorisation without pivoting, unless random butterflies come
+// first: --butterflies 1 or 2. Solutions are refined then.
+//
 // Arguments: --n 320 --tile 32 --super 3 --cpus 2 --gpus none
 // Expected output:
 //   block_lu of 10 x 10 blocks, 39.0 % of them empty (seed 1): n = 320, tiles of 32, 2 workers
@@ -43,6 +46,7 @@
 #include <hetsched/capture.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/sparse/block_lu.hpp>
+#include <hetsched/sparse/butterfly.hpp>
 
 #include "common/block_matrices.hpp"
 #include "common/report.hpp"
@@ -64,9 +68,13 @@ namespace {
 
 struct Shape {
   std::size_t super = 5;
-  std::size_t empty = 33; // percent
+  std::size_t empty = 33;      // percent
+  std::size_t butterflies = 0; // their depth
   std::string grain = "both";
+  std::string diagonal = "dominant";
 };
+
+using Butterflies = hs::sparse::Butterflies<double>;
 
 /// The blocks that are there before the factorisation.
 BlockPattern blocks_of(std::size_t blocks, std::size_t empty, std::uint64_t seed) {
@@ -110,22 +118,66 @@ double norm(BlockMatrix<double> const& a) {
   return std::sqrt(squares);
 }
 
+/// "10 x 10 blocks, 39.0 % of them empty (seed 1)"
+std::string describe(BlockPattern const& pattern, Shape const& shape, std::uint64_t seed) {
+  auto const empty = [](BlockPattern const& blocks) {
+    auto const size = static_cast<double>(blocks.size());
+    return 100 - 100 * static_cast<double>(blocks.count()) / (size * size);
+  };
+  char text[160];
+  char butterflies[64] = "";
+  if (shape.butterflies > 0) {
+    std::snprintf(butterflies,
+                  sizeof butterflies,
+                  ", %.1f %% after butterflies of depth %zu",
+                  empty(hs::sparse::butterfly_pattern(pattern, shape.butterflies)),
+                  shape.butterflies);
+  }
+  std::snprintf(text,
+                sizeof text,
+                "%zu x %zu blocks, %.1f %% of them empty%s (seed %llu)",
+                pattern.size(),
+                pattern.size(),
+                empty(pattern),
+                butterflies,
+                static_cast<unsigned long long>(seed));
+  return text;
+}
+
+/// Solves A x = b: ||b - A x|| / (||A|| ||x|| + ||b||), or with butterflies the componentwise
+/// backward error if that is larger.
+double backward_error(BlockMatrix<double> const& a,
+                      BlockMatrix<double> const& factors,
+                      Butterflies const& butterflies,
+                      std::uint64_t seed) {
+  VectorXd const expected = random_matrix(static_cast<Eigen::Index>(a.rows()), 1, seed);
+  VectorXd const b = product(a, expected);
+  std::vector<double> solved(b.begin(), b.end());
+  double componentwise = 0;
+  if (butterflies.left.depth() > 0) {
+    componentwise = hs::sparse::butterfly_solve(a, factors, butterflies, solved).backward_error;
+  } else {
+    hs::sparse::block_solve(factors, solved);
+  }
+  VectorXd const x = Eigen::Map<VectorXd const>(solved.data(), b.size());
+  return std::max(componentwise, (b - product(a, x)).norm() / (norm(a) * x.norm() + b.norm()));
+}
+
 std::string solve_blocks(Program const& program, Options const& options, Shape const& shape) {
   Report report(program, options);
   check_memory("--n", options.n, 2);
   auto const blocks = (options.n + options.tile - 1) / options.tile;
+  auto const depth = shape.butterflies;
+  if (blocks % (std::size_t{1} << depth) != 0) {
+    throw CommandLineError("--butterflies: " + std::to_string(depth) + " needs a multiple of " +
+                           std::to_string(std::size_t{1} << depth) +
+                           " blocks in a row: there are " + std::to_string(blocks));
+  }
   auto const pattern = blocks_of(blocks, shape.empty, options.seed);
-  auto const filled = pattern.filled();
-  auto const percent = 100 - 100 * static_cast<double>(pattern.count()) /
-                                 (static_cast<double>(blocks) * static_cast<double>(blocks));
-  char text[96];
-  std::snprintf(text,
-                sizeof text,
-                "%zu x %zu blocks, %.1f %% of them empty (seed %llu)",
-                blocks,
-                blocks,
-                percent,
-                static_cast<unsigned long long>(options.seed));
+  auto const filled = hs::sparse::butterfly_pattern(pattern, depth).filled();
+  auto const text = describe(pattern, shape, options.seed);
+  auto const diagonal = shape.diagonal == "zero" ? Diagonal::zero : Diagonal::dominant;
+  Butterflies const butterflies(blocks * options.tile, depth, options.seed + 3);
   hs::sparse::BlockLUOptions how;
   how.grain = shape.grain == "fine"     ? hs::sparse::Grain::fine
               : shape.grain == "coarse" ? hs::sparse::Grain::coarse
@@ -133,24 +185,22 @@ std::string solve_blocks(Program const& program, Options const& options, Shape c
 
   for_all_schedulers(options.scheduler, [&]<class S>(Named<S> scheduler) {
     auto rt = make_runtime(scheduler, options.config());
-    BlockMatrix<double> const a(rt, filled, options.tile, shape.super);
-    auto const n = a.rows();
-    auto const graph = rt.capture([&] { hs::sparse::block_lu(rt, a, how); });
-    auto const measured = measure_nested(
-        rt, graph, options.repeat, [&] { fill_blocks(a, pattern, options.seed + 1); });
-
-    VectorXd const expected = random_matrix(static_cast<Eigen::Index>(n), 1, options.seed + 2);
-    std::vector<double> solved(n);
-    BlockMatrix<double> const again(rt, pattern, options.tile, shape.super);
-    fill_blocks(again, pattern, options.seed + 1);
-    VectorXd const b = product(again, expected);
-    std::copy(b.begin(), b.end(), solved.begin());
-    hs::sparse::block_solve(a, solved);
-    VectorXd const x = Eigen::Map<VectorXd const>(solved.data(), b.size());
-    auto const backward = (b - product(again, x)).norm() / (norm(again) * x.norm() + b.norm());
+    BlockMatrix<double> const factors(rt, filled, options.tile, shape.super);
+    auto const graph = rt.capture([&] {
+      if (depth > 0) {
+        hs::sparse::apply_butterflies(rt, factors, pattern, butterflies);
+      }
+      hs::sparse::block_lu(rt, factors, how);
+    });
+    auto const measured = measure_nested(rt, graph, options.repeat, [&] {
+      fill_blocks(factors, pattern, options.seed + 1, diagonal);
+    });
+    BlockMatrix<double> const a(rt, pattern, options.tile, shape.super);
+    fill_blocks(a, pattern, options.seed + 1, diagonal);
+    auto const backward = backward_error(a, factors, butterflies, options.seed + 2);
     report.add({.scheduler = scheduler.name,
                 .matrix = text,
-                .n = n,
+                .n = a.rows(),
                 .workers = rt.workers().size(),
                 .group = rt.workers().front().cores,
                 .flops = hs::sparse::block_lu_flops(filled, options.tile).all,
@@ -173,6 +223,8 @@ int main(int argc, char** argv) {
     add_number(app, "--super", 1, 1'000'000, shape.super, "blocks in a row of a super-block");
     add_number(app, "--empty", 0, 100, shape.empty, "percent of blocks that are empty at first");
     add_choice(app, "--grain", {"fine", "coarse", "both"}, shape.grain, "tasks of the updates");
+    add_choice(app, "--diagonal", {"dominant", "zero"}, shape.diagonal, "of the matrix");
+    add_number(app, "--butterflies", 0, 20, shape.butterflies, "their depth; 0: none");
   };
   program.devices = true;
   return run_program(argc, argv, program, [&](Options const& options) {

@@ -13,11 +13,14 @@
 
 namespace example {
 
-/// Random numbers from -1 to 1 where `pattern` has blocks, 0 elsewhere, the diagonal dominant.
+enum class Diagonal : bool { dominant, zero };
+
+/// Random numbers from -1 to 1 where `pattern` has blocks, 0 elsewhere, but for the diagonal.
 template <class T>
 void fill_blocks(hetsched::sparse::BlockMatrix<T> const& a,
                  hetsched::sparse::BlockPattern const& pattern,
-                 std::uint64_t seed) {
+                 std::uint64_t seed,
+                 Diagonal diagonal = Diagonal::dominant) {
   constexpr int digits = std::numeric_limits<T>::digits;
   T const unit = std::ldexp(T(1), 1 - digits);
   std::mt19937_64 random(seed);
@@ -32,7 +35,10 @@ void fill_blocks(hetsched::sparse::BlockMatrix<T> const& a,
         for (std::size_t r = 0; r < elements.rows(); ++r) {
           elements(r, c) = there ? static_cast<T>(random() >> (64 - digits)) * unit - T(1) : T(0);
         }
-        elements(c, c) += i == j ? static_cast<T>(a.rows()) : T(0);
+        if (i == j) {
+          elements(c, c) =
+              diagonal == Diagonal::zero ? T(0) : elements(c, c) + static_cast<T>(a.rows());
+        }
       }
     }
   }

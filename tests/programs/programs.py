@@ -297,9 +297,21 @@ def test_block_lu(program):
     check(row["n"] == 60 and row["tasks"] == 3, f"block_lu of a diagonal: {row}")
     for row in json_lines(program, *size, "--gpus", "emu:1@64KB", "--cpus", "1", "--scheduler", "multigrain"):
         check(row["residual"] <= 1e-15 and row["devices"][0]["misses"] > 0, f"block_lu: {row}")
+    for depth, transforms in [("1", 36), ("2", 9)]:  # which leave no block empty
+        butterflies = ["--butterflies", depth, "--diagonal", "zero", "--grain", "fine"]
+        for row in json_lines(program, *size, *butterflies):
+            check(row["residual"] <= 1e-14, f"block_lu with butterflies: {row}")
+            check(row["tasks"] == transforms + 12 + 132 + 506, f"block_lu with butterflies: {row}")
+            check(f"0.0 % after butterflies of depth {depth}" in row["matrix"], f"block_lu: {row}")
+            flops = row["gflops"] * row["seconds"] * 1e9
+            check(abs(flops - 2 / 3 * 240**3) < 100, f"block_lu with butterflies: {row}")
     refuses(program, "--super", "--super", "0")
     refuses(program, "--empty", "--empty", "101")
     refuses(program, "--grain", "--grain", "medium")
+    refuses(program, "--diagonal", "--diagonal", "small")
+    refuses(program, "--butterflies", "--butterflies", "21")
+    refuses(program, "--butterflies: 3 needs a multiple of 8", *size, "--butterflies", "3")
+    refuses(program, "0 as pivot of row 0", *size, "--diagonal", "zero")
 
 
 def test_fibonacci(program):
