@@ -294,8 +294,9 @@ void spawn_updates(
 } // namespace detail
 
 /// A = L U in place, block by block, without pivoting: L has ones on its diagonal, which are not
-/// stored. For matrices whose pivots are known to be good, such as diagonally dominant ones. The
-/// matrix's pattern must have the fill (BlockPattern::filled).
+/// stored. For matrices whose pivots are known to be good, such as diagonally dominant ones; others
+/// need butterflies first (butterfly.hpp). The matrix's pattern must have the fill
+/// (BlockPattern::filled).
 ///
 /// Right-looking: iteration k factors block (k, k), solves for the blocks of its row and column,
 /// and updates all blocks (i, j), i, j > k, with (i, k) and (k, j) there. Only cores factor; GPUs
