@@ -268,7 +268,7 @@ TEST_CASE_TEMPLATE("Butterflies: matrices that block LU alone cannot factor", T,
         auto const good = with_butterflies<T>(rt, pattern, numbers, depth);
         CAPTURE(depth);
         CHECK(good.backward_error <= accurate);
-        CHECK(good.steps <= (std::is_same_v<T, double> ? 3 : 12));
+        CHECK(good.steps <= (std::is_same_v<T, double> ? 3 : 20));
         CHECK(good.growth < 1e5);
       }
     }

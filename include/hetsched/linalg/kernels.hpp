@@ -146,7 +146,7 @@ void gemm(T alpha,
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  detail::blas_gemm<T>(alpha, a, CblasNoTrans, b, beta, c);
+  detail::blas_gemm<T>(alpha, CblasNoTrans, a, CblasNoTrans, b, beta, c);
 #else
   scale(beta, c);
   as_eigen(c).noalias() += alpha * as_eigen(a) * as_eigen(b);
@@ -169,7 +169,7 @@ void gemm_update(TileView<T const> a, std::type_identity_t<TileView<T const>> b,
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  detail::blas_gemm<T>(T(-1), a, CblasTrans, b, T(1), c);
+  detail::blas_gemm<T>(T(-1), CblasNoTrans, a, CblasTrans, b, T(1), c);
 #else
   as_eigen(c).noalias() -= as_eigen(a) * as_eigen(b).transpose();
 #endif

@@ -69,16 +69,21 @@ struct Blas {
   static constexpr auto tpmqrt = by_element<T>(LAPACKE_stpmqrt_work, LAPACKE_dtpmqrt_work);
 };
 
-/// C := alpha A op(B) + beta C.
+/// C := alpha op(A) op'(B) + beta C.
 template <class T>
-void blas_gemm(
-    T alpha, TileView<T const> a, CBLAS_TRANSPOSE op, TileView<T const> b, T beta, TileView<T> c) {
+void blas_gemm(T alpha,
+               CBLAS_TRANSPOSE op_a,
+               TileView<T const> a,
+               CBLAS_TRANSPOSE op_b,
+               TileView<T const> b,
+               T beta,
+               TileView<T> c) {
   Blas<T>::gemm(CblasColMajor,
-                CblasNoTrans,
-                op,
+                op_a,
+                op_b,
                 blas_int(c.rows()),
                 blas_int(c.cols()),
-                blas_int(a.cols()),
+                blas_int(op_a == CblasNoTrans ? a.cols() : a.rows()),
                 scalar(alpha),
                 a.data(),
                 blas_int(a.ld()),

@@ -114,17 +114,12 @@ public:
   [[nodiscard]] Dense solve(Rt& rt, Eigen::MatrixBase<B> const& b, bool transposed) {
     check_right_hand_side(b);
     linalg::use_one_blas_thread();
-    Dense x(b.rows(), b.cols());
     report_.backward_error = 0;
     report_.refinements = 0;
     report_.gmres_iterations = 0;
-    if (b.cols() == 1) {
-      x = sweep<1>(rt, b, transposed);
-    } else {
-      x = sweep<Eigen::Dynamic>(rt, b, transposed);
-    }
+    auto x = sweep(rt, b, transposed);
     Residuals<Value> const residuals(matrix_, transposed);
-    auto const again = [&](Vector const& r) -> Vector { return sweep<1>(rt, r, transposed); };
+    auto const again = [&](Vector const& r) -> Vector { return sweep(rt, r, transposed); };
     for (Eigen::Index j = 0; j < b.cols(); ++j) {
       Vector const right = b.col(j);
       auto const refined = refine(residuals, again, right, x.col(j), accuracy_);
@@ -330,40 +325,43 @@ private:
   }
 
   /// The factors' solution, without refinement.
-  template <int Columns, class Rt, class B>
-  [[nodiscard]] Eigen::Matrix<Value, Eigen::Dynamic, Columns>
-  sweep(Rt& rt, B const& b, bool transposed) {
-    using Block = Eigen::Matrix<T, Eigen::Dynamic, Columns>;
+  template <class Rt>
+  [[nodiscard]] Dense sweep(Rt& rt, Dense const& b, bool transposed) {
     auto const& in = transposed ? analysis_->column_place : analysis_->row_place;
     auto const& out = transposed ? analysis_->row_place : analysis_->column_place;
     auto const& before = transposed ? analysis_->scaling.columns : analysis_->scaling.rows;
     auto const& after = transposed ? analysis_->scaling.rows : analysis_->scaling.columns;
+    auto const n = static_cast<Index>(b.rows());
     // Single precision must neither overflow nor underflow: a residual may be very small.
     double largest = std::is_same_v<T, float> ? 0 : 1;
     if constexpr (std::is_same_v<T, float>) {
-      for (Eigen::Index i = 0; i < b.rows(); ++i) {
-        largest = std::max(largest, b.row(i).cwiseAbs().maxCoeff() * before[at(Index(i))]);
+      for (Eigen::Index j = 0; j < b.cols(); ++j) {
+        for (Index i = 0; i < n; ++i) {
+          largest = std::max(largest, std::abs(b(i, j)) * before[at(i)]);
+        }
       }
       largest = largest > 0 ? power_of_two(largest) : 1;
     }
-    Block x(b.rows(), b.cols());
-    for (Eigen::Index i = 0; i < b.rows(); ++i) {
-      auto const k = static_cast<std::size_t>(i);
-      x.row(in[k]) = (b.row(i) * (before[k] / largest)).template cast<T>();
+    typename Sweeps<T, F>::Block x(b.rows(), b.cols());
+    for (Eigen::Index j = 0; j < b.cols(); ++j) {
+      for (Index i = 0; i < n; ++i) {
+        x(in[at(i)], j) = static_cast<T>(b(i, j) * (before[at(i)] / largest));
+      }
     }
-    Sweeps<T, Columns, F> sweeps(analysis_->plan, units_, *numbers_, x, transposed);
+    Sweeps<T, F> sweeps(analysis_->plan, units_, *numbers_, x, transposed);
     if (is_sequential()) {
       sweeps.up(0);
       sweeps.down(0);
     } else {
-      SweepTasks<Rt, Sweeps<T, Columns, F>> tasks(rt, units_, sweeps);
+      SweepTasks<Rt, Sweeps<T, F>> tasks(rt, units_, sweeps);
       tasks.spawn();
       rt.sync();
     }
-    Eigen::Matrix<Value, Eigen::Dynamic, Columns> result(b.rows(), b.cols());
-    for (Eigen::Index j = 0; j < b.rows(); ++j) {
-      auto const k = static_cast<std::size_t>(j);
-      result.row(j) = x.row(out[k]).template cast<Value>() * (after[k] * largest);
+    Dense result(b.rows(), b.cols());
+    for (Eigen::Index j = 0; j < b.cols(); ++j) {
+      for (Index i = 0; i < n; ++i) {
+        result(i, j) = static_cast<Value>(x(out[at(i)], j)) * (after[at(i)] * largest);
+      }
     }
     return result;
   }

@@ -2,60 +2,69 @@
 #pragma once
 // Solving with the factors: up the tree of fronts, and down.
 
+#include <hetsched/core/views.hpp>
 #include <hetsched/detail/sparse/fronts.hpp>
 #include <hetsched/detail/sparse/numbers.hpp>
+#include <hetsched/detail/sparse/sweep_kernels.hpp>
 #include <hetsched/detail/sparse/units.hpp>
 #include <hetsched/linalg/kernels.hpp>
-#include <hetsched/linalg/lu_kernels.hpp>
 
 #include <Eigen/Core>
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace hetsched::sparse::detail {
 
-/// What the sweeps of one solve share. `Columns` is 1 or Eigen::Dynamic. Units of different
-/// branches of the tree may be worked on at a time.
-template <class T, int Columns, Form F>
+/// What the sweeps of one solve share. Units of different branches of the tree may be worked on at
+/// a time.
+template <class T, Form F>
 class Sweeps {
 public:
-  using Block = Eigen::Matrix<T, Eigen::Dynamic, Columns>;
+  using Block = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
   /// For right-hand sides in `x`, in the order of the permuted matrix, which become solutions; with
   /// the transposed matrix if so.
   Sweeps(Fronts const& plan, Units const& units, Numbers<T, F>& numbers, Block& x, bool transposed)
-      : plan_(plan), units_(units), numbers_(numbers), x_(x), transposed_(transposed),
-        outs_(units.units.size()) {}
+      : plan_(plan), units_(units), numbers_(numbers),
+        x_(x.data(), std::size_t(x.rows()), std::size_t(x.cols()), std::size_t(x.rows())),
+        transposed_(transposed), outs_(units.units.size()) {}
 
   /// From the leaves to the root.
   void up(Index u) {
     auto const& unit = units_.units[at(u)];
     auto const end = plan_.nodes.first[at(unit.end)];
     auto& out = outs_[at(u)];
+    auto const out_rows = unit.parent == no_index ? 0 : plan_.fronts[at(unit.parent)].size();
     std::vector<Index> where;
     if (unit.parent != no_index) {
-      auto const& parent = plan_.fronts[at(unit.parent)];
-      out = Block::Zero(index(parent.size()), x_.cols());
+      (void)zeros(out_rows, out);
       where = places_above(unit.parent, end);
     }
+    std::vector<T> space;
     for (auto s = unit.begin; s < unit.end; ++s) {
       auto const& front = plan_.fronts[at(s)];
-      auto own = x_.middleRows(front.first, index(front.w));
-      Block below = Block::Zero(index(front.m), x_.cols());
+      auto const own = rows_of(front);
+      auto const below = zeros(front.m, space);
       for (auto const child : units_.children[at(u)]) { // of the unit's only front
         auto& given = outs_[at(child)];
-        own += given.topRows(index(front.w));
-        below += given.bottomRows(index(front.m));
-        given.resize(0, x_.cols());
+        for (std::size_t j = 0; j < x_.cols(); ++j) {
+          auto const* const from = given.data() + j * front.size();
+          add(from, front.w, own.data() + j * own.ld());
+          add(from + front.w, front.m, below.data() + j * below.ld());
+        }
+        given = {};
       }
       transposed_ ? up_transposed(front, own, below) : up_front(front, own, below);
       auto const rows = plan_.below(s);
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        if (rows[r] < end) {
-          x_.row(rows[r]) += below.row(index(r));
-        } else {
-          out.row(where[at(rows[r] - end)]) += below.row(index(r));
+      for (std::size_t j = 0; j < x_.cols(); ++j) {
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          if (rows[r] < end) {
+            x_(at(rows[r]), j) += below(r, j);
+          } else {
+            out[at(where[at(rows[r] - end)]) + j * out_rows] += below(r, j);
+          }
         }
       }
     }
@@ -64,24 +73,38 @@ public:
   /// From the root to the leaves.
   void down(Index u) {
     auto const& unit = units_.units[at(u)];
+    std::vector<T> space;
     for (auto s = unit.end; s-- > unit.begin;) {
       auto const& front = plan_.fronts[at(s)];
-      auto own = x_.middleRows(front.first, index(front.w));
+      auto const own = rows_of(front);
       auto const rows = plan_.below(s);
-      Block below(index(front.m), x_.cols());
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        below.row(index(r)) = x_.row(rows[r]);
+      auto const below = zeros(front.m, space);
+      for (std::size_t j = 0; j < x_.cols(); ++j) {
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          below(r, j) = x_(at(rows[r]), j);
+        }
       }
       transposed_ ? down_transposed(front, own, below) : down_front(front, own, below);
     }
   }
 
 private:
-  using Rows = Eigen::Block<Block, Eigen::Dynamic, Columns>;
+  using Tile = TileView<T>;
 
-  template <class Size>
-  [[nodiscard]] static Eigen::Index index(Size value) {
-    return static_cast<Eigen::Index>(value);
+  /// Of as many columns as there are right-hand sides, in `space`.
+  [[nodiscard]] Tile zeros(std::size_t rows, std::vector<T>& space) const {
+    space.assign(rows * x_.cols(), T(0));
+    return {space.data(), rows, x_.cols(), rows};
+  }
+
+  static void add(T const* from, std::size_t count, T* to) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] += from[i];
+    }
+  }
+
+  [[nodiscard]] Tile rows_of(Front const& front) const {
+    return {x_.data() + front.first, front.w, x_.cols(), x_.ld()};
   }
 
   /// Of the columns from `end` on: their places in front p.
@@ -100,91 +123,98 @@ private:
     return where;
   }
 
-  [[nodiscard]] auto square(Front const& front) const {
-    return linalg::kernels::as_eigen(TileView<T>(numbers_.of(front), front.w, front.w, front.w));
+  [[nodiscard]] Tile square(Front const& front) const {
+    return {numbers_.of(front), front.w, front.w, front.w};
   }
 
-  [[nodiscard]] auto upper(Front const& front) const {
-    return linalg::kernels::as_eigen(
-        TileView<T>(numbers_.of(front) + front.upper(), front.w, front.m, front.w));
+  [[nodiscard]] Tile upper(Front const& front) const {
+    return {numbers_.of(front) + front.upper(), front.w, front.m, front.w};
   }
 
-  [[nodiscard]] auto lower(Front const& front, std::size_t i) const {
-    return linalg::kernels::as_eigen(numbers_.lower(front, i));
+  /// Of the columns of F11: the triangle of a panel, and what is below it.
+  [[nodiscard]] auto panel(Front const& front, std::size_t k) const {
+    auto const first = front.panels.begin(k);
+    auto const width = front.panels.size(k);
+    auto const f11 = square(front);
+    auto const next = first + width;
+    using linalg::kernels::block;
+    return std::pair(block(f11, first, first, width, width),
+                     block(f11, next, first, front.w - next, width));
   }
 
-  void exchange(Front const& front, std::size_t k, Rows& own, bool back) const {
+  /// The rows of a panel, and those of F11 below it.
+  [[nodiscard]] auto rows_of_panel(Front const& front, std::size_t k, Tile own) const {
+    auto const first = front.panels.begin(k);
+    auto const next = front.panels.begin(k + 1);
+    using linalg::kernels::block;
+    return std::pair(block(own, first, 0, next - first, own.cols()),
+                     block(own, next, 0, front.w - next, own.cols()));
+  }
+
+  /// Those of block i below F11.
+  [[nodiscard]] static Tile rows_of_block(Front const& front, std::size_t i, Tile below) {
+    return linalg::kernels::block(
+        below, front.blocks.begin(i), 0, front.blocks.size(i), below.cols());
+  }
+
+  void exchange(Front const& front, std::size_t k, Tile own, bool back) const {
     auto const* const pivots = numbers_.pivots.data() + front.first;
     auto const first = front.panels.begin(k);
     auto const last = front.panels.begin(k + 1);
-    for (auto i = first; i < last; ++i) {
-      auto const row = back ? first + last - 1 - i : i;
-      if (pivots[row] != row) {
-        own.row(index(row)).swap(own.row(index(pivots[row])));
+    for (std::size_t j = 0; j < own.cols(); ++j) {
+      for (auto i = first; i < last; ++i) {
+        auto const row = back ? first + last - 1 - i : i;
+        std::swap(own(row, j), own(pivots[row], j));
       }
     }
   }
 
-  void up_front(Front const& front, Rows& own, Block& below) const {
-    auto const f11 = square(front);
+  static constexpr auto lower_triangle =
+      F == Form::symmetric ? Triangle::lower : Triangle::unit_lower;
+
+  void up_front(Front const& front, Tile own, Tile below) const {
     for (std::size_t k = 0; k < front.panels.count; ++k) {
-      auto const first = index(front.panels.begin(k));
-      auto const width = index(front.panels.size(k));
-      auto const rest = index(front.w) - first - width;
       if constexpr (F == Form::general) {
         exchange(front, k, own, false);
       }
-      auto top = own.middleRows(first, width);
-      auto const triangle = f11.block(first, first, width, width);
-      if constexpr (F == Form::symmetric) {
-        triangle.template triangularView<Eigen::Lower>().solveInPlace(top);
-      } else {
-        triangle.template triangularView<Eigen::UnitLower>().solveInPlace(top);
-      }
-      own.bottomRows(rest).noalias() -= f11.block(first + width, first, rest, width) * top;
+      auto const [triangle, under] = panel(front, k);
+      auto const [top, rest] = rows_of_panel(front, k, own);
+      solve_triangle<T>(triangle, lower_triangle, false, top);
+      subtract_product<T>(under, false, top, rest);
     }
-    for (std::size_t i = 0; i < front.blocks.count && front.m > 0; ++i) {
-      below.middleRows(index(front.blocks.begin(i)), index(front.blocks.size(i))).noalias() -=
-          lower(front, i) * own;
+    for (std::size_t i = 0; i < front.blocks_below(); ++i) {
+      subtract_product<T>(numbers_.lower(front, i), false, own, rows_of_block(front, i, below));
     }
   }
 
-  void down_front(Front const& front, Rows& own, Block& below) const {
+  void down_front(Front const& front, Tile own, Tile below) const {
     if constexpr (F == Form::symmetric) {
       down_transposed(front, own, below);
-      return;
+    } else {
+      subtract_product<T>(upper(front), false, below, own);
+      solve_triangle<T>(square(front), Triangle::upper, false, own);
     }
-    own.noalias() -= upper(front) * below;
-    square(front).template triangularView<Eigen::Upper>().solveInPlace(own);
   }
 
-  void up_transposed(Front const& front, Rows& own, Block& below) const {
+  void up_transposed(Front const& front, Tile own, Tile below) const {
     if constexpr (F == Form::symmetric) {
       up_front(front, own, below);
-      return;
+    } else {
+      solve_triangle<T>(square(front), Triangle::upper, true, own);
+      subtract_product<T>(upper(front), true, own, below);
     }
-    square(front).transpose().template triangularView<Eigen::Lower>().solveInPlace(own);
-    below.noalias() -= upper(front).transpose() * own;
   }
 
-  void down_transposed(Front const& front, Rows& own, Block& below) const {
-    for (std::size_t i = 0; i < front.blocks.count && front.m > 0; ++i) {
-      own.noalias() -= lower(front, i).transpose() *
-                       below.middleRows(index(front.blocks.begin(i)), index(front.blocks.size(i)));
+  void down_transposed(Front const& front, Tile own, Tile below) const {
+    for (std::size_t i = 0; i < front.blocks_below(); ++i) {
+      subtract_product<T>(numbers_.lower(front, i), true, rows_of_block(front, i, below), own);
     }
-    auto const f11 = square(front);
     for (auto k = front.panels.count; k-- > 0;) {
-      auto const first = index(front.panels.begin(k));
-      auto const width = index(front.panels.size(k));
-      auto const rest = index(front.w) - first - width;
-      auto top = own.middleRows(first, width);
-      top.noalias() -=
-          f11.block(first + width, first, rest, width).transpose() * own.bottomRows(rest);
-      auto const triangle = f11.block(first, first, width, width).transpose();
-      if constexpr (F == Form::symmetric) {
-        triangle.template triangularView<Eigen::Upper>().solveInPlace(top);
-      } else {
-        triangle.template triangularView<Eigen::UnitUpper>().solveInPlace(top);
+      auto const [triangle, under] = panel(front, k);
+      auto const [top, rest] = rows_of_panel(front, k, own);
+      subtract_product<T>(under, true, rest, top);
+      solve_triangle<T>(triangle, lower_triangle, true, top);
+      if constexpr (F == Form::general) {
         exchange(front, k, own, true);
       }
     }
@@ -193,9 +223,9 @@ private:
   Fronts const& plan_;
   Units const& units_;
   Numbers<T, F>& numbers_;
-  Block& x_;
+  Tile x_;
   bool transposed_;
-  std::vector<Block> outs_; // of each unit, in its parent's places
+  std::vector<std::vector<T>> outs_; // of each unit, in its parent's places, by columns
 };
 
 } // namespace hetsched::sparse::detail
