@@ -140,9 +140,9 @@ part_plain() {
     -Dlapack=disabled -Dcuda=disabled -Dhwloc=disabled -Dcompiled=disabled -Dwerror=true \
     -Doptimization=1 -Ddebug=false \
     -Dtests=enabled -Dexamples=disabled -Dbenchmarks=disabled -- \
-    tests/test_drivers tests/test_devices tests/test_linalg tests/test_equivalence; then
+    tests/test_drivers tests/test_devices tests/test_linalg tests/test_sparse tests/test_equivalence; then
     HETSCHED_TEST_GRAPHS=1000 run_counted scripts/run_tests.sh build-thorough-plain \
-      --timeout-multiplier 2 --suite drivers --suite devices --suite linalg \
+      --timeout-multiplier 2 --suite drivers --suite devices --suite linalg --suite sparse \
       --suite equivalence
   fi
 }

@@ -8,6 +8,7 @@
 
 #include "../support/best_schedule.hpp"
 #include "../support/simulated_machine.hpp"
+#include "../support/support.hpp"
 
 #include <doctest/doctest.h>
 
@@ -84,8 +85,9 @@ TEST_CASE("search with transfers: the plan takes what it says when it is followe
   using Transfers = hs::Simulation::Transfers;
   constexpr std::array<std::string_view, 4> with_cores{"Even", "Fast", "Mix", "HostOnly"};
   int better = 0;
+  int runs = 0;
   for (auto const transfers : {Transfers::model, Transfers::shared}) {
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= support::seeds(10, 3); ++seed) {
       auto const graph = hs::layered_graph({with_cores, seed, 20}, 6, 7, 0.2);
       auto machine = simulated::joined(2, 2, transfers, 8);
       if (seed % 2 == 0) {
@@ -106,6 +108,7 @@ TEST_CASE("search with transfers: the plan takes what it says when it is followe
       CHECK(asked > 3);
       CHECK(found == hs::search_plan(
                          graph, machine.platform, times, start, tries(1500), {transfers, follow}));
+      ++runs;
       better += found.makespan < follow(start) ? 1 : 0;
       auto const estimated =
           hs::search_plan(graph, machine.platform, times, start, tries(1500), {transfers});
@@ -113,7 +116,7 @@ TEST_CASE("search with transfers: the plan takes what it says when it is followe
       CHECK(estimated.makespan >= hs::critical_path(graph, hs::shortest_times(times)));
     }
   }
-  CHECK(better >= 17); // the start knows nothing of transfers
+  CHECK(5 * better >= 4 * runs); // the start knows nothing of transfers
 }
 
 TEST_CASE("search with transfers: a platform must say what they take") {

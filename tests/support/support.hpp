@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -34,6 +35,17 @@ inline std::vector<int> allowed_cpus() {
     }
   }
   return cpus;
+}
+
+/// Seeds of a test that takes long under sanitizers.
+[[nodiscard]] constexpr std::uint64_t seeds(std::uint64_t all, std::uint64_t few) {
+#ifdef HETSCHED_TEST_FEW
+  static_cast<void>(all);
+  return few;
+#else
+  static_cast<void>(few);
+  return all;
+#endif
 }
 
 /// Workers that are not bound: tests run beside each other on machines with few cores.

@@ -16,12 +16,12 @@ using namespace dataflow_model;
 
 constexpr exploration::Exploration<Setting> explorations[] = {
     {&modes, 6},
-    {&single_modes, 10},
+    {&single_modes, 9},
     {&commuting, 10},
     {&failures, 10},
-    {&group, 9},
-    {&contributions, 10},
-    {&parts, 9},
+    {&group, 8},
+    {&contributions, 9},
+    {&parts, 8},
     {&parts_of_parts, 10},
     {&handles, 10},
     {&children, 12},
@@ -29,7 +29,7 @@ constexpr exploration::Exploration<Setting> explorations[] = {
     {&contributing_children, 12},
     {&early, 10},
     {&losses, 6},
-    {&losses_between_writes, 10},
+    {&losses_between_writes, 9},
 };
 
 constexpr exploration::Exploration<attempts_model::Setting> of_attempts[] = {
