@@ -17,10 +17,11 @@ int main(int argc, char** argv) {
   CLI::App app("Measures this machine into a file for simulate and bounds.");
   app.add_option("--out", options.out, "the file (default: the models' under HETSCHED_MODEL_DIR)");
   app.add_option("--name", options.name, "of the machine (default: here)");
-  app.add_option(
-         "--algorithms", options.algorithms, "whose kernels: cholesky,qr (default), gemm, jacobi")
+  app.add_option("--algorithms",
+                 options.algorithms,
+                 "whose kernels: cholesky,qr (default), gemm, jacobi, sparse_lu, sparse_cholesky")
       ->delimiter(',')
-      ->check(CLI::IsMember({"cholesky", "qr", "gemm", "jacobi"}));
+      ->check(CLI::IsMember({"cholesky", "qr", "gemm", "jacobi", "sparse_lu", "sparse_cholesky"}));
   app.add_option("--tile", options.tiles, "sizes of tiles (default 128,256,512)")
       ->delimiter(',')
       ->check(CLI::Range(1, 16384));
@@ -32,7 +33,7 @@ int main(int argc, char** argv) {
   app.add_option("--groups", options.groups, "also on groups of so many cores, as in 2,5")
       ->delimiter(',')
       ->check(CLI::Range(2, 4096));
-  app.add_option("--repeat", options.repeat, "runs on 6 x 6 tiles for each (default 3)")
+  app.add_option("--repeat", options.repeat, "runs for each, on 6 x 6 tiles (default 3)")
       ->check(CLI::Range(1, 1000));
   bool show = false;
   app.add_flag("--show", show, "measure nothing, print the models under HETSCHED_MODEL_DIR");

@@ -73,7 +73,8 @@ void add_kernels(Calibration const& options, ordered_json& kernels) {
         row["library"] = "hetsched";
         row["algorithms"] = {algorithm};
         row["data_bytes"] = measured.bytes;
-        row["flops"] = flops_of(kernel, tile);
+        auto const flops = measured.mean_flops();
+        row["flops"] = flops > 0 ? ordered_json(flops) : flops_of(kernel, tile);
         row["cpu"] = measured.on[0].count != 0 ? json_of(measured.on[0]) : ordered_json(nullptr);
         row["cuda"] = measured.on[1].count != 0 ? json_of(measured.on[1]) : ordered_json(nullptr);
         if (on_groups.contains(kernel)) {

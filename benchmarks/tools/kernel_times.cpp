@@ -7,9 +7,14 @@
 #include <hetsched/linalg/gemm.hpp>
 #include <hetsched/linalg/qr.hpp>
 #include <hetsched/policies/schedulers/random.hpp>
+#include <hetsched/sparse/cholesky.hpp>
+#include <hetsched/sparse/lu.hpp>
 #include <hetsched/stencil/jacobi.hpp>
 
+#include "../sparse/matrices.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -34,6 +39,7 @@ struct Sampler {
     auto& sample = samples[std::string(task.type)];
     sample.on[arch == hs::ArchHost ? 0 : 1].add(measured.seconds());
     sample.bytes = std::max(sample.bytes, task.bytes());
+    sample.flops += static_cast<double>(task.flops);
     sample.archs = task.archs;
   }
 
@@ -56,10 +62,29 @@ void run_jacobi(Runtime& rt, std::size_t tile) {
   rt.sync();
 }
 
+/// A factorisation of the 3-D Laplacian, whose largest front is two to three tiles wide.
+template <class T, template <class> class Solver, class Options>
+void run_sparse(Runtime& rt, std::size_t tile, Options options) {
+  options.block = tile;
+  options.panel = (tile + 1) / 2;
+  options.sequential_below = 0;
+  auto const k = 3 + static_cast<int>(std::sqrt(2.5 * static_cast<double>(tile)));
+  Solver<T> solver(options);
+  solver.factorize(rt, sparse_peers::laplacian(k));
+}
+
 template <class T>
 void run_algorithm(Runtime& rt, std::string const& algorithm, std::size_t tile) {
   if (algorithm == "jacobi") {
     run_jacobi<T>(rt, tile);
+    return;
+  }
+  if (algorithm == "sparse_lu") {
+    run_sparse<T, hs::sparse::SparseLU>(rt, tile, hs::sparse::SparseLUOptions());
+    return;
+  }
+  if (algorithm == "sparse_cholesky") {
+    run_sparse<T, hs::sparse::SparseCholesky>(rt, tile, hs::sparse::SparseCholeskyOptions());
     return;
   }
   auto const n = in_a_row * tile;

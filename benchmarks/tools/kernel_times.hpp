@@ -39,7 +39,14 @@ struct Sampled {
 struct Measured {
   std::array<Sampled, 2> on; // cores, GPUs
   std::size_t bytes = 0;
+  double flops = 0;   // of all executions together, where tasks tell theirs
   hs::ArchMask archs; // classes that have a body
+
+  /// Of one execution, in the mean; 0: unknown.
+  [[nodiscard]] double mean_flops() const {
+    auto const count = on[0].count + on[1].count;
+    return count == 0 ? 0 : flops / static_cast<double>(count);
+  }
 
   [[nodiscard]] bool enough(bool gpus) const {
     constexpr std::uint64_t least = 3;
@@ -48,9 +55,9 @@ struct Measured {
   }
 };
 
-/// The kernels of `algorithm` (cholesky, qr, gemm or jacobi) by name, on 6 x 6 tiles: `repeat`
-/// runs, and more until there are some times of each kernel. For float and double; one thread at a
-/// time.
+/// The kernels of `algorithm` (cholesky, qr, gemm or jacobi) by name, on 6 x 6 tiles; or those of a
+/// sparse solver (sparse_lu, sparse_cholesky) whose tiles have so many rows: `repeat` runs, and
+/// more until there are some times of each kernel. For float and double; one thread at a time.
 template <class T>
 [[nodiscard]] std::map<std::string, Measured> measure_kernels(hs::Config const& config,
                                                               int repeat,

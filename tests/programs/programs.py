@@ -1109,6 +1109,38 @@ def test_replay_run(program):
     refuses(program, "--tile", "--tile", "0")
 
 
+def test_sparse_makespans(program):
+    platforms = Path(__file__).parent.parent.parent / "benchmarks" / "platforms"
+    sirocco = ["--platform", str(platforms / "sirocco_k40m_sparse.json")]
+    for solver, kind in [("lu", "convection"), ("cholesky", "laplace")]:
+        case = ["--solver", solver, "--case", kind, "--k", "16"]
+        (one,) = json_lines(program, *sirocco, *case, "--cpus", "1", "--gpus", "0", "--scheduler", "ws")
+        check(one["workers"] == 1 and one["idle"] < 1e-9, f"sparse_makespans: {one}")
+        check(abs(one["gflops"] * one["makespan_s"] * 1e9 / one["flops"] - 1) < 1e-9, f"{one}")
+        rows = json_lines(program, *sirocco, *case)
+        check([row["scheduler"] for row in rows] == ALL_SCHEDULERS, f"sparse_makespans: {rows}")
+        for row in rows:
+            check(row["n"] == 16**3 and row["workers"] == 24 and row["panel"] == 256, f"{row}")
+            share = row["critical_path"] / row["flops"]
+            check(0 < share < 1 and row["makespan_s"] < one["makespan_s"], f"sparse_makespans: {row}")
+        slower = json_lines(program, *sirocco, *case, "--comm", "shared", "--scheduler", "heft")[0]
+        check(slower["makespan_s"] > 0, f"sparse_makespans: {slower}")
+        small = json_lines(program, *sirocco, *case, "--block", "64", "--scheduler", "heft")[0]
+        check(small["panel"] == 32 and small["tasks"] > rows[0]["tasks"], f"sparse_makespans: {small}")
+    status, text, err = run(program, *sirocco, "--k", "14")
+    check(status == 0 and "panels of 256" in text and "virtual time" in text, f"{text} {err}")
+    with tempfile.NamedTemporaryFile("w", suffix=".mtx") as file:
+        file.write("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n2 2 5\n1 2 1\n")
+        file.flush()
+        row = json_lines(program, *sirocco, "--matrix", file.name, "--scheduler", "eager")[0]
+        check(row["n"] == 2 and row["tasks"] == 1, f"sparse_makespans: {row}")
+    refuses(program, "--platform")
+    refuses(program, "'subtree'", "--platform", str(platforms / "sirocco_k40m.json"))
+    refuses(program, "there is no best", *sirocco, "--scheduler", "best")
+    refuses(program, "/nowhere", *sirocco, "--matrix", "/nowhere")
+    refuses(program, "--k", *sirocco, "--k", "1")
+
+
 def test_calibrate(program):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "here.json"
@@ -1132,6 +1164,18 @@ def test_calibrate(program):
                 check(min(its["cpu"]["n"], its["cuda"]["n"]) >= 3, f"calibrate: {its}")
             check(kernels["gemm", tile, "gemm"]["flops"] == 2 * tile**3, f"calibrate: {kernels}")
             check(kernels["gemm", tile, "cholesky"]["data_bytes"] == 24 * tile**2, str(kernels))
+        # Sparse solvers tell the work of their tasks.
+        sparse = ["--tile", "16", "--algorithms", "sparse_lu,sparse_cholesky", "--repeat", "1", "--cpus", "1"]
+        status, text, err = run(program, "--out", str(file) + "3", *sparse)
+        check(status == 0, f"calibrate: {status} {text} {err}")
+        sparse = json.loads(Path(str(file) + "3").read_text())["kernels"]
+        for solver, names in [("lu", 6), ("cholesky", 7)]:
+            its = [kernel for kernel in sparse if kernel["algorithms"] == ["sparse_" + solver]]
+            check(len(its) == names and all(kernel["flops"] > 0 for kernel in its), f"{its}")
+            ours = ["--platform", str(file) + "3", "--solver", solver, "--k", "16", "--scheduler", "ws"]
+            (row,) = json_lines(str(Path(program).parent / "sparse_makespans"), *ours, "--block", "16")
+            check(row["workers"] == 1 and row["tasks"] > 100 and row["makespan_s"] > 0, f"{row}")
+        Path(str(file) + "3").unlink()
         kept = file.read_bytes()
         for bad, named in [
             (["--gpus", "gpu"], "'gpu'"),
@@ -1767,6 +1811,7 @@ def main():
         "axpy": test_axpy,
         "bounds": test_bounds,
         "calibrate": test_calibrate,
+        "sparse_makespans": test_sparse_makespans,
         "replay_run": test_replay_run,
         "simulate": test_simulate,
         "worst_cases": test_worst_cases,

@@ -178,6 +178,22 @@ TEST_CASE("explain: on threads, first of unknown times, then by History") {
   CHECK(all[3].taken >= all[3].ready);
 }
 
+TEST_CASE("explain: workers that look for work when it is asked for see it, too") {
+  int missed = 0;
+  for (int round = 0; round < 300; ++round) {
+    hs::Runtime<hs::policies::Eager<>> rt(support::on_cpus(2));
+    std::vector<int> memory(1);
+    auto const x = rt.data(memory);
+    rt.explain("asked");
+    rt.spawn<Work>(hs::label("asked"))(x);
+    rt.sync();
+    auto const all = rt.explanations();
+    REQUIRE(all.size() == 1);
+    missed += all[0].taken_by ? 0 : 1;
+  }
+  CHECK(missed == 0);
+}
+
 TEST_CASE("explain: many tasks at once, from many workers") {
   hs::Runtime<> rt(support::on_cpus(4));
   std::vector<int> memory(200);

@@ -6,6 +6,7 @@
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/fnv_hash.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -102,6 +103,18 @@ struct ReuseAttribute {
   return {index};
 }
 
+struct FlopsAttribute {
+  float value;
+};
+
+/// The work of a task, for types whose data do not tell it, as a task for a subtree of a sparse
+/// matrix. Performance models and simulated machines then know that twice the work takes twice the
+/// time. Any unit does, if it is the same for all tasks of the type; 7 digits count. 0 or less, and
+/// NaN: unknown.
+[[nodiscard]] constexpr FlopsAttribute flops(double work) noexcept {
+  return {work > 0 ? static_cast<float>(work) : 0.0F};
+}
+
 struct AbortableAttribute {};
 
 /// The task may be begun again on another worker before it has ended (spoliation), if the scheduler
@@ -158,6 +171,7 @@ public:
   ArchMask archs;               // classes that have a body and are allowed by SetArch
   std::int32_t graph_node = -1; // position in the captured graph being run; -1: not part of one
   std::size_t arguments = 0;    // data arguments; by-value parameters are not counted
+  float flops = 0;              // its work, if the spawn told: see hetsched::flops
   bool abortable = false;       // a worker that has taken it may stop it; it then runs again
   bool spawns = false;          // its body on a core may spawn tasks
 
@@ -187,12 +201,16 @@ public:
     return most;
   }
 
-  /// Hash of the task type and the sizes of its data: the key of performance histories.
+  /// Hash of the task type, the sizes of its data, and its work if that is known, to within 6 %:
+  /// the key of performance histories.
   [[nodiscard]] std::uint64_t footprint() const {
     detail::FnvHash hash;
     hash.add(type);
     for (std::size_t i = 0; i < arguments; ++i) {
       hash.add(argument(i).bytes);
+    }
+    if (flops > 0) {
+      hash.add(std::bit_cast<std::uint32_t>(flops) >> 19U); // four bits behind the leading one
     }
     return hash.value();
   }

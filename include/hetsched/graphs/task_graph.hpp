@@ -44,6 +44,7 @@ public:
     std::int32_t priority = 0;
     ArchMask archs;
     std::vector<GraphAccess> accesses; // at most one for each datum
+    float flops = 0;                   // its work, if known: see hetsched::flops
   };
 
   TaskGraph() = default;

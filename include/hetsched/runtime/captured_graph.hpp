@@ -96,14 +96,18 @@ public:
   }
 
   [[nodiscard]] Prospect prospect(ArchMask allowed) const noexcept {
-    return {type_, attributes_.archs & allowed, label_, data()};
+    return {type_, attributes_.archs & allowed, label_, data(), attributes_.flops};
   }
 
   /// The task as a node of a graph, its data numbered by `number(record)`.
   template <class Number>
   [[nodiscard]] TaskGraph::Node node(Number&& number) const {
-    TaskGraph::Node node{
-        type_->name, label_, attributes_.priority, type_->archs & attributes_.archs, {}};
+    TaskGraph::Node node{type_->name,
+                         label_,
+                         attributes_.priority,
+                         type_->archs & attributes_.archs,
+                         {},
+                         attributes_.flops};
     for (std::size_t k = 0; k < data_.size(); ++k) {
       auto const& parameter = data().parameter_of(*type_, k);
       GraphAccess const access{number(data_[k]), parameter.mode, parameter.reduction};

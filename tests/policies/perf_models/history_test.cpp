@@ -73,6 +73,33 @@ TEST_CASE("History: by type, sizes of data and class of worker") {
   CHECK(known.front().footprint <= known.back().footprint);
 }
 
+TEST_CASE("History: by work, to within 6 %, where it is told") {
+  History model;
+  Sized task("subtree");
+  auto const time_of = [&](double work) {
+    task.view.flops = hs::flops(work).value;
+    return predicted(model, task.view);
+  };
+  for (double const work : {0.0, 1e9, 4e9}) {
+    task.view.flops = hs::flops(work).value;
+    for (int k = 0; k < 3; ++k) {
+      model.record(task.view, ArchHost, {static_cast<std::int64_t>(work / 1e6) + 5});
+    }
+  }
+  CHECK(time_of(0) == 5);
+  CHECK(time_of(1e9) == 1005);
+  CHECK(time_of(1.003e9) == 1005);
+  CHECK(time_of(4e9) == 4005);
+  CHECK(time_of(1.07e9) == -1);
+  CHECK(time_of(2e9) == -1);
+  for (double work = 1; work < 1e12; work *= 1.064) { // never one kind
+    task.view.flops = hs::flops(work).value;
+    auto const one = task.view.footprint();
+    task.view.flops = hs::flops(1.064 * work).value;
+    CHECK(one != task.view.footprint());
+  }
+}
+
 TEST_CASE("History: one spike of a hundred times in 30 moves a prediction by less than 5 %") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     for (int spike = 0; spike < 30; ++spike) {

@@ -115,6 +115,32 @@ TEST_CASE("Regression: what was seen, and what sizes between and around were not
   CHECK(predicted(model, 3000) > 10000);
 }
 
+TEST_CASE("Regression: by the work that is told, apart from tasks that do not tell it") {
+  Regression model;
+  auto const time = [&](double work, std::size_t bytes = 64) {
+    Sized sized("gemm", bytes);
+    sized.view.flops = hs::flops(work).value;
+    auto const known = model.predict(sized.view, ArchHost);
+    return known ? known->mean.ns : -1;
+  };
+  for (double const work : {1e6, 4e6}) {
+    Sized sized("gemm", 64); // the same data
+    sized.view.flops = hs::flops(work).value;
+    for (int k = 0; k < 3; ++k) {
+      model.record(sized.view, ArchHost, {static_cast<std::int64_t>(work / 1000)});
+    }
+  }
+  CHECK(time(1e6) == 1000);
+  CHECK(std::abs(time(2e6) - 2000) <= 1);
+  CHECK(std::abs(time(2e6, 128) - 2000) <= 1);
+  CHECK(time(33e6) == -1); // more than eight times the largest
+  CHECK(predicted(model, 64) == -1);
+  record(model, 64, 70, 3);
+  record(model, 256, 280, 3);
+  CHECK(std::abs(predicted(model, 128) - 140) <= 1);
+  CHECK(std::abs(time(2e6) - 2000) <= 1);
+}
+
 TEST_CASE("Regression: sizes that come once each") {
   Regression model;
   for (std::size_t bytes = 1000; bytes < 3000; bytes += 10) {

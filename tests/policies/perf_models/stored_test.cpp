@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -111,6 +112,35 @@ TEST_CASE("Stored: the next run begins with what this one recorded") {
   CHECK(after(folder, "trsm") == std::nullopt);
   CHECK(after<Stored<Regression>>(folder, "gemm") == 102);
   CHECK(count_files(folder, ".part") == 0);
+}
+
+TEST_CASE("Stored: a task's work is kept, too, and may be missing in a file") {
+  Folder const folder;
+  Sized task("subtree");
+  for (double const work : {1e6, 4e6}) {
+    task.view.flops = hs::flops(work).value;
+    Stored<Regression> model;
+    model.begin(site(folder));
+    auto const ns = static_cast<std::int64_t>(work / 1000);
+    record(model, task, ArchHost, {ns, ns, ns});
+  }
+  task.view.flops = 2e6F;
+  Stored<Regression> model;
+  model.begin(site(folder));
+  auto const known = model.predict(task.view, ArchHost);
+  REQUIRE(known);
+  CHECK(std::abs(known->mean.ns - 2000) <= 1);
+  auto const text = support::contents(the_file(folder));
+  CHECK(support::contains(text, "\"flops\": 1000000.0"));
+  auto const refused = [&](std::string const& number) {
+    auto bad = text;
+    bad.replace(bad.find("1000000.0"), 9, number);
+    return support::message_of([&] { (void)hs::detail::parse_times(bad, "f"); });
+  };
+  CHECK(refused("5.5").empty());
+  CHECK(support::contains(refused("-1"), "flops"));
+  CHECK(support::contains(refused("1e39"), "flops"));
+  CHECK(support::contains(refused("\"x\""), "flops"));
 }
 
 TEST_CASE("Stored: 32 times of each kind are kept, and their number") {

@@ -98,6 +98,7 @@ struct Attributes {
   GroupState* group = nullptr;
   std::int32_t graph_node = -1;
   std::int32_t reuse = no_reuse;
+  float flops = 0;
 
   template <std::uint8_t Index>
   void apply(SetArch<Index>) noexcept {
@@ -107,6 +108,8 @@ struct Attributes {
   void apply(PriorityAttribute attribute) noexcept { priority = attribute.value; }
 
   void apply(ReuseAttribute attribute) noexcept { reuse = attribute.value; }
+
+  void apply(FlopsAttribute attribute) noexcept { flops = attribute.value; }
 
   void apply(LabelAttribute attribute) noexcept { label = attribute.text; }
 
@@ -200,7 +203,7 @@ struct TaskRecord {
   /// number.
   Atomic<std::int32_t> children{body_bias};
   std::int32_t unpublished_children = 0;
-  // Each spawn sets the fields from here to `label`. They are side by side, so wide stores do it.
+  // Each spawn sets the fields from here to `flops`. They are side by side, so wide stores do it.
   GroupState* group = nullptr;
   std::uint32_t access_count = 0;
   std::uint32_t label_bytes = 0;
@@ -215,7 +218,8 @@ struct TaskRecord {
   /// while, which does no harm. seq_cst where this must be ordered with looks at sleepers.
   Atomic<Binding> binding{Binding::none};
   std::int32_t reuse = no_reuse; // index for caches
-  char const* label = nullptr;   // inside this block; label_bytes long
+  float flops = 0;               // see hetsched::flops
+  std::uint32_t label_at = 0;    // where the label begins in this block; label_bytes long
 
   /// Begins a fresh record; `its_archs`: classes of workers that may run the task.
   [[gnu::always_inline]] void start(TaskType const& its_type,
@@ -236,6 +240,7 @@ struct TaskRecord {
     priority = attributes.priority;
     graph_node = attributes.graph_node;
     reuse = attributes.reuse;
+    flops = attributes.flops;
     failed = false;
     cancelled = false;
   }
@@ -279,7 +284,9 @@ struct TaskRecord {
     }
   }
 
-  [[nodiscard]] std::string_view label_text() const noexcept { return {label, label_bytes}; }
+  [[nodiscard]] std::string_view label_text() const noexcept {
+    return {reinterpret_cast<char const*>(this) + label_at, label_bytes};
+  }
 
   /// The public id: address in the low 48 bits, generation above.
   [[nodiscard, gnu::always_inline]] TaskId id() const noexcept {

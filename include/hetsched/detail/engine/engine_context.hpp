@@ -39,6 +39,7 @@ template <bool Everywhere = false>
   view.archs = ArchMask{task.archs.load(std::memory_order_relaxed)};
   view.graph_node = task.graph_node;
   view.arguments = task.access_count;
+  view.flops = task.flops;
   view.set_source(&task, [](void const* source, std::size_t i) {
     auto const& record = *static_cast<TaskRecord const*>(source);
     auto const& access = record.accesses()[i];

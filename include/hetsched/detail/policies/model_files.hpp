@@ -76,12 +76,16 @@ struct TimesFile {
   constexpr auto most = policies::History::window;
   constexpr std::int64_t year = std::int64_t{366} * 24 * 3600 * 1'000'000'000;
   for (auto const& value : root["kinds"].elements()) {
-    value.only({"type", "footprint", "data_bytes", "count", "mean_ns", "drifts", "newest_ns"});
+    value.only(
+        {"type", "footprint", "data_bytes", "flops", "count", "mean_ns", "drifts", "newest_ns"});
     policies::History::Samples kind;
     kind.type = value["type"].text();
     kind.footprint = read_footprint(value["footprint"]);
     kind.arch = content.workers.arch;
     kind.bytes = value["data_bytes"].integer(0, SIZE_MAX);
+    if (auto const flops = value.find("flops")) {
+      kind.flops = static_cast<float>(flops->number(0, std::numeric_limits<float>::max()));
+    }
     kind.count = value["count"].integer(1, policies::History::most_counted);
     kind.mean_ns = value["mean_ns"].number(0, static_cast<double>(year));
     kind.drifts = value["drifts"].integer(0, kind.count);
@@ -110,6 +114,9 @@ struct TimesFile {
     value["type"] = kind.type;
     value["footprint"] = in_hex(kind.footprint);
     value["data_bytes"] = kind.bytes;
+    if (kind.flops > 0) {
+      value["flops"] = kind.flops;
+    }
     value["count"] = kind.count;
     value["mean_ns"] = kind.mean_ns;
     value["drifts"] = kind.drifts;

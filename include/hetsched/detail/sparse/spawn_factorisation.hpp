@@ -4,6 +4,7 @@
 
 #include <hetsched/core/task.hpp>
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/sparse/front_flops.hpp>
 #include <hetsched/detail/sparse/front_parts.hpp>
 #include <hetsched/detail/sparse/front_tasks.hpp>
 #include <hetsched/handles/handle.hpp>
@@ -49,24 +50,26 @@ struct FrontProgram<Form::general> {
                          Urgency const& urgency) {
     auto const& front = work.plan.fronts[at(s)];
     std::size_t const* const pivots = work.numbers.pivots.data() + front.first;
+    FrontFlops const work_of(front);
     auto const p = front.panels.count;
     auto const q = data.lower.size();
     for (std::size_t k = 0; k < p; ++k) {
-      rt.template spawn<FactorPanel<T, Form::general>>(urgency(3), SetArch(ArchHost))(
-          &work, s, k, data.panels[k]);
+      rt.template spawn<FactorPanel<T, Form::general>>(
+          urgency(3), flops(work_of.panel(k)), SetArch(ArchHost))(&work, s, k, data.panels[k]);
       for (auto j = k + 1; j < p; ++j) {
-        rt.template spawn<Eliminate<T>>(urgency(j == k + 1 ? 3 : 2))(
+        rt.template spawn<Eliminate<T>>(urgency(j == k + 1 ? 3 : 2), flops(work_of.update(k, j)))(
             front.panels.begin(k), pivots, std::span(&data.panels[k], 1), data.panels[j]);
       }
     }
     for (std::size_t i = 0; i < q; ++i) {
-      rt.template spawn<Eliminate<T>>(urgency(1))(
-          std::size_t{0}, pivots, data.panels, data.upper[i]);
-      rt.template spawn<SolveRows<T>>(urgency(1))(data.panels, data.lower[i]);
+      auto const side = flops(work_of.side(i));
+      rt.template spawn<Eliminate<T>>(urgency(1),
+                                      side)(std::size_t{0}, pivots, data.panels, data.upper[i]);
+      rt.template spawn<SolveRows<T>>(urgency(1), side)(data.panels, data.lower[i]);
     }
     for (std::size_t j = 0; j < q; ++j) {
       for (std::size_t i = 0; i < q; ++i) {
-        rt.template spawn<linalg::Gemm<T>>(urgency(0))(
+        rt.template spawn<linalg::Gemm<T>>(urgency(0), flops(work_of.product(i, j)))(
             T(-1), data.lower[i], data.upper[j], T(1), data.tiles[i + j * q]);
       }
     }
@@ -194,7 +197,7 @@ private:
     for (auto s = unit.begin; s < unit.end; ++s) {
       expect_readers(s, 1);
     }
-    rt_.template spawn<FactorUnit<T, F>>(urgency(unit.begin), SetArch(ArchHost))(
+    rt_.template spawn<FactorUnit<T, F>>(urgency(unit.begin), flops(unit.flops), SetArch(ArchHost))(
         &work_, u, from.units, from.tiles, done_handles_[at(u)]);
     ++count_.tasks;
   }
@@ -206,8 +209,10 @@ private:
   }
 
   void spawn_assembly(FrontPart const& part, std::span<Tile const> targets) {
-    auto const from = sources(part.front, region_of(plan_.fronts[at(part.front)], part));
-    rt_.template spawn<Assemble<T, F>>(urgency(part.front, 1), SetArch(ArchHost))(
+    auto const region = region_of(plan_.fronts[at(part.front)], part);
+    auto const from = sources(part.front, region);
+    rt_.template spawn<Assemble<T, F>>(
+        urgency(part.front, 1), flops(assembled_numbers(region)), SetArch(ArchHost))(
         &work_, part, from.units, from.tiles, targets);
     ++count_.tasks;
   }

@@ -145,23 +145,26 @@ struct FrontProgram<Form::symmetric> {
                          FrontData<T> const& data,
                          Urgency const& urgency) {
     auto const& front = work.plan.fronts[at(s)];
+    FrontFlops const work_of(front);
     auto const p = front.panels.count;
     auto const q = data.lower.size();
     for (std::size_t k = 0; k < p; ++k) {
-      rt.template spawn<FactorPanel<T, Form::symmetric>>(urgency(3), SetArch(ArchHost))(
-          &work, s, k, data.panels[k]);
+      rt.template spawn<FactorPanel<T, Form::symmetric>>(
+          urgency(3), flops(work_of.panel(k)), SetArch(ArchHost))(&work, s, k, data.panels[k]);
       for (auto j = k + 1; j < p; ++j) {
-        rt.template spawn<UpdatePanel<T>>(urgency(j == k + 1 ? 3 : 2))(
+        rt.template spawn<UpdatePanel<T>>(urgency(j == k + 1 ? 3 : 2), flops(work_of.update(k, j)))(
             front.panels.begin(j), data.panels[k], data.panels[j]);
       }
     }
     for (std::size_t i = 0; i < q; ++i) {
-      rt.template spawn<SolveSymmetricRows<T>>(urgency(1))(data.panels, data.lower[i]);
+      rt.template spawn<SolveSymmetricRows<T>>(urgency(1), flops(work_of.side(i)))(data.panels,
+                                                                                   data.lower[i]);
     }
     for (std::size_t j = 0; j < q; ++j) {
-      rt.template spawn<linalg::Syrk<T>>(urgency(0))(data.lower[j], data.tiles[j + j * q]);
+      rt.template spawn<linalg::Syrk<T>>(urgency(0), flops(work_of.product(j, j)))(
+          data.lower[j], data.tiles[j + j * q]);
       for (auto i = j + 1; i < q; ++i) {
-        rt.template spawn<linalg::GemmUpdate<T>>(urgency(0))(
+        rt.template spawn<linalg::GemmUpdate<T>>(urgency(0), flops(work_of.product(i, j)))(
             data.lower[i], data.lower[j], data.tiles[i + j * q]);
       }
     }

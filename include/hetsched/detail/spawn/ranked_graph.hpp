@@ -27,6 +27,7 @@ struct Prospect {
   ArchMask archs; // that its spawn allows
   std::string_view label;
   SpawnData data;
+  float flops = 0; // see hetsched::flops
 };
 
 /// As performance models see it: where its data are is not known, so all are in host memory.
@@ -36,6 +37,7 @@ struct Prospect {
   view.label = task.label;
   view.archs = task.archs;
   view.arguments = task.data.size();
+  view.flops = task.flops;
   view.set_source(&task, [](void const* source, std::size_t i) {
     auto const& prospect = *static_cast<Prospect const*>(source);
     auto const& data = prospect.data;

@@ -112,9 +112,10 @@ public:
                               : type.size_class);
     host.start_record(*task_, type, host.spawner(), attributes);
     if (labelled) [[unlikely]] {
-      auto* const text = reinterpret_cast<char*>(task_) + record_bytes(type, data.size());
-      std::memcpy(text, attributes.label.data(), attributes.label.size());
-      task_->label = text;
+      auto const at = record_bytes(type, data.size());
+      std::memcpy(
+          reinterpret_cast<char*>(task_) + at, attributes.label.data(), attributes.label.size());
+      task_->label_at = static_cast<std::uint32_t>(at);
       task_->label_bytes = static_cast<std::uint32_t>(attributes.label.size());
     }
     if constexpr (!bare) {

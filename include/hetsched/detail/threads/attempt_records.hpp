@@ -46,6 +46,7 @@ inline TaskRecord& make_attempt(ThreadCore& core, ThreadWorker& worker, Attempts
   attempt.priority = task.priority;
   attempt.graph_node = task.graph_node;
   attempt.reuse = task.reuse;
+  attempt.flops = task.flops;
   for (std::uint32_t k = 0; k < task.access_count; ++k) {
     auto const& access = task.accesses()[k];
     new (attempt.accesses() + k)

@@ -45,6 +45,13 @@ namespace hetsched::detail {
   return task;
 }
 
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::note_taken(ThreadWorker& worker,
+                                                          TaskId task) noexcept {
+  if (explainer_.on()) {
+    explainer_.taken(task, worker.info.id, clock());
+  }
+}
+
 /// Called where a hook threw: the scheduler has not taken the task, which is ready. Without memory
 /// that is all; of another exception the program learns, too.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::keep_unpushed(TaskRecord& task) noexcept {

@@ -77,6 +77,9 @@ private:
       }
     }
     worker.owed_wake = no_task;
+    if (explainer_.watches()) [[unlikely]] { // somebody asked while this worker looked for work
+      note_taken(worker, task);
+    }
     return task;
   }
 

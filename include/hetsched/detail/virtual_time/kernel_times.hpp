@@ -25,6 +25,7 @@ struct TypeEntry {
   std::array<std::optional<Duration>, max_archs> on; // mean of the class; nothing: cannot run
   ArchMask archs;
   std::array<double, max_archs> factor; // the factor of Noise::per_type
+  double flops;                         // of the platform's kernel; 0: unknown
 
   struct Executed {
     std::uint64_t count = 0;
@@ -82,18 +83,23 @@ public:
     return *entry;
   }
 
-  /// The mean time of a task on a class that can run it. `view` makes the task's view.
+  /// The mean time of a task on a class that can run it: that of its type, in proportion to the
+  /// task's work if that and the kernel's are known. `view` makes the task's view.
   template <class View>
-  [[nodiscard]] Duration mean(TypeEntry const& entry, Arch arch, View const& view) const {
-    auto const of_type = *entry.on[arch.index];
+  [[nodiscard]] Duration
+  mean(TypeEntry const& entry, Arch arch, float flops, View const& view) const {
+    auto of_type = *entry.on[arch.index];
+    if (flops > 0 && entry.flops > 0) [[unlikely]] {
+      of_type = in_proportion(of_type, static_cast<double>(flops) / entry.flops);
+    }
     return config_.task_time ? std::max(Duration{1}, config_.task_time(view(), arch, of_type))
                              : of_type;
   }
 
   /// The time of one execution.
   template <class View>
-  [[nodiscard]] Duration draw(TypeEntry const& entry, Arch arch, View const& view) {
-    auto const mean = this->mean(entry, arch, view);
+  [[nodiscard]] Duration draw(TypeEntry const& entry, Arch arch, float flops, View const& view) {
+    auto const mean = this->mean(entry, arch, flops, view);
     if (config_.noise == 0) {
       return mean;
     }
@@ -126,6 +132,12 @@ public:
   }
 
 private:
+  [[nodiscard]] static Duration in_proportion(Duration time, double share) noexcept {
+    constexpr double most = 9e18;
+    auto const ns = std::min(most, static_cast<double>(time.ns) * share + 0.5);
+    return {std::max<std::int64_t>(1, static_cast<std::int64_t>(ns))};
+  }
+
   /// From 1 - noise to 1 + noise.
   [[nodiscard]] double draw_factor() noexcept {
     auto const unit = static_cast<double>(noise_.next() >> 11U) * 0x1p-53;
@@ -135,7 +147,8 @@ private:
   TypeEntry& add(TaskType const& type) {
     auto const& platform = config_.platform;
     auto const* kernel = find(type.name);
-    TypeEntry entry{std::string(type.name), {}, {}, {}, {}};
+    TypeEntry entry{std::string(type.name), {}, {}, {}, 0, {}};
+    entry.flops = kernel != nullptr ? kernel->flops.value_or(0) : 0;
     for (std::size_t c = 0; kernel != nullptr && c < platform.classes.size(); ++c) {
       auto const arch = platform.classes[c].arch;
       if (auto const time = kernel->on(c); time && platform.classes[c].workers > 0) {

@@ -54,7 +54,7 @@ public:
       of_one_.push_back(data_[access.data]);
     }
     auto const archs = allowed_.empty() ? Attributes{}.archs : allowed_[v];
-    return {&type_of(node), archs, node.label, of_one_};
+    return {&type_of(node), archs, node.label, of_one_, node.flops};
   }
 
   /// Spawns all tasks, in order, with the priorities of `ranked`, the same graph.
@@ -67,6 +67,7 @@ public:
       attributes.archs = task.archs;
       attributes.priority = ranked.nodes()[v].priority;
       attributes.label = task.label;
+      attributes.flops = task.flops;
       attributes.graph_node = static_cast<std::int32_t>(v);
       spawn_task(core, *task.type, attributes, task.data, {});
     }

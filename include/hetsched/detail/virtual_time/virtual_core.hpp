@@ -127,7 +127,7 @@ public:
                                                     WorkerInfo const& worker) const {
     return policies_->predicts()
                ? predicted(task.type_of(), view_of(task), worker.arch)
-               : mean_time(task.type_of(), worker.arch, [&] { return view_of(task); });
+               : mean_time(task.type_of(), worker.arch, task.flops, [&] { return view_of(task); });
   }
 
   /// The same for a task whose type was given to `archs_of`.
@@ -138,7 +138,7 @@ public:
         return known;
       }
     }
-    return mean_time(type, arch, [&] { return task; });
+    return mean_time(type, arch, task.flops, [&] { return task; });
   }
 
   /// Classes of worker that can run tasks of a type. Throws Error(cannot_run) if none can.
@@ -260,11 +260,12 @@ private:
 
   template <class View>
   [[nodiscard]] std::optional<Prediction>
-  mean_time(TaskType const& type, Arch arch, View const& view) const {
+  mean_time(TaskType const& type, Arch arch, float flops, View const& view) const {
     auto const& times = machine_.times();
     auto const& entry = times.of(type);
-    return entry.on[arch.index] ? std::optional(Prediction{times.mean(entry, arch, view), {}, 0})
-                                : std::nullopt;
+    return entry.on[arch.index]
+               ? std::optional(Prediction{times.mean(entry, arch, flops, view), {}, 0})
+               : std::nullopt;
   }
 
   /// The expected time of the task on this worker.

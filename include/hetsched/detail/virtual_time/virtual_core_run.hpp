@@ -209,8 +209,9 @@ inline void VirtualCore::launch(TaskRecord& task, WorkerId worker) {
   state.running = &task;
   state.begin = clock_.now();
   state.times = &machine_.times().of(task.type_of());
-  state.end =
-      clock_.now() + machine_.times().draw(*state.times, info.arch, [&] { return view_of(task); });
+  state.end = clock_.now() + machine_.times().draw(*state.times, info.arch, task.flops, [&] {
+    return view_of(task);
+  });
   state.number = tasks_.number_execution();
   if (memory_ && info.node != host_node) {
     state.successors.note(task, info.arch);

@@ -15,7 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace hetsched::policies {
@@ -100,9 +100,10 @@ private:
   }
 };
 
-/// Decides: as History. For sizes that it has not seen three times, a n^b + c, where n is the
-///   number of bytes of all data, fitted to the known times of the type on that class of worker. No
-///   value if only one size is known, or if the size is more than eight times off the known ones.
+/// Decides: as History. For sizes that it has not seen three times, a n^b + c, fitted to the known
+///   times of the type on that class of worker, where n is the task's work, if its spawn told it
+///   (hetsched::flops), else the number of bytes of all data. No value if only one size is known,
+///   or if the size is more than eight times off the known ones.
 /// Source: StarPU's non-linear regression models; History's.
 /// Cost: as History's. For other sizes a look-up under one lock, and a fit to all sizes of the type
 ///   whenever the times of 16 more tasks were recorded.
@@ -119,7 +120,7 @@ public:
     if (auto const known = history_.predict(task, arch)) {
       return known;
     }
-    auto const n = static_cast<double>(task.bytes());
+    auto const n = size_of(task.flops, task.bytes());
     std::lock_guard const guard(mutex_);
     auto const& fit = fitted(task, arch);
     if (!fit.law || n * reach < fit.low || n > fit.high * reach) {
@@ -164,16 +165,23 @@ private:
     std::optional<std::uint64_t> recorded; // value of recorded_ when it was made
   };
 
+  [[nodiscard]] static double size_of(float flops, std::size_t bytes) noexcept {
+    return flops > 0 ? static_cast<double>(flops) : static_cast<double>(bytes);
+  }
+
   Fit const& fitted(TaskView const& task, Arch arch) const {
-    auto& fit = fits_[{std::string(task.type), arch}];
+    bool const by_work = task.flops > 0;
+    auto& fit = fits_[{std::string(task.type), by_work, arch}];
     auto const recorded = recorded_.load(std::memory_order_relaxed);
     if (fit.recorded && recorded < *fit.recorded + (fit.law ? refit_after : 1)) {
       return fit;
     }
     std::vector<PowerLaw::Point> points;
     for (auto const& known : history_.known()) {
-      if (known.type == task.type && known.arch == arch && known.bytes > 0 && known.median.ns > 0) {
-        points.push_back({static_cast<double>(known.bytes), static_cast<double>(known.median.ns)});
+      auto const n = size_of(known.flops, known.bytes);
+      if (known.type == task.type && known.arch == arch && (known.flops > 0) == by_work && n > 0 &&
+          known.median.ns > 0) {
+        points.push_back({n, static_cast<double>(known.median.ns)});
       }
     }
     fit = {PowerLaw::fit(points), 0, 0, points.size(), recorded};
@@ -187,7 +195,7 @@ private:
   History history_;
   detail::Atomic<std::uint64_t> recorded_{0};
   mutable detail::Mutex mutex_;
-  mutable std::map<std::pair<std::string, Arch>, Fit> fits_;
+  mutable std::map<std::tuple<std::string, bool, Arch>, Fit> fits_;
 };
 
 static_assert(perf_model<Regression>);
