@@ -131,25 +131,30 @@ TEST_CASE("super-tasks: on cores and devices the same as in order, however littl
     in_order.run(rt, 6);
   }
   std::uint64_t on_devices = 0;
+  auto const run = [&](int cpus, std::string const& devices, bool guided) {
+    CAPTURE(cpus);
+    CAPTURE(devices);
+    CAPTURE(guided);
+    auto config = on_cpus(cpus);
+    config.devices = devices;
+    using Scheduler = hs::policies::Multigrain<>;
+    hs::Runtime<Scheduler, hs::policies::ReuseGuided> rt(config,
+                                                         Scheduler::Config{.guided = guided});
+    Steps steps;
+    steps.run(rt, 6);
+    CHECK(steps.blocks() == in_order.blocks());
+    for (auto const& device : rt.stats().devices) {
+      on_devices += device.misses;
+    }
+  };
   for (int const cpus : {1, 2}) {
     for (std::string const devices : {"none", "emu:1@3072", "emu:1@8192", "emu:2@4096"}) {
-      for (bool const guided : {true, false}) {
-        CAPTURE(cpus);
-        CAPTURE(devices);
-        CAPTURE(guided);
-        auto config = on_cpus(cpus);
-        config.devices = devices;
-        using Scheduler = hs::policies::Multigrain<>;
-        hs::Runtime<Scheduler, hs::policies::ReuseGuided> rt(config,
-                                                             Scheduler::Config{.guided = guided});
-        Steps steps;
-        steps.run(rt, 6);
-        CHECK(steps.blocks() == in_order.blocks());
-        for (auto const& device : rt.stats().devices) {
-          on_devices += device.misses;
-        }
-      }
+      run(cpus, devices, true);
+      run(cpus, devices, false);
     }
+  }
+  for (int k = 0; on_devices == 0 && k < 500; ++k) { // on a busy machine cores may do it all
+    run(1, "emu:1@8192", true);
   }
   CHECK(on_devices > 0);
 }
