@@ -11,11 +11,8 @@ Machine, links and memories are those of the measured file; its kernels are left
 Usage: derive_jacobi.py    (writes platforms/NAME_jacobi.json for each NAME)
 """
 
-import json
-import pathlib
-import re
+import platform_file
 
-HERE = pathlib.Path(__file__).parent / "platforms"
 TILE = 960
 # bytes/s: one GPU, one core alone, all processors
 BANDWIDTHS = {
@@ -45,7 +42,7 @@ def kernel(name, size, lines, workers, bandwidths):
 
 def main():
     for machine, bandwidths in BANDWIDTHS.items():
-        platform = json.loads((HERE / f"{machine}.json").read_text())
+        platform = platform_file.read(machine)
         platform["name"] = f"{machine}_jacobi"
         platform["description"] = (
             f"The machine of {machine}.json with kernels of Jacobi's iterations. Their times are derived, "
@@ -57,9 +54,7 @@ def main():
             for name, lines in (("sweep", 3 * TILE + 8), ("edges", 8))
         ]
         platform["sources"] = [its for its in platform["sources"] if its["what"] != "kernels"]
-        text = json.dumps(platform, indent=1)
-        text = re.sub(r"\[[^][{}]*\]", lambda its: " ".join(its[0].split()), text)  # a list in a line
-        (HERE / f"{machine}_jacobi.json").write_text(text + "\n")
+        platform_file.write(platform)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,8 @@ as many stream processors as a GTX 470. papers/multigrain/README.md has the reas
 Usage: derive_multigrain.py    (writes platforms/NAME.json for both machines)
 """
 
-import json
-import pathlib
-import re
+import platform_file
 
-HERE = pathlib.Path(__file__).parent / "platforms"
 BLOCK = 192
 SUPER = 5
 C2050_PEAK = 448 * 1.15e9 * 2
@@ -85,7 +82,7 @@ def kernels(its, idgraf):
 
 
 def main():
-    idgraf = json.loads((HERE / "idgraf.json").read_text())
+    idgraf = platform_file.read("idgraf")
     bandwidth = idgraf["bandwidth_bytes_per_s"]
     latency = idgraf["latency_s"]
     for name, its in MACHINES.items():
@@ -111,9 +108,7 @@ def main():
             },
             "kernels": kernels(its, idgraf),
         }
-        text = json.dumps(platform, indent=1)
-        text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
-        (HERE / f"{name}.json").write_text(text + "\n")
+        platform_file.write(platform)
 
 
 if __name__ == "__main__":

@@ -14,22 +14,22 @@ Usage: derive_sparse.py    (writes platforms/NAME_sparse.json for each NAME)
 
 import json
 import pathlib
-import re
 
-HERE = pathlib.Path(__file__).parent
-MEASURED = HERE / "results" / "sparse_kernels.json"
+import platform_file
+
+MEASURED = pathlib.Path(__file__).parent / "results" / "sparse_kernels.json"
 MACHINES = ("idgraf", "mirage", "sirocco_k40m", "haswell_k40")
 ON_GPUS = ("front_columns", "front_rows", "gemm", "syrk")
 
 
 def rate(kernel, arch):
-    return kernel["flops"] / kernel[arch]["mean_s"] if kernel and kernel[arch] else None
+    return kernel["flops"] / kernel[arch]["mean_s"]
 
 
 def main():
     measured = json.loads(MEASURED.read_text())["kernels"]
     for machine in MACHINES:
-        platform = json.loads((HERE / "platforms" / f"{machine}.json").read_text())
+        platform = platform_file.read(machine)
         double = [its for its in platform["kernels"] if its["precision"] == "double"]
         gemm = min((its for its in double if its["kernel"] == "gemm"), key=lambda its: its["tile"])
         own = {its["kernel"]: its for its in double if its["tile"] == gemm["tile"] and its["kernel"] in ("gemm", "syrk")}
@@ -66,9 +66,7 @@ def main():
             "derived, not measured: shares of the machine's rate of gemm, by derive_sparse.py."
         )
         platform["kernels"] = kernels
-        text = json.dumps(platform, indent=1)
-        text = re.sub(r"\[[^][{}]*\]", lambda its: " ".join(its[0].split()), text)  # a list in a line
-        (HERE / "platforms" / f"{machine}_sparse.json").write_text(text + "\n")
+        platform_file.write(platform)
 
 
 if __name__ == "__main__":

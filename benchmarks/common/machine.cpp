@@ -17,6 +17,11 @@
 
 namespace benchmarks {
 
+hs::Simulation::Transfers transfers_of(std::string const& comm) {
+  using enum hs::Simulation::Transfers;
+  return comm == "model" ? model : comm == "shared" ? shared : free;
+}
+
 /// Right-looking tile LU without pivoting. Libraries differ in whether the two solves are kernels
 /// of their own: trsm_ll for the row of a step, trsm_ru for its column.
 hs::TaskGraph Machine::lu_graph(hs::Platform const& platform, std::size_t in_a_row) const {

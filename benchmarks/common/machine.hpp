@@ -5,6 +5,7 @@
 #include <hetsched/graphs/named_graph.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/platform/platform.hpp>
+#include <hetsched/platform/simulation.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,9 @@ class App;
 namespace benchmarks {
 
 namespace hs = hetsched;
+
+/// What --comm says: free, model or shared.
+[[nodiscard]] hs::Simulation::Transfers transfers_of(std::string const& comm);
 
 /// At most eight of the names, quoted and in order; the rest as a number.
 [[nodiscard]] std::string listed(std::vector<std::string> names);

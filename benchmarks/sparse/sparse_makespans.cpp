@@ -61,9 +61,7 @@ struct Options {
                     "has no " + options.machine.precision + " kernel 'subtree' of " +
                         config.algorithm + ": see hetsched-calibrate");
   }
-  config.transfers = options.comm == "free"    ? hs::Simulation::Transfers::free
-                     : options.comm == "model" ? hs::Simulation::Transfers::model
-                                               : hs::Simulation::Transfers::shared;
+  config.transfers = benchmarks::transfers_of(options.comm);
   config.seed = options.seed;
   return config;
 }

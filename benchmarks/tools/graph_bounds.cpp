@@ -13,11 +13,6 @@
 
 namespace benchmarks {
 
-hs::Simulation::Transfers transfers_of(std::string const& comm) {
-  using enum hs::Simulation::Transfers;
-  return comm == "model" ? model : comm == "shared" ? shared : free;
-}
-
 std::optional<hs::Duration> GraphBounds::best() const {
   return std::max({area, mixed, path, iterative, transfer}); // nothing is less than all
 }

@@ -16,9 +16,6 @@
 
 namespace benchmarks {
 
-/// What --comm says: free, model or shared.
-[[nodiscard]] hs::Simulation::Transfers transfers_of(std::string const& comm);
-
 /// Of one graph on one machine; nothing: not asked for, not known for such a graph, or not computed
 /// without Clp.
 struct GraphBounds {

@@ -53,8 +53,10 @@ struct Simulation {
   std::string library = {};
   Serve serve = Serve::gpu;
   /// For types whose tasks are not alike: the time of one task on a class of worker, given the
-  /// platform's for its type there. At least 1 ns counts. It is what schedulers see, too. Without
-  /// it all tasks of a type take the same. It may look at the task's type, label and data.
+  /// platform's for its type there, in proportion to the task's work if its spawn told that
+  /// (hetsched::flops) and the platform's kernel has flops. At least 1 ns counts. It is what
+  /// schedulers see, too. Without it a task takes what it would be given. It may look at the task's
+  /// type, label, work and data.
   std::function<Duration(TaskView const&, Arch, Duration)> task_time = {};
   /// Unless transfers are free, each GPU has a memory of the platform's size, which the runtime's
   /// Cache manages. A GPU performs one transfer at a time from its memory and one to it.

@@ -8,10 +8,13 @@
 #include <hetsched/detail/sparse/sweep_kernels.hpp>
 #include <hetsched/detail/sparse/units.hpp>
 #include <hetsched/linalg/kernels.hpp>
+#include <hetsched/linalg/lu_kernels.hpp>
 
 #include <Eigen/Core>
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,14 +42,15 @@ public:
     auto const out_rows = unit.parent == no_index ? 0 : plan_.fronts[at(unit.parent)].size();
     std::vector<Index> where;
     if (unit.parent != no_index) {
-      (void)zeros(out_rows, out);
+      out.assign(out_rows * x_.cols(), T(0));
       where = places_above(unit.parent, end);
     }
     std::vector<T> space;
     for (auto s = unit.begin; s < unit.end; ++s) {
       auto const& front = plan_.fronts[at(s)];
       auto const own = rows_of(front);
-      auto const below = zeros(front.m, space);
+      auto const below = room(front.m, space);
+      std::fill(space.begin(), space.end(), T(0));
       for (auto const child : units_.children[at(u)]) { // of the unit's only front
         auto& given = outs_[at(child)];
         for (std::size_t j = 0; j < x_.cols(); ++j) {
@@ -78,7 +82,7 @@ public:
       auto const& front = plan_.fronts[at(s)];
       auto const own = rows_of(front);
       auto const rows = plan_.below(s);
-      auto const below = zeros(front.m, space);
+      auto const below = room(front.m, space);
       for (std::size_t j = 0; j < x_.cols(); ++j) {
         for (std::size_t r = 0; r < rows.size(); ++r) {
           below(r, j) = x_(at(rows[r]), j);
@@ -91,9 +95,9 @@ public:
 private:
   using Tile = TileView<T>;
 
-  /// Of as many columns as there are right-hand sides, in `space`.
-  [[nodiscard]] Tile zeros(std::size_t rows, std::vector<T>& space) const {
-    space.assign(rows * x_.cols(), T(0));
+  /// As many columns as there are right-hand sides, in `space`.
+  [[nodiscard]] Tile room(std::size_t rows, std::vector<T>& space) const {
+    space.resize(rows * x_.cols());
     return {space.data(), rows, x_.cols(), rows};
   }
 
@@ -157,14 +161,17 @@ private:
         below, front.blocks.begin(i), 0, front.blocks.size(i), below.cols());
   }
 
-  void exchange(Front const& front, std::size_t k, Tile own, bool back) const {
-    auto const* const pivots = numbers_.pivots.data() + front.first;
-    auto const first = front.panels.begin(k);
-    auto const last = front.panels.begin(k + 1);
+  /// The rows with which those of panel k were exchanged, among the rows of the front.
+  [[nodiscard]] std::span<std::size_t const> pivots(Front const& front, std::size_t k) const {
+    return {numbers_.pivots.data() + front.first + front.panels.begin(k), front.panels.size(k)};
+  }
+
+  /// Undoes swap_rows.
+  void exchange_back(Front const& front, std::size_t k, Tile own) const {
+    auto const with = pivots(front, k);
     for (std::size_t j = 0; j < own.cols(); ++j) {
-      for (auto i = first; i < last; ++i) {
-        auto const row = back ? first + last - 1 - i : i;
-        std::swap(own(row, j), own(pivots[row], j));
+      for (auto i = with.size(); i-- > 0;) {
+        std::swap(own(front.panels.begin(k) + i, j), own(with[i], j));
       }
     }
   }
@@ -175,7 +182,8 @@ private:
   void up_front(Front const& front, Tile own, Tile below) const {
     for (std::size_t k = 0; k < front.panels.count; ++k) {
       if constexpr (F == Form::general) {
-        exchange(front, k, own, false);
+        auto const with = pivots(front, k);
+        linalg::kernels::swap_rows<T>(front.panels.begin(k), {with.data(), with.size()}, own);
       }
       auto const [triangle, under] = panel(front, k);
       auto const [top, rest] = rows_of_panel(front, k, own);
@@ -215,7 +223,7 @@ private:
       subtract_product<T>(under, true, rest, top);
       solve_triangle<T>(triangle, lower_triangle, true, top);
       if constexpr (F == Form::general) {
-        exchange(front, k, own, true);
+        exchange_back(front, k, own);
       }
     }
   }

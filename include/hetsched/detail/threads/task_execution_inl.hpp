@@ -37,18 +37,16 @@ namespace hetsched::detail {
         recorder_->taken(id, id, task, std::exchange(worker.taking, {}));
       }
     }
-    if (explainer_.on()) {
-      explainer_.taken(task, id, now);
-    }
+    note_taken(id, task, now);
     worker.owed_wake = no_task;
   }
   return task;
 }
 
-[[gnu::cold]] HETSCHED_INLINE void ThreadCore::note_taken(ThreadWorker& worker,
-                                                          TaskId task) noexcept {
+[[gnu::cold]] HETSCHED_INLINE void
+ThreadCore::note_taken(WorkerId worker, TaskId task, Instant now) noexcept {
   if (explainer_.on()) {
-    explainer_.taken(task, worker.info.id, clock());
+    explainer_.taken(task, worker, now);
   }
 }
 

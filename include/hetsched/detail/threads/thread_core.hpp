@@ -251,7 +251,7 @@ protected:
   TaskId steal_with(ThreadWorker& worker, Steal&& steal);
   static std::int64_t pause_before_theft(ThreadWorker const& worker);
   TaskId take_watched(ThreadWorker& worker);
-  void note_taken(ThreadWorker& worker, TaskId task) noexcept;
+  void note_taken(WorkerId worker, TaskId task, Instant now) noexcept;
   void keep_unpushed(TaskRecord& task) noexcept;
   TaskId take_unpushed(ThreadWorker& worker);
   void watch_ready(TaskId task, WorkerId by, bool spawned);

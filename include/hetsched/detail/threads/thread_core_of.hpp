@@ -78,7 +78,7 @@ private:
     }
     worker.owed_wake = no_task;
     if (explainer_.watches()) [[unlikely]] { // somebody asked while this worker looked for work
-      note_taken(worker, task);
+      note_taken(worker.info.id, task, clock());
     }
     return task;
   }

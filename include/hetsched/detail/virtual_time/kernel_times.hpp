@@ -147,8 +147,8 @@ private:
   TypeEntry& add(TaskType const& type) {
     auto const& platform = config_.platform;
     auto const* kernel = find(type.name);
-    TypeEntry entry{std::string(type.name), {}, {}, {}, 0, {}};
-    entry.flops = kernel != nullptr ? kernel->flops.value_or(0) : 0;
+    auto const flops = kernel != nullptr ? kernel->flops.value_or(0) : 0;
+    TypeEntry entry{std::string(type.name), {}, {}, {}, flops, {}};
     for (std::size_t c = 0; kernel != nullptr && c < platform.classes.size(); ++c) {
       auto const arch = platform.classes[c].arch;
       if (auto const time = kernel->on(c); time && platform.classes[c].workers > 0) {
