@@ -16,7 +16,13 @@
 #endif
 
 #ifdef HETSCHED_TEST_SANITIZED
-#include <sanitizer/allocator_interface.h>
+// As in <sanitizer/allocator_interface.h>, which g++ does not have.
+extern "C" {
+std::size_t __sanitizer_get_allocated_size(void const volatile* memory); // NOLINT
+int __sanitizer_install_malloc_and_free_hooks(                           // NOLINT
+    void (*after_malloc)(void const volatile* memory, std::size_t bytes),
+    void (*before_free)(void const volatile* memory));
+}
 #endif
 
 namespace {
@@ -54,7 +60,7 @@ void after_malloc(void const volatile* /*memory*/, std::size_t bytes) {
 
 void before_free(void const volatile* memory) {
   if (memory != nullptr) {
-    count_given(__sanitizer_get_allocated_size(const_cast<void const*>(memory)));
+    count_given(__sanitizer_get_allocated_size(memory));
   }
 }
 

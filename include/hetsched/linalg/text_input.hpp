@@ -64,7 +64,9 @@ inline std::string printable(std::string_view text) {
 inline std::string excerpt(std::string_view text) {
   constexpr std::size_t longest = 40;
   bool const cut = text.size() > longest;
-  return "'" + printable(text.substr(0, longest)) + (cut ? "...'" : "'");
+  auto out = printable(text.substr(0, longest));
+  out.insert(out.begin(), '\'');
+  return out += cut ? "...'" : "'";
 }
 
 inline std::string lower_case(std::string_view text) {
