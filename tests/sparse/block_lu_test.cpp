@@ -80,7 +80,7 @@ TEST_CASE("BlockPattern: the diagonal, what is added, and the fill") {
   CHECK_FALSE(filled.at(68, 69));
   CHECK(message_of([&] { pattern.add(3, 70); }) ==
         "hetsched: BlockPattern: has no block (3, 70): it has 70 x 70");
-  CHECK(code_of([&] { (void)pattern.at(pattern.size(), 0); }) == hs::ErrorCode::bad_call);
+  CHECK(code_of([&] { (void)pattern.at(70, 0); }) == hs::ErrorCode::bad_call);
 }
 
 TEST_CASE("BlockPattern: fill as elimination by definition finds it") {

@@ -81,11 +81,15 @@ private:
 
   void check(std::size_t i, std::size_t j) const {
     if (i >= size_ || j >= size_) {
-      throw Error(ErrorCode::bad_call,
-                  "BlockPattern",
-                  "has no block (" + std::to_string(i) + ", " + std::to_string(j) + "): it has " +
-                      std::to_string(size_) + " x " + std::to_string(size_));
+      refuse(i, j);
     }
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i, std::size_t j) const {
+    throw Error(ErrorCode::bad_call,
+                "BlockPattern",
+                "has no block (" + std::to_string(i) + ", " + std::to_string(j) + "): it has " +
+                    std::to_string(size_) + " x " + std::to_string(size_));
   }
 
   std::size_t size_;
