@@ -158,6 +158,10 @@ template <class Host>
   case TaskKind::follow:
     host.give_to_device(task);
     return;
+  case TaskKind::external:
+    task.state.store(TaskState::running, std::memory_order_relaxed);
+    task.accesses()[0].carried.external->granted(*task.accesses()[0].carried.external, task);
+    return;
   }
 }
 

@@ -19,6 +19,7 @@ namespace hetsched::detail {
 struct AccessQueue;
 struct AttemptFunctions;
 struct Domain;
+struct ExternalUse;
 struct GroupState;
 struct PartitionState;
 struct TaskRecord;
@@ -45,7 +46,8 @@ enum class TaskKind : std::uint8_t {
   prefetch,  // brings a datum to a device; goes to the device's worker, past the scheduler
   pin,       // brings a datum to a device and keeps it there
   evict,     // makes a device's copy leave; in virtual time, as no body runs there
-  follow     // waits on a device for a stream of the program's own
+  follow,    // waits on a device for a stream of the program's own
+  external   // what it does, something outside the engine sees to: see ExternalUse
 };
 
 /// Compile-time table of a task type. It takes the place of a class with virtual functions.
@@ -126,6 +128,13 @@ struct HintTarget {
   std::uint32_t stream = 0;
 };
 
+/// What an external task is for. Lives until the task has ended.
+struct ExternalUse {
+  /// The task holds its datum, until ExternalTasks::end. Called by any thread, perhaps while it
+  /// completes another task: only takes note.
+  void (*granted)(ExternalUse& use, TaskRecord& task) noexcept;
+};
+
 /// What an access carries. The task's kind says which member is valid.
 union Carried {
   void* copy = nullptr;      // user, of a CW parameter: the elements of the private copy, while the
@@ -134,6 +143,7 @@ union Carried {
   PartitionState* partition; // partition: the state of the partition
   TaskRecord* holder;        // join: the partition's task
   HintTarget hint;           // prefetch, pin, follow
+  ExternalUse* external;     // external
 };
 
 /// One datum argument of one task: a node of that datum's queue.

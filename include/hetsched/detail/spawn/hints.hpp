@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Hints about where data should be, and what the program's own streams do to them: tasks that a
-// device's worker sees to.
+// Tasks of the library's own on one datum: hints about where data should be, and what the program's
+// own streams do to them, which a device's worker sees to; external tasks.
 
 #include <hetsched/detail/dataflow/dataflow.hpp>
 #include <hetsched/detail/dataflow/nesting.hpp>
@@ -19,17 +19,22 @@ inline constexpr TaskType evict_type =
 inline constexpr TaskType follow_type =
     laid_out({"hetsched follow", TaskKind::follow, {}, {}, nullptr, nullptr, nullptr}, false);
 
-/// Spawns a hint: in program order it reads the datum, or, to follow a stream, writes it.
+/// Spawns a task of the library's own on one datum, which the user does not count. Throws what a
+/// spawn throws.
 template <class Core>
-void spawn_hint(Core& core, TaskType const& type, DataRecord& record, HintTarget about) {
-  auto const mode = type.kind == TaskKind::follow ? AccessMode::read_write : AccessMode::read;
+void spawn_uncounted(Core& core,
+                     TaskType const& type,
+                     DataRecord& record,
+                     AccessMode mode,
+                     Carried carried,
+                     Attributes const& attributes = {}) {
   typename Core::Spawner spawner(core);
   auto& host = spawner.host();
   auto& queue = find_queue(record, mode, nullptr, core.current_task(), core.current_domain());
   auto& hint = *host.allocate(SizeClass::of(sizeof(TaskRecord) + sizeof(Access)));
-  host.start_record(hint, type, host.spawner());
+  host.start_record(hint, type, host.spawner(), attributes);
   hint.access_count = 1;
-  new (hint.accesses()) Access{&queue, nullptr, {.hint = about}, mode, false, 0, 0};
+  new (hint.accesses()) Access{&queue, nullptr, carried, mode, false, 0, 0};
   host.count_hint(hint);
   try {
     register_accesses(host, hint);
@@ -38,6 +43,13 @@ void spawn_hint(Core& core, TaskType const& type, DataRecord& record, HintTarget
     host.recycle(hint);
     throw;
   }
+}
+
+/// Spawns a hint: in program order it reads the datum, or, to follow a stream, writes it.
+template <class Core>
+void spawn_hint(Core& core, TaskType const& type, DataRecord& record, HintTarget about) {
+  auto const mode = type.kind == TaskKind::follow ? AccessMode::read_write : AccessMode::read;
+  spawn_uncounted(core, type, record, mode, {.hint = about});
 }
 
 } // namespace hetsched::detail

@@ -227,6 +227,7 @@ public:
 protected:
   friend class DeviceAhead;
   friend class DeviceDriver;
+  friend class ExternalTasks;
   friend class StandIns;
   friend class ThreadAttempts;
 
@@ -394,10 +395,12 @@ protected:
 
 #include <hetsched/detail/threads/thread_host.hpp>
 // behind thread_host.hpp
+#include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 #ifdef HETSCHED_DEFINITIONS
 #include <hetsched/detail/threads/claims_inl.hpp>
+#include <hetsched/detail/threads/external_tasks_inl.hpp>
 #include <hetsched/detail/threads/lost_devices_inl.hpp>
 #include <hetsched/detail/threads/stand_ins_inl.hpp>
 #include <hetsched/detail/threads/task_execution_inl.hpp>

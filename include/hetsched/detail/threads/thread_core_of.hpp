@@ -98,6 +98,9 @@ private:
       }
       if (auto const task = take_inline(worker)) {
         execute(worker, task);
+        if (waiting_.outside.load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
+          ExternalTasks::look_if_due(*this);
+        }
       } else if (done()) {
         break;
       } else {

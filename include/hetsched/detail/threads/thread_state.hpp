@@ -131,6 +131,17 @@ private:
   Atomic<std::uint32_t> events_{0};
 };
 
+/// Something outside the engine that ends external tasks, and that workers look at: between tasks,
+/// and instead of all of them sleeping.
+struct OutsideLook {
+  /// Returns whether anything had happened. Several threads may call it at a time.
+  bool (*look)(OutsideLook& self);
+  std::int64_t patience_ns; // between tasks, the least time from one look to the next
+
+  Atomic<std::int64_t> last_ns{0};
+  Atomic<bool> watched{false}; // a worker without work looks again and again
+};
+
 /// The sleeping workers, and what a thread has to look at before it sleeps.
 struct Waiting {
   static constexpr std::uint64_t never_lifted = ~std::uint64_t{0};
@@ -153,6 +164,8 @@ struct Waiting {
   Atomic<std::uint64_t> merged{0}; // drains that have inserted some; written under `merging`
   Atomic<std::uint64_t> sleep_events{0};
   UnpushedTasks unpushed;
+  Atomic<OutsideLook*> outside{nullptr}; // null: nothing to look at
+  Atomic<int> looking{0};                // threads that may be in its `look`
 };
 
 /// Tasks with attempts under way.

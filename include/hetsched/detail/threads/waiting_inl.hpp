@@ -3,6 +3,7 @@
 // ThreadCore: looking for work, sleeping, waking, and the waits behind every kind of sync.
 
 #include <hetsched/detail/dataflow/outcomes.hpp>
+#include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 
@@ -71,6 +72,7 @@ namespace hetsched::detail {
   auto& parking = waiting_.parking;
   auto const has_attempt = [&worker] { return worker.attempt != nullptr; };
   TaskId found;
+  ExternalTasks::Watch watch(*this);
   while (!found && !has_attempt() && !done()) {
     parking.announce(id);
     found = take(worker);
@@ -88,6 +90,11 @@ namespace hetsched::detail {
     }
     if (is_to_reconsider()) {
       pause_for(200000); // as an announced sleeper, because others rely on that
+      if (parking.retract(id)) {
+        continue;
+      } // claimed meanwhile: `park` says why, without sleep
+    }
+    if (watch.looks_instead()) {
       if (parking.retract(id)) {
         continue;
       } // claimed meanwhile: `park` says why, without sleep
