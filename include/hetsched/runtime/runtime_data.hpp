@@ -124,6 +124,9 @@ public:
     partition.join();
   }
 
+  /// For the library: what runs the tasks.
+  [[nodiscard]] typename Engine::BaseCore& engine() const noexcept { return *core_; }
+
 protected:
   using Core = typename Engine::BaseCore;
 

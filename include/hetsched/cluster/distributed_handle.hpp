@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Handles of data that several ranks know.
+
+#include <hetsched/detail/cluster/cluster_data.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace hetsched {
+
+/// Names a datum that all ranks have registered (DistributedRuntime::data). `D` is a scalar type,
+/// `VectorView<E>` or `TileView<E>`. Copies are cheap (counted). It costs ranks that never use the
+/// datum some 80 bytes. Destroying the last handle on a rank while tasks there use the datum is a
+/// mistake, as with Handle; so is doing it before the `sync()` that follows a CW. Not thread-safe.
+template <class D>
+class DistributedHandle {
+public:
+  using Data = D;
+
+  /// No datum: spawning on it throws Error(bad_data).
+  DistributedHandle() noexcept = default;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return datum_ != nullptr; }
+
+  /// The rank where the program has the memory.
+  [[nodiscard]] int home() const noexcept { return datum_->home; }
+
+  /// The number of data that were registered before; the same on all ranks. Messages name it.
+  [[nodiscard]] std::uint32_t number() const noexcept { return datum_->number; }
+
+  /// As of a Handle.
+  [[nodiscard]] std::size_t rows() const noexcept { return datum_->rows; }
+
+  [[nodiscard]] std::size_t cols() const noexcept { return datum_->cols; }
+
+  friend bool operator==(DistributedHandle const&, DistributedHandle const&) = default;
+
+  /// For the library.
+  explicit DistributedHandle(std::shared_ptr<detail::ClusterDatum> datum) noexcept
+      : datum_(std::move(datum)) {}
+
+  /// For the library.
+  [[nodiscard]] detail::ClusterDatum* datum() const noexcept { return datum_.get(); }
+
+private:
+  std::shared_ptr<detail::ClusterDatum> datum_;
+};
+
+} // namespace hetsched

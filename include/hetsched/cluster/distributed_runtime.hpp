@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One program on several ranks: each makes the same calls, and each runs its part of the tasks.
+
+#include <hetsched/cluster/distributed_handle.hpp>
+#include <hetsched/cluster/placement.hpp>
+#include <hetsched/detail/cluster/exchange.hpp>
+#include <hetsched/detail/cluster/spawn_log.hpp>
+#include <hetsched/fwd.hpp>
+#include <hetsched/runtime/runtime.hpp>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+namespace detail {
+
+template <class A>
+[[nodiscard]] std::int32_t rank_of_attribute(A const& attribute) noexcept {
+  if constexpr (std::is_same_v<A, RankAttribute>) {
+    return attribute.rank;
+  } else {
+    return -1;
+  }
+}
+
+/// The attribute as the runtime of one rank knows it.
+template <class A>
+[[nodiscard]] auto local_attribute(A const& attribute) noexcept {
+  if constexpr (std::is_same_v<A, RankAttribute>) {
+    return NoAttribute{};
+  } else {
+    return attribute;
+  }
+}
+
+template <class A>
+concept cluster_attribute = attribute<A> || std::is_same_v<A, RankAttribute>;
+
+template <class A>
+inline constexpr bool is_distributed_handle = false;
+
+template <class D>
+inline constexpr bool is_distributed_handle<DistributedHandle<D>> = true;
+
+/// Registers memory of a datum, or new memory, with a rank's runtime.
+template <class D, class Node>
+[[nodiscard]] DataRecord* make_record(void* node, ClusterDatum const& datum, void* memory) {
+  using Element = typename DataTraits<D>::Element;
+  auto& runtime = *static_cast<Node*>(node);
+  HostBuffer buffer;
+  auto ld = datum.ld;
+  if (memory == nullptr) {
+    buffer = HostBuffer(datum.bytes(), sizeof(Element));
+    memory = buffer.get();
+    ld = datum.rows;
+  }
+  auto* const first = static_cast<Element*>(memory);
+  auto const handle = [&] {
+    if constexpr (std::is_same_v<D, TileView<Element>>) {
+      return runtime.data(first, datum.rows, datum.cols, ld);
+    } else if constexpr (std::is_same_v<D, VectorView<Element>>) {
+      return runtime.data(first, datum.rows);
+    } else {
+      return runtime.data(*first);
+    }
+  }();
+  auto* const record = handle.record();
+  record->handles.fetch_add(1, std::memory_order_relaxed); // for the datum
+  record->buffer = std::move(buffer);
+  return record;
+}
+
+/// A region whose elements only a ReductionOps knows.
+using AnyData = TileView<std::byte>;
+
+/// A rank begins to contribute to a datum that is at home elsewhere.
+struct BeginPartial : Task<3>::Signature<W<AnyData>, V<ReductionOps const*>, V<std::size_t>> {
+  static constexpr std::string_view name = "hetsched begin partial";
+
+  static void cpu(AnyData partial, ReductionOps const* op, std::size_t elements) {
+    op->fill_neutral(partial.data(), elements);
+  }
+};
+
+/// What a rank has contributed goes into the value at home.
+struct AddPartial
+    : Task<4>::Signature<RW<AnyData>, R<AnyData>, V<ReductionOps const*>, V<Shape>> {
+  static constexpr std::string_view name = "hetsched add partial";
+
+  static void cpu(AnyData value,
+                  TileView<std::byte const> partial,
+                  ReductionOps const* op,
+                  Shape const& shape) {
+    op->combine(value.data(), shape, partial.data());
+  }
+};
+
+/// A handle of a record that others hold, too.
+template <class D>
+[[nodiscard]] Handle<D> handle_of(DataRecord& record) noexcept {
+  record.handles.fetch_add(1, std::memory_order_relaxed);
+  return Handle<D>(&record);
+}
+
+/// The strongest of two accesses of one task to one datum.
+[[nodiscard]] constexpr AccessMode both(AccessMode a, AccessMode b) noexcept {
+  if (a == b) {
+    return a;
+  }
+  return !writes(a) && !writes(b) ? AccessMode::read : AccessMode::read_write;
+}
+
+} // namespace detail
+
+/// Runs tasks on several ranks: processes of an MPI program, or, with LoopbackTransport, threads of
+/// one. Each rank makes the same registrations, spawns and syncs in the same order, and has a
+/// `Runtime<Scheduler, Cache, PerfModel>` that runs the tasks which `Placement` gives to the rank.
+/// Data have a home rank. What a task reads comes from there, once for each value and rank, and what
+/// it writes goes back. The result is that of the same program on one rank, bit for bit, but for
+/// floating-point sums by CW, whose order is not fixed.
+///
+/// One thread of each rank calls it. Idle workers look for messages, busy ones between tasks; there
+/// is no further thread. The destructor waits for all ranks.
+///
+/// Ranks that do not make the same calls are told so, with the first call in which they differ, by
+/// Error(bad_call) from the next call that waits; a rank that is gone is named by
+/// Error(rank_failed). All later calls throw the same.
+///
+/// Source: superscalar task insertion on every rank, owner computes: StarPU-MPI (Agullo et al.,
+/// "Achieving High Performance on Supercomputers with a Sequential Task-based Programming Model",
+/// 2017). Comparing hashes of the calls: Legion's control replication checks.
+template <class Scheduler, class Cache, class PerfModel, class PlacementPolicy, class T>
+  requires Placement<PlacementPolicy> && Transport<T>
+class DistributedRuntime {
+public:
+  using Node = Runtime<Scheduler, Cache, PerfModel>;
+
+  /// Collective. `transport`, used by nothing else, outlives this. `config`: of this rank.
+  explicit DistributedRuntime(T& transport, Config const& config = {})
+      : node_(config), exchange_(transport, node_.engine(), log_) {}
+
+  DistributedRuntime(DistributedRuntime const&) = delete;
+  DistributedRuntime& operator=(DistributedRuntime const&) = delete;
+
+  /// Waits for the tasks of all ranks. What no sync has thrown is told in one line on stderr.
+  ~DistributedRuntime() {
+    try {
+      if (!exchange_.broken()) {
+        together(end_call);
+        exchange_.flush();
+      }
+    } catch (std::exception const& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+    try { // no transfer is left when the exchange goes
+      node_.wait();
+    } catch (std::exception const& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+  }
+
+  [[nodiscard]] int rank() const noexcept { return exchange_.rank(); }
+
+  [[nodiscard]] int ranks() const noexcept { return exchange_.ranks(); }
+
+  /// This rank's own. Tasks that are spawned there are no concern of the others.
+  [[nodiscard]] Node& node() noexcept { return node_; }
+
+  // ---- data ----
+
+  /// Registers a datum whose memory is on rank `home`, where the arguments are as for
+  /// Runtime::data. On other ranks only type and shape count: the memory is not looked at, and a
+  /// pointer may be null. Elements must be trivially copyable. Throws Error: bad_call (no such
+  /// rank, inside a body), and at home what Runtime::data throws.
+  template <class E>
+  [[nodiscard]] DistributedHandle<E> data(int home, E& object) {
+    static_assert(!detail::vector_like<E> && !detail::matrix_like<E>,
+                  "hetsched: DistributedRuntime::data takes a scalar, or a pointer and sizes");
+    return add<E>(home, &object, 1, 1, 1);
+  }
+
+  template <class E>
+  [[nodiscard]] DistributedHandle<VectorView<E>> data(int home, E* first, std::size_t count) {
+    return add<VectorView<E>>(home, first, count, 1, count);
+  }
+
+  template <class E>
+  [[nodiscard]] DistributedHandle<TileView<E>>
+  data(int home, E* first, std::size_t rows, std::size_t cols, std::size_t ld) {
+    return add<TileView<E>>(home, first, rows, cols, ld);
+  }
+
+  // ---- tasks ----
+
+  /// As Runtime::spawn, with `on_rank(r)` as a further attribute. Returns at once where it is no
+  /// concern of this rank. Throws Error: bad_call (inside a body, no such rank), bad_data (empty
+  /// handle), what is wrong with the ranks, and on the rank that runs the task what Runtime::spawn
+  /// throws: then the task does not run, and its data keep their values.
+  template <task_type Type, detail::cluster_attribute... A>
+  [[nodiscard]] auto spawn(A const&... attributes) {
+    auto rank = std::int32_t{-1};
+    ((rank = std::max(rank, detail::rank_of_attribute(attributes))), ...);
+    return [this, rank, attributes...]<class... Args>(Args&&... arguments) {
+      submit<Type>(rank,
+                   std::tuple(detail::local_attribute(attributes)...),
+                   std::forward<Args>(arguments)...);
+    };
+  }
+
+  // ---- waiting ----
+
+  /// Collective: waits until every task of every rank is complete and each datum has its value in
+  /// the memory at home, to be read and written there until the next spawn on it. Throws the first
+  /// exception of a task on this rank, or, if there was none, Error(cancelled) for the first on
+  /// another. The runtime stays usable.
+  void sync() { together(sync_call); }
+
+  /// The tasks so far of this rank are complete.
+  void wait() {
+    exchange_.check_unbroken();
+    node_.wait();
+  }
+
+  /// Collective: the value of a scalar, when all earlier tasks on it are complete; the same on all
+  /// ranks. Throws what Runtime::sync(handle) throws.
+  template <class E>
+  [[nodiscard]] E value(DistributedHandle<E> const& handle) {
+    check_outside("value");
+    auto& datum = datum_of(handle);
+    record(value_call, -1, std::span(&datum.number, 1));
+    exchange_.check();
+    Uses const uses{{*this, 0}, rank_};
+    uses.gather(datum);
+    for (std::int32_t r = 0; r < ranks(); ++r) {
+      if (r == rank_ || datum.home == rank_) {
+        (void)uses.before({&datum, AccessMode::read, nullptr}, r);
+      }
+    }
+    auto& local = *datum.here(&node_).record;
+    node_.sync(detail::handle_of<E>(local));
+    exchange_.check_unbroken();
+    return *static_cast<E const*>(local.home.base);
+  }
+
+  /// What this rank has sent to another.
+  [[nodiscard]] SentTo sent_to(int rank) const { return exchange_.sent_to(rank); }
+
+private:
+  using ClusterDatum = detail::ClusterDatum;
+  using ClusterUse = detail::ClusterUse;
+
+  static constexpr std::uint64_t calls_between_checks = std::uint64_t{1} << 16U;
+  static constexpr detail::CallName data_call{"data"};
+  static constexpr detail::CallName sync_call{"sync"};
+  static constexpr detail::CallName value_call{"value"};
+  static constexpr detail::CallName end_call{"the end of the runtime"};
+
+  /// See ClusterUses.
+  struct Port {
+    DistributedRuntime& runtime;
+    std::int32_t urgency;
+
+    [[nodiscard]] void* node() const noexcept { return &runtime.node_; }
+
+    void send(ClusterDatum const& datum, detail::DataRecord& record, int to) const {
+      runtime.exchange_.send(line_of(datum, record), record, to, urgency);
+    }
+
+    void receive(ClusterDatum const& datum, detail::DataRecord& record, int from) const {
+      runtime.exchange_.receive(line_of(datum, record), record, from, urgency);
+    }
+
+    [[nodiscard]] static detail::DatumLine line_of(ClusterDatum const& datum,
+                                                   detail::DataRecord const& record) noexcept {
+      return {datum.number, &record == datum.local->partial};
+    }
+
+    void begin(detail::DataRecord& partial, detail::ReductionOps const& op) const {
+      runtime.node_.template spawn<detail::BeginPartial>(SetArch(ArchHost), priority(urgency))(
+          detail::handle_of<detail::AnyData>(partial), &op, partial.elements());
+    }
+
+    void add(detail::DataRecord& value,
+             detail::DataRecord& partial,
+             detail::ReductionOps const& op) const {
+      auto shape = value.shape;
+      shape.ld = value.home.ld;
+      runtime.node_.template spawn<detail::AddPartial>(SetArch(ArchHost), priority(urgency))(
+          detail::handle_of<detail::AnyData>(value),
+          detail::handle_of<detail::AnyData>(partial),
+          &op,
+          shape);
+    }
+  };
+
+  using Uses = detail::ClusterUses<Port>;
+
+  void check_outside(char const* operation) const {
+    exchange_.check_unbroken();
+    if (node_.engine().current_task() != nullptr) [[unlikely]] {
+      throw Error(ErrorCode::bad_call,
+                  operation,
+                  "not allowed inside a body: spawn on the runtime that the body is given");
+    }
+  }
+
+  void check_rank(char const* operation, int rank) const {
+    if (rank < 0 || rank >= ranks()) [[unlikely]] {
+      throw Error(ErrorCode::bad_call,
+                  operation,
+                  detail::text("there is no rank %d, only 0 to %d", rank, ranks() - 1));
+    }
+  }
+
+  template <class D>
+  [[nodiscard]] static ClusterDatum& datum_of(DistributedHandle<D> const& handle) {
+    if (!handle) [[unlikely]] {
+      throw Error(ErrorCode::bad_data, "handle", "is empty");
+    }
+    return *handle.datum();
+  }
+
+  /// All ranks make the call now.
+  [[gnu::always_inline]] void record(detail::CallName const& name,
+                                     std::int32_t on,
+                                     std::span<std::uint32_t const> numbers) {
+    log_.add(name, on, numbers);
+    if (log_.count() % calls_between_checks == 0) [[unlikely]] {
+      exchange_.check();
+      log_.forget_first(exchange_.agreed());
+    }
+  }
+
+  template <class D, class E>
+  [[nodiscard]] DistributedHandle<D>
+  add(int home, E* first, std::size_t rows, std::size_t cols, std::size_t ld) {
+    static_assert(std::is_trivially_copyable_v<E> && !std::is_const_v<E>,
+                  "hetsched: DistributedRuntime::data needs trivially copyable elements that may "
+                  "be written");
+    check_outside("data");
+    check_rank("data", home);
+    auto datum = std::make_shared<ClusterDatum>(
+        registered_, home, sizeof(E), detail::Shape{rows, cols, ld}, &detail::make_record<D, Node>);
+    if (home == rank_) {
+      auto local = std::make_unique<ClusterDatum::Local>();
+      local->record = datum->make(&node_, *datum, first);
+      datum->local = std::move(local);
+    }
+    auto const low = [](std::size_t number) { return static_cast<std::uint32_t>(number); };
+    std::array const numbers{registered_, low(rows), low(cols), low(sizeof(E)), low(home)};
+    record(data_call, -1, numbers);
+    ++registered_;
+    if (data_.size() == data_.capacity()) {
+      std::erase_if(data_, [](auto const& known) { return known.expired(); });
+      data_.reserve(2 * data_.size() + 64);
+    }
+    data_.push_back(datum);
+    return DistributedHandle<D>(std::move(datum));
+  }
+
+  template <class Type, class Attributes, class... Args>
+  void submit(std::int32_t on, Attributes const& attributes, Args&&... arguments) {
+    using Signature = detail::SignatureOf<Type>;
+    constexpr auto count = Signature::data_count;
+    static_assert(Signature::list_count == 0,
+                  "hetsched: a DistributedRuntime spawns no task type with Each");
+    static_assert(
+        (std::size_t{0} + ... +
+         (detail::is_distributed_handle<std::remove_cvref_t<Args>> ? 1 : 0)) == count,
+        "hetsched: a DistributedRuntime spawns on a DistributedHandle for each data parameter");
+    static constexpr detail::CallName name{detail::task_table<Node, Type>.name};
+    check_outside("spawn");
+    std::array<ClusterUse, count> uses;
+    std::array<std::uint32_t, count> numbers;
+    std::size_t k = 0;
+    auto const take = [&]<class A>(A const& argument) {
+      if constexpr (detail::is_distributed_handle<A>) {
+        auto& datum = datum_of(argument);
+        uses[k] = {&datum, Signature::parameters[k].mode, Signature::parameters[k].reduction};
+        numbers[k++] = datum.number;
+      }
+    };
+    (take(arguments), ...);
+    if (on < 0) {
+      on = place(name.text, uses);
+    }
+    check_rank("spawn", on);
+    record(name, on, numbers);
+    bool concerned = on == rank_;
+    for (auto const& use : uses) {
+      concerned = concerned || use.datum->home == rank_ || use.datum->concerns(use.mode);
+    }
+    if (!concerned) {
+      return;
+    }
+    auto const urgency = std::apply(
+        [](auto const&... all) {
+          return static_cast<detail::Attributes const&>(detail::attributes_of(all...)).priority;
+        },
+        attributes);
+    std::array<detail::DataRecord*, count> records;
+    auto const distinct = before(uses, records, on, urgency);
+    std::exception_ptr refused;
+    if (on == rank_) {
+      try {
+        std::size_t next = 0;
+        auto const local = [&]<class A>(A&& argument) -> decltype(auto) {
+          if constexpr (detail::is_distributed_handle<std::remove_cvref_t<A>>) {
+            return detail::handle_of<typename std::remove_cvref_t<A>::Data>(*records[next++]);
+          } else {
+            return std::forward<A>(argument);
+          }
+        };
+        std::tuple<decltype(local(std::forward<Args>(arguments)))...> locals{
+            local(std::forward<Args>(arguments))...}; // in braces: from left to right
+        std::apply(
+            [&](auto const&... all) {
+              std::apply(
+                  [&](auto&&... own) {
+                    node_.template spawn<Type>(all...)(std::forward<decltype(own)>(own)...);
+                  },
+                  std::move(locals));
+            },
+            attributes);
+      } catch (...) {
+        refused = std::current_exception();
+      }
+    }
+    after(std::span(uses).first(distinct), on, urgency);
+    if (refused) {
+      std::rethrow_exception(refused); // other ranks got the values as they were
+    }
+  }
+
+  template <std::size_t Count>
+  [[nodiscard]] std::int32_t place(std::string_view type, std::array<ClusterUse, Count>& uses) {
+    std::array<PlacedDatum, Count> data;
+    for (std::size_t k = 0; k < Count; ++k) {
+      data[k] = {uses[k].datum->home, uses[k].mode, uses[k].datum->bytes()};
+    }
+    return placement_.rank_of({type, data, log_.count(), ranks()});
+  }
+
+  /// What comes before the task. Leaves each datum once in `uses`, and returns how many there are;
+  /// records[k] is what the task uses for its k-th argument, if it runs here.
+  std::size_t before(std::span<ClusterUse> uses,
+                     std::span<detail::DataRecord*> records,
+                     std::int32_t on,
+                     std::int32_t urgency) {
+    Uses const all{{*this, urgency}, rank_};
+    std::size_t distinct = 0;
+    std::array<std::size_t, 16> few;
+    std::vector<std::size_t> many(uses.size() > few.size() ? uses.size() : 0);
+    auto const first = many.empty() ? std::span<std::size_t>(few) : std::span(many);
+    for (std::size_t k = 0; k < uses.size(); ++k) {
+      std::size_t same = 0;
+      while (same != distinct && uses[same].datum != uses[k].datum) {
+        ++same;
+      }
+      first[k] = same;
+      if (same == distinct) {
+        uses[distinct++] = uses[k];
+      } else {
+        uses[same].mode = detail::both(uses[same].mode, uses[k].mode);
+      }
+    }
+    std::array<detail::DataRecord*, 16> few_records;
+    std::vector<detail::DataRecord*> many_records(many.size());
+    auto const found =
+        many.empty() ? std::span<detail::DataRecord*>(few_records) : std::span(many_records);
+    for (std::size_t k = 0; k < distinct; ++k) {
+      found[k] = all.before(uses[k], on);
+      reduces_ = reduces_ || uses[k].mode == AccessMode::reduce;
+    }
+    for (std::size_t k = 0; k < records.size(); ++k) {
+      records[k] = found[first[k]];
+    }
+    return distinct;
+  }
+
+  void after(std::span<ClusterUse const> uses, std::int32_t on, std::int32_t urgency) {
+    Uses const all{{*this, urgency}, rank_};
+    for (auto const& use : uses) {
+      all.after(use, on);
+    }
+  }
+
+  template <class F>
+  void for_each_datum(F&& f) {
+    for (auto const& known : data_) {
+      if (auto const datum = known.lock()) {
+        f(*datum);
+      }
+    }
+  }
+
+  void together(detail::CallName const& call) {
+    check_outside(call.text.data());
+    record(call, -1, {});
+    if (std::exchange(reduces_, false)) {
+      for_each_datum([&](ClusterDatum& datum) { Uses{{*this, 0}, rank_}.gather(datum); });
+    }
+    exchange_.check();
+    std::exception_ptr own;
+    std::optional<std::string> why;
+    try {
+      node_.sync();
+    } catch (std::exception const& error) {
+      own = std::current_exception();
+      why = error.what();
+    } catch (...) {
+      own = std::current_exception();
+      why = "a task threw what is no std::exception";
+    }
+    auto const failure = exchange_.finish_together(std::move(why));
+    log_.forget_first(exchange_.agreed());
+    if (failure) {
+      for_each_datum([](ClusterDatum& datum) { datum.forget_copies(); });
+      if (own) {
+        std::rethrow_exception(own);
+      }
+      throw Error(ErrorCode::cancelled,
+                  detail::text("rank %d", failure->first),
+                  "a task failed there: " + failure->second);
+    }
+  }
+
+  detail::SpawnLog log_;
+  Node node_;
+  detail::Exchange<T> exchange_;
+  std::int32_t const rank_ = exchange_.rank();
+  [[no_unique_address]] PlacementPolicy placement_;
+  std::uint32_t registered_ = 0;
+  std::vector<std::weak_ptr<ClusterDatum>> data_;
+  bool reduces_ = false; // some datum may have contributions that are not in its value
+};
+
+/// `hs::DistributedRuntime runtime(transport);` has the policies of `Runtime<>`.
+template <class T>
+DistributedRuntime(T&, Config const& = {})
+    -> DistributedRuntime<policies::WorkStealing<>,
+                          policies::Lru,
+                          policies::NoModel,
+                          OwnerComputes,
+                          T>;
+
+} // namespace hetsched

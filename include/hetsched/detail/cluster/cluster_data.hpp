@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What one rank knows of a datum that all ranks have registered, and which transfers follow from
+// that.
+
+#include <hetsched/core/access.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/dataflow/data_record.hpp>
+#include <hetsched/detail/dataflow/data_registry.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A datum of a DistributedRuntime, on one rank. The thread that spawns owns it.
+struct ClusterDatum {
+  /// What only ranks have that use it.
+  struct Local {
+    DataRecord* record = nullptr;  // a handle is held
+    DataRecord* partial = nullptr; // what tasks here have contributed, not yet in the value; the
+                                   // same. Of home: the contributions of another rank, for a while
+    std::vector<std::int32_t> readers; // at home: other ranks that have the present value
+    std::vector<std::int32_t> contributors; // at home: other ranks that have partial values
+    ReductionOps const* op = nullptr;       // of these
+  };
+
+  std::uint32_t number; // how many were registered before
+  std::int32_t home;    // rank
+  bool cached = false;  // elsewhere: the copy here is the present value
+  bool partial = false; // elsewhere: there are contributions here
+  std::uint32_t element_bytes;
+  std::size_t rows;
+  std::size_t cols;
+  std::size_t ld; // at home, in elements
+  /// Makes a record of memory, or with nullptr of new memory.
+  DataRecord* (*make)(void* node, ClusterDatum const& datum, void* memory);
+  std::unique_ptr<Local> local;
+
+  ClusterDatum(std::uint32_t its_number,
+               std::int32_t its_home,
+               std::size_t bytes,
+               Shape const& shape,
+               DataRecord* (*its_make)(void*, ClusterDatum const&, void*))
+      : number(its_number), home(its_home), element_bytes(static_cast<std::uint32_t>(bytes)),
+        rows(shape.rows), cols(shape.cols), ld(shape.ld), make(its_make) {}
+
+  ClusterDatum(ClusterDatum const&) = delete;
+  ClusterDatum& operator=(ClusterDatum const&) = delete;
+
+  /// Waits for tasks that use it, as the end of a Handle does.
+  ~ClusterDatum() {
+    if (local != nullptr) {
+      for (auto* const record : {local->partial, local->record}) {
+        if (record != nullptr) {
+          release_handle(record);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t bytes() const noexcept { return rows * cols * element_bytes; }
+
+  /// Whether a rank where a task does not run, and which is not the datum's home, must know of an
+  /// access to it.
+  [[nodiscard, gnu::always_inline]] bool concerns(AccessMode mode) const noexcept {
+    return (cached && writes(mode)) || partial;
+  }
+
+  [[nodiscard]] Local& here(void* node) {
+    if (local == nullptr) {
+      auto made = std::make_unique<Local>();
+      made->record = make(node, *this, nullptr);
+      local = std::move(made);
+    }
+    return *local;
+  }
+
+  /// Only the value at home counts.
+  void forget_copies() noexcept {
+    cached = false;
+    partial = false;
+    if (local != nullptr) {
+      local->readers.clear();
+      local->contributors.clear();
+    }
+  }
+
+  [[nodiscard]] DataRecord& partial_here(void* node) {
+    auto& own = here(node);
+    if (own.partial == nullptr) {
+      own.partial = make(node, *this, nullptr);
+    }
+    return *own.partial;
+  }
+};
+
+/// One datum of a spawn; of several parameters for the same datum, the strongest.
+struct ClusterUse {
+  ClusterDatum* datum;
+  AccessMode mode;
+  ReductionOps const* op; // of CW
+};
+
+/// The transfers of one rank that follow from spawns, in program order: what a task reads comes
+/// from home, what it wrote goes back there, and contributions go there before the next other
+/// access. `Port` (the runtime of the rank) offers
+///   void* node()   for ClusterDatum::make
+///   void send(ClusterDatum&, DataRecord&, int to), receive(ClusterDatum&, DataRecord&, int from)
+///   void begin(DataRecord& partial, op), add(DataRecord& value, DataRecord& partial, op)   tasks
+template <class Port>
+struct ClusterUses {
+  Port port;
+  std::int32_t rank;
+
+  /// Before the task, which runs on rank `on`. Returns what it uses there for the datum.
+  DataRecord* before(ClusterUse const& use, std::int32_t on) const {
+    auto& datum = *use.datum;
+    if (use.mode != AccessMode::reduce) {
+      gather(datum);
+    } else if (has_other_op(datum, use.op)) {
+      gather(datum);
+    }
+    bool const home = datum.home == rank;
+    if (use.mode == AccessMode::reduce && on != datum.home) {
+      return contribute(use, on);
+    }
+    if (reads(use.mode) && on != datum.home) {
+      if (home) {
+        send_once(datum, on);
+      } else if (on == rank && !datum.cached) {
+        port.receive(datum, *datum.here(port.node()).record, datum.home);
+        datum.cached = true;
+      }
+    }
+    return on == rank ? datum.here(port.node()).record : nullptr;
+  }
+
+  /// After the task.
+  void after(ClusterUse const& use, std::int32_t on) const {
+    auto& datum = *use.datum;
+    if (!writes(use.mode) || (use.mode == AccessMode::reduce && on != datum.home)) {
+      return;
+    }
+    if (datum.home == rank) {
+      auto& own = datum.here(port.node());
+      own.readers.clear();
+      if (on != rank) {
+        port.receive(datum, *own.record, on);
+        own.readers.push_back(on);
+      }
+    } else {
+      datum.cached = on == rank && on != datum.home;
+      if (datum.cached) {
+        port.send(datum, *datum.local->record, datum.home);
+      }
+    }
+  }
+
+  /// All contributions so far go into the value.
+  void gather(ClusterDatum& datum) const {
+    if (datum.partial) {
+      port.send(datum, *datum.local->partial, datum.home);
+      datum.partial = false;
+    }
+    if (datum.home != rank || datum.local == nullptr) {
+      return;
+    }
+    auto& own = *datum.local;
+    for (auto const from : std::exchange(own.contributors, {})) {
+      auto& partial = datum.partial_here(port.node());
+      port.receive(datum, partial, from);
+      port.add(*own.record, partial, *own.op);
+    }
+  }
+
+private:
+  [[nodiscard]] static bool has_other_op(ClusterDatum const& datum, ReductionOps const* op) {
+    return datum.local != nullptr && (datum.partial || !datum.local->contributors.empty()) &&
+           datum.local->op != op;
+  }
+
+  void send_once(ClusterDatum& datum, std::int32_t to) const {
+    auto& own = datum.here(port.node());
+    if (std::find(own.readers.begin(), own.readers.end(), to) == own.readers.end()) {
+      port.send(datum, *own.record, to);
+      own.readers.push_back(to);
+    }
+  }
+
+  /// A task contributes elsewhere than at home.
+  DataRecord* contribute(ClusterUse const& use, std::int32_t on) const {
+    auto& datum = *use.datum;
+    if (datum.home == rank) {
+      auto& own = datum.here(port.node());
+      own.readers.clear();
+      if (std::find(own.contributors.begin(), own.contributors.end(), on) ==
+          own.contributors.end()) {
+        own.contributors.push_back(on);
+      }
+      own.op = use.op;
+      return nullptr;
+    }
+    datum.cached = false;
+    if (on != rank) {
+      return nullptr;
+    }
+    auto& partial = datum.partial_here(port.node());
+    if (!datum.partial) {
+      datum.partial = true;
+      datum.local->op = use.op;
+      port.begin(partial, *use.op);
+    }
+    return &partial;
+  }
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// One rank's part in a program of several: the transfers of its data, and the calls that all ranks
+// make together.
+
+#include <hetsched/concepts/transport.hpp>
+#include <hetsched/core/error.hpp>
+#include <hetsched/detail/cluster/agreement.hpp>
+#include <hetsched/detail/cluster/messages.hpp>
+#include <hetsched/detail/cluster/transfers.hpp>
+#include <hetsched/detail/core/mutex.hpp>
+#include <hetsched/detail/spawn/hints.hpp>
+#include <hetsched/detail/threads/external_tasks.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+/// What a rank has sent to another, of values of data.
+struct SentTo {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
+} // namespace hetsched
+
+namespace hetsched::detail {
+
+/// Sends and receives values for the tasks of `core`, and keeps the ranks in step. The thread that
+/// spawns calls the functions that say so. Workers of `core` do the rest while they look at it.
+///
+/// When the ranks disagree, or one is gone, it is broken: all transfers end as failed, so nothing
+/// waits any longer, and `check_unbroken` throws why.
+template <class T>
+  requires Transport<T>
+class Exchange {
+public:
+  Exchange(T& transport, ThreadCore& core, SpawnLog const& log)
+      : transport_(transport), core_(core), agreement_(log, transport.ranks()), log_(log),
+        look_{*this}, sent_(static_cast<std::size_t>(transport.ranks())) {
+    ExternalTasks::begin_to_look(core_, look_);
+  }
+
+  Exchange(Exchange const&) = delete;
+  Exchange& operator=(Exchange const&) = delete;
+
+  ~Exchange() { ExternalTasks::end_looking(core_); }
+
+  [[nodiscard]] int rank() const noexcept { return transport_.rank(); }
+
+  [[nodiscard]] int ranks() const noexcept { return transport_.ranks(); }
+
+  // ---- for the thread that spawns ----
+
+  /// The datum's value is sent to a rank when earlier tasks here have written it. The datum is at
+  /// home in host memory or has a copy there. Throws what a spawn throws.
+  void send(DatumLine line, DataRecord& record, int to, std::int32_t priority) {
+    spawn(line, record, to, true, priority);
+  }
+
+  /// The datum takes the next value of it that the rank sends.
+  void receive(DatumLine line, DataRecord& record, int from, std::int32_t priority) {
+    spawn(line, record, from, false, priority);
+  }
+
+  /// Tells rank 0 how many calls were made, and their hash.
+  void check() {
+    std::lock_guard const guard(mutex_);
+    Check const own{log_.count(), log_.hash()};
+    if (rank() == 0) {
+      ask(agreement_.add(0, own));
+    } else {
+      tell(0, {.kind = MessageKind::check, .rank = rank(), .number = own.calls, .hash = own.hash});
+    }
+  }
+
+  /// All tasks here have ended; `failure`: why the first one failed, else nothing. Waits until that
+  /// is so on all ranks. Returns the first rank that had a failure, with the reason, if any did.
+  std::optional<std::pair<int, std::string>> finish_together(std::optional<std::string> failure) {
+    auto const number = ++syncs_;
+    {
+      std::lock_guard const guard(mutex_);
+      auto const kind = failure ? MessageKind::failed : MessageKind::done;
+      if (rank() == 0) {
+        done(0, failure ? &*failure : nullptr);
+      } else {
+        tell(0, {.kind = kind, .rank = rank(), .number = number}, failure.value_or(""));
+      }
+    }
+    ExternalTasks::await(core_, [this, number] {
+      return ended_syncs_.load(std::memory_order_acquire) >= number || broken();
+    });
+    check_unbroken();
+    std::lock_guard const guard(mutex_);
+    return std::exchange(failure_, std::nullopt);
+  }
+
+  /// How many calls are known to be the same on all ranks.
+  [[nodiscard]] std::uint64_t agreed() const noexcept {
+    return agreed_.load(std::memory_order_relaxed);
+  }
+
+  /// Works until nothing that this rank has sent is under way, or for a second.
+  void flush() {
+    auto const begin = monotonic_ns();
+    ExternalTasks::await(core_, [this, begin] {
+      std::lock_guard const guard(mutex_);
+      return outgoing_.empty() || monotonic_ns() - begin > grace_ns;
+    });
+  }
+
+  // ---- for any thread ----
+
+  [[nodiscard]] bool broken() const noexcept { return broken_.load(std::memory_order_acquire); }
+
+  void check_unbroken() const {
+    if (broken()) {
+      throw Error(*error_); // written before broken_, and never again
+    }
+  }
+
+  /// Throws Error(bad_call) for a rank that does not exist.
+  [[nodiscard]] SentTo sent_to(int rank) const {
+    if (rank < 0 || rank >= ranks()) {
+      throw Error(ErrorCode::bad_call,
+                  "sent_to",
+                  text("there is no rank %d, only 0 to %d", rank, ranks() - 1));
+    }
+    std::lock_guard const guard(mutex_);
+    return sent_[static_cast<std::size_t>(rank)];
+  }
+
+private:
+  static constexpr std::int64_t look_every_ns = 20000; // between looks of a busy worker
+  static constexpr std::int64_t grace_ns = 1000000000; // for what is under way when all is over
+
+  struct Look : OutsideLook {
+    Exchange& exchange;
+
+    explicit Look(Exchange& its_exchange)
+        : OutsideLook{[](OutsideLook& self) { return static_cast<Look&>(self).exchange.look(); },
+                      look_every_ns},
+          exchange(its_exchange) {}
+  };
+
+  /// A send that the transport has not reported as sent.
+  struct Outgoing {
+    std::unique_ptr<Transfer> transfer; // null: no payload
+  };
+
+  void
+  spawn(DatumLine line, DataRecord& record, int peer, bool sends, std::int32_t priority) {
+    check_unbroken();
+    auto transfer = std::make_unique<Transfer>(granted_,
+                                               line,
+                                               peer,
+                                               sends,
+                                               record.home.base,
+                                               record.shape,
+                                               record.element_bytes);
+    Attributes attributes;
+    attributes.priority = priority;
+    spawn_uncounted(core_,
+                    external_type,
+                    record,
+                    sends ? AccessMode::read : AccessMode::write,
+                    {.external = transfer.get()},
+                    attributes);
+    (void)transfer.release(); // until its task is granted; see take_granted
+  }
+
+  // ---- looking: by any worker, one at a time ----
+
+  bool look() {
+    std::vector<EndedTransfer> ended;
+    bool happened = false;
+    bool told = false;
+    {
+      std::unique_lock const guard(mutex_, std::try_to_lock);
+      if (!guard.owns_lock()) {
+        return false;
+      }
+      happened = take_granted();
+      try {
+        for (int k = 0; k < 64 && transport_.poll(*this); ++k) {
+          happened = true;
+        }
+      } catch (Error const& error) {
+        break_off(error);
+      }
+      if (broken() && monotonic_ns() - broken_at_ns_ > grace_ns) {
+        end_outgoing();
+      }
+      ended.swap(ended_);
+      told = std::exchange(told_, false);
+    }
+    for (auto& [transfer, failed] : ended) {
+      ExternalTasks::end(core_, *transfer->task, failed);
+    }
+    if (told) {
+      ExternalTasks::wake_waiters(core_);
+    }
+    return happened || !ended.empty();
+  }
+
+  /// Those of high priority first, else in the order in which they were granted.
+  bool take_granted() {
+    std::vector<std::unique_ptr<Transfer>> transfers;
+    for (auto* transfer = granted_.take(); transfer != nullptr;) {
+      auto* const next = transfer->next;
+      transfers.emplace_back(transfer);
+      transfer = next;
+    }
+    std::reverse(transfers.begin(), transfers.end());
+    std::stable_sort(transfers.begin(), transfers.end(), [](auto const& a, auto const& b) {
+      return a->task->priority > b->task->priority;
+    });
+    for (auto& transfer : transfers) {
+      start(std::move(transfer));
+    }
+    return !transfers.empty();
+  }
+
+  void start(std::unique_ptr<Transfer> transfer) {
+    if (broken()) {
+      ended_.push_back({std::move(transfer), true});
+      return;
+    }
+    bool spoilt = transfer->sends && transfer->task->accesses()[0].queue->poisoned();
+    try {
+      ExternalTasks::bring_home(*transfer->task);
+    } catch (...) { // lost with its device: the reader fails, too
+      spoilt = true;
+    }
+    if (!transfer->sends) {
+      arrivals_.expect(std::move(transfer), ended_);
+      return;
+    }
+    MessageHead const head{.kind = spoilt ? MessageKind::spoilt : MessageKind::datum,
+                           .rank = rank(),
+                           .number = transfer->line.number()};
+    std::span<std::byte const> payload;
+    if (!spoilt) {
+      auto const* place = transfer->memory;
+      if (!transfer->contiguous()) {
+        transfer->packed = std::make_unique_for_overwrite<std::byte[]>(transfer->bytes());
+        transfer->pack(transfer->packed.get());
+        place = transfer->packed.get();
+      }
+      payload = {place, transfer->bytes()};
+    }
+    auto const to = transfer->peer;
+    auto& counted = sent_[static_cast<std::size_t>(to)];
+    ++counted.messages;
+    counted.bytes += payload.size();
+    post(to, head.bytes(), payload, std::move(transfer));
+  }
+
+  void post(int to,
+            std::span<std::byte const> head,
+            std::span<std::byte const> payload,
+            std::unique_ptr<Transfer> transfer = nullptr) {
+    auto const cookie = ++cookies_;
+    outgoing_[cookie] = {std::move(transfer)};
+    try {
+      transport_.send(to, head, payload, cookie);
+    } catch (Error const& error) {
+      sent(cookie);
+      break_off(error);
+    }
+  }
+
+  void tell(int to, MessageHead const& head, std::string_view words = {}) {
+    std::array<std::byte, sizeof(MessageHead) + longest_words> bytes;
+    auto const length = std::min(words.size(), longest_words);
+    std::memcpy(bytes.data(), &head, sizeof head);
+    if (length != 0) {
+      std::memcpy(bytes.data() + sizeof head, words.data(), length);
+    }
+    post(to, std::span(bytes).first(sizeof head + length), {});
+  }
+
+  void tell_all(MessageHead const& head, std::string_view words = {}) {
+    for (int r = 0; r < ranks(); ++r) {
+      if (r != rank()) {
+        tell(r, head, words);
+      }
+    }
+  }
+
+public:
+  // ---- what the transport reports, under the lock ----
+
+  std::byte* begin(int from, std::span<std::byte const> bytes, std::size_t payload) {
+    ReadHead const message(bytes);
+    if (!message.valid || message.head.kind != MessageKind::datum) {
+      break_off(foreign(from));
+      scrap_.resize(std::max(scrap_.size(), payload));
+      return scrap_.data();
+    }
+    return arrivals_.begin(DatumLine::of(message.head.number), from, payload);
+  }
+
+  void
+  arrived(int from, std::span<std::byte const> bytes, std::byte* place, std::size_t payload) {
+    ReadHead const message(bytes);
+    if (!message.valid) {
+      break_off(foreign(from));
+    } else if (place != nullptr) {
+      arrivals_.arrived(place, payload, ended_);
+    } else {
+      handle(from, message.head, message.words);
+    }
+  }
+
+  void sent(std::uint64_t cookie) {
+    auto const found = outgoing_.find(cookie);
+    if (found == outgoing_.end()) {
+      return; // ended when all was over
+    }
+    if (found->second.transfer != nullptr) {
+      ended_.push_back({std::move(found->second.transfer), false});
+    }
+    outgoing_.erase(found);
+    told_ = told_ || outgoing_.empty();
+  }
+
+  void lost(int rank, std::string_view why) {
+    std::uint32_t datum = 0;
+    auto words = std::string(why);
+    if (arrivals_.waits_for(rank, datum)) {
+      words += text("; datum %u is waited for from there", unsigned{datum});
+    }
+    break_off(Error(ErrorCode::rank_failed, text("rank %d", rank), words));
+  }
+
+private:
+  [[nodiscard]] static Error foreign(int from) {
+    return {ErrorCode::rank_failed,
+            text("rank %d", from),
+            "sent what is no message of this version of hetsched"};
+  }
+
+  void handle(int from, MessageHead const& head, std::string_view words) {
+    switch (head.kind) {
+    case MessageKind::datum:
+    case MessageKind::spoilt:
+      arrivals_.arrived_empty(DatumLine::of(head.number),
+                              from,
+                              head.kind == MessageKind::spoilt,
+                              ended_);
+      return;
+    case MessageKind::check:
+      ask(agreement_.add(from, {head.number, head.hash}));
+      return;
+    case MessageKind::ask:
+      tell(0,
+           {.kind = MessageKind::answer,
+            .rank = rank(),
+            .number = head.number,
+            .hash = log_.hash_of_first(head.number)});
+      return;
+    case MessageKind::answer:
+      ask(agreement_.answer(head.number, head.hash));
+      return;
+    case MessageKind::describe:
+      tell(0,
+           {.kind = MessageKind::call, .rank = rank(), .number = head.number},
+           log_.description(head.number));
+      return;
+    case MessageKind::call: {
+      auto const verdict = agreement_.verdict(words);
+      tell_all({.kind = MessageKind::over}, verdict);
+      break_off(disagreement(verdict));
+      return;
+    }
+    case MessageKind::agreed:
+      agreed_.store(head.number, std::memory_order_relaxed);
+      return;
+    case MessageKind::done:
+      done(from, nullptr);
+      return;
+    case MessageKind::failed: {
+      std::string const why(words);
+      done(from, &why);
+      return;
+    }
+    case MessageKind::proceed:
+      proceed(head.number);
+      return;
+    case MessageKind::spoiled:
+      failure_ = {head.rank, std::string(words)};
+      proceed(head.number);
+      return;
+    case MessageKind::over:
+      break_off(disagreement(words));
+      return;
+    }
+  }
+
+  [[nodiscard]] static Error disagreement(std::string_view words) {
+    return {ErrorCode::bad_call, "cluster", std::string(words)};
+  }
+
+  // ---- rank 0 ----
+
+  void ask(std::optional<Agreement::Question> const& question) {
+    if (question) {
+      tell(question->rank,
+           {.kind = question->describe ? MessageKind::describe : MessageKind::ask,
+            .number = question->calls});
+    } else if (agreement_.agreed() > agreed_.load(std::memory_order_relaxed)) {
+      agreed_.store(agreement_.agreed(), std::memory_order_relaxed);
+      tell_all({.kind = MessageKind::agreed, .number = agreement_.agreed()});
+    }
+  }
+
+  void done(int rank, std::string const* why) {
+    if (why != nullptr && (!first_failure_ || rank < first_failure_->first)) {
+      first_failure_ = {rank, *why};
+    }
+    if (++done_ < ranks()) {
+      return;
+    }
+    done_ = 0;
+    auto const number = ended_syncs_.load(std::memory_order_relaxed) + 1;
+    if (first_failure_) {
+      tell_all({.kind = MessageKind::spoiled, .rank = first_failure_->first, .number = number},
+               first_failure_->second);
+      failure_ = std::exchange(first_failure_, std::nullopt);
+    } else {
+      tell_all({.kind = MessageKind::proceed, .number = number});
+    }
+    proceed(number);
+  }
+
+  // ---- all ranks ----
+
+  void proceed(std::uint64_t number) {
+    ended_syncs_.store(number, std::memory_order_release);
+    told_ = true;
+  }
+
+  void break_off(Error const& error) {
+    if (broken()) {
+      return;
+    }
+    error_.emplace(error);
+    broken_at_ns_ = monotonic_ns();
+    broken_.store(true, std::memory_order_release);
+    told_ = true;
+    arrivals_.give_up(ended_);
+  }
+
+  void end_outgoing() {
+    for (auto& [cookie, outgoing] : outgoing_) {
+      if (outgoing.transfer != nullptr) {
+        ended_.push_back({std::move(outgoing.transfer), true});
+      }
+    }
+    outgoing_.clear();
+  }
+
+  T& transport_;
+  ThreadCore& core_;
+  mutable Mutex mutex_; // of all below that is not atomic, and of the transport
+  Agreement agreement_;
+  SpawnLog const& log_;
+  Look look_;
+  GrantedTransfers granted_;
+  Arrivals arrivals_;
+  std::unordered_map<std::uint64_t, Outgoing> outgoing_; // by cookie
+  std::uint64_t cookies_ = 0;
+  std::vector<SentTo> sent_;
+  std::vector<EndedTransfer> ended_;            // for the next look to end
+  std::vector<std::byte> scrap_;                // for what nobody wants
+  bool told_ = false;                           // what the spawning thread may wait for
+  std::uint64_t syncs_ = 0;                     // of the spawning thread
+  int done_ = 0;                                // ranks whose tasks have ended; rank 0
+  std::optional<std::pair<int, std::string>> first_failure_; // of the sync under way; rank 0
+  std::optional<std::pair<int, std::string>> failure_;       // of the one that has ended
+  Atomic<std::uint64_t> ended_syncs_{0};
+  Atomic<std::uint64_t> agreed_{0};
+  std::optional<Error> error_;
+  std::int64_t broken_at_ns_ = 0;
+  Atomic<bool> broken_{false};
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What ranks tell each other.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hetsched::detail {
+
+enum class MessageKind : std::uint8_t {
+  datum,    // `number`: a value of that datum is the payload
+  spoilt,   // `number`: the value of that datum does not exist, as a task failed
+  check,    // to rank 0: `calls`, `hash`
+  ask,      // from rank 0: the hash of the first `calls` calls
+  answer,   // to rank 0: `calls`, `hash`
+  describe, // from rank 0: call number `calls`
+  call,     // to rank 0: in words
+  agreed,   // from rank 0: all have made the same first `calls` calls
+  done,     // to rank 0: `number`: of the sync up to which all tasks here have ended
+  failed,   // the same; in words: why the first one failed
+  proceed,  // from rank 0: `number`: of the sync that has ended
+  spoiled,  // the same; `rank` says why in words, of the first rank where a task failed
+  over      // from rank 0: the ranks disagree; in words, how
+};
+
+/// The head of each message.
+struct MessageHead {
+  static constexpr std::uint32_t magic_value = 0x68730001; // changes with the protocol
+
+  std::uint32_t magic = magic_value;
+  MessageKind kind = MessageKind::datum;
+  std::int32_t rank = 0;
+  std::uint64_t number = 0; // or calls
+  std::uint64_t hash = 0;
+
+  [[nodiscard]] std::span<std::byte const> bytes() const noexcept {
+    return {reinterpret_cast<std::byte const*>(this), sizeof(MessageHead)};
+  }
+};
+
+/// A message with words has them behind the head, cut to what a head has room for.
+inline constexpr std::size_t longest_words = 256 - sizeof(MessageHead);
+
+/// A head that has come, with words.
+struct ReadHead {
+  MessageHead head;
+  std::string_view words;
+  bool valid;
+
+  explicit ReadHead(std::span<std::byte const> bytes) noexcept
+      : valid(bytes.size() >= sizeof(MessageHead)) {
+    if (valid) {
+      std::memcpy(&head, bytes.data(), sizeof head);
+      valid = head.magic == MessageHead::magic_value;
+      words = {reinterpret_cast<char const*>(bytes.data()) + sizeof head,
+               bytes.size() - sizeof head};
+    }
+  }
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Values on their way from rank to rank.
+
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/dataflow/task_record.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Which values come one after the other from a rank: those of a datum, or its partial ones. The
+/// two are in different places, so their order may not be that of the program.
+struct DatumLine {
+  std::uint32_t datum;
+  bool partial;
+
+  /// For messages.
+  [[nodiscard]] std::uint64_t number() const noexcept {
+    return std::uint64_t{datum} << 1U | (partial ? 1U : 0U);
+  }
+
+  [[nodiscard]] static DatumLine of(std::uint64_t number) noexcept {
+    return {static_cast<std::uint32_t>(number >> 1U), (number & 1U) != 0};
+  }
+};
+
+struct Transfer;
+
+/// Transfers whose tasks hold their data. Any thread adds, one at a time takes all.
+class GrantedTransfers {
+public:
+  /// Release: who takes the transfer sees it, and the value that its task waited for.
+  inline void add(Transfer& transfer) noexcept;
+
+  /// The last one to be added first, linked by `next`. Acquire pairs with `add`.
+  [[nodiscard]] Transfer* take() noexcept {
+    return first_.load(std::memory_order_relaxed) == nullptr
+               ? nullptr
+               : first_.exchange(nullptr, std::memory_order_acquire);
+  }
+
+private:
+  Atomic<Transfer*> first_{nullptr};
+};
+
+/// A send or a receive: an external task that reads or writes the datum on this rank.
+struct Transfer : ExternalUse {
+  GrantedTransfers& all;
+  Transfer* next = nullptr;
+  TaskRecord* task = nullptr; // since it was granted
+  DatumLine line;
+  std::int32_t peer;
+  bool sends;
+  std::byte* memory; // of the datum on the host
+  Shape shape;
+  std::size_t element_bytes;
+  std::unique_ptr<std::byte[]> packed; // of a sent one whose columns are not contiguous
+
+  Transfer(GrantedTransfers& granted_ones,
+           DatumLine its_line,
+           int its_peer,
+           bool is_sent,
+           void* its_memory,
+           Shape const& its_shape,
+           std::size_t bytes)
+      : ExternalUse{&note_granted}, all(granted_ones), line(its_line), peer(its_peer),
+        sends(is_sent), memory(static_cast<std::byte*>(its_memory)), shape(its_shape),
+        element_bytes(bytes) {}
+
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return shape.rows * shape.cols * element_bytes;
+  }
+
+  [[nodiscard]] bool contiguous() const noexcept {
+    return shape.cols <= 1 || shape.ld == shape.rows;
+  }
+
+  /// Copies between the memory of the datum and a contiguous block.
+  void pack(std::byte* to) const noexcept {
+    auto const column = shape.rows * element_bytes;
+    for (std::size_t j = 0; j < shape.cols; ++j) {
+      std::memcpy(to + j * column, memory + j * shape.ld * element_bytes, column);
+    }
+  }
+
+  void unpack(std::byte const* from) noexcept {
+    auto const column = shape.rows * element_bytes;
+    for (std::size_t j = 0; j < shape.cols; ++j) {
+      std::memcpy(memory + j * shape.ld * element_bytes, from + j * column, column);
+    }
+  }
+
+private:
+  static void note_granted(ExternalUse& use, TaskRecord& task) noexcept {
+    auto& transfer = static_cast<Transfer&>(use);
+    transfer.task = &task;
+    transfer.all.add(transfer);
+  }
+};
+
+inline void GrantedTransfers::add(Transfer& transfer) noexcept {
+  transfer.next = first_.load(std::memory_order_relaxed);
+  while (!first_.compare_exchange_weak(
+      transfer.next, &transfer, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+/// A transfer that is over: its task is to be ended.
+struct EndedTransfer {
+  std::unique_ptr<Transfer> transfer;
+  bool failed;
+};
+
+/// Brings together what arrives and who waits for it. Per datum and sender both come in program
+/// order, so the first belongs to the first. Under the caller's lock.
+class Arrivals {
+public:
+  /// A receive holds its datum. Adds it to `ended` if its value is there.
+  void expect(std::unique_ptr<Transfer> receive, std::vector<EndedTransfer>& ended) {
+    auto& line = lines_[{receive->line.number(), receive->peer}];
+    if (line.early.empty()) {
+      line.waiting.push_back(std::move(receive));
+      return;
+    }
+    auto early = std::move(line.early.front());
+    line.early.pop_front();
+    if (early.whole) {
+      finish(std::move(receive), early.spoilt, early.block.get(), early.bytes, ended);
+    } else {
+      auto& message = under_way_.at(early.block.get());
+      message.receive = std::move(receive);
+      message.block = std::move(early.block);
+    }
+  }
+
+  /// A value begins to arrive. Where it shall go.
+  [[nodiscard]] std::byte* begin(DatumLine of, int from, std::size_t bytes) {
+    auto& line = lines_[{of.number(), from}];
+    std::unique_ptr<Transfer> receive;
+    if (!line.waiting.empty()) {
+      receive = std::move(line.waiting.front());
+      line.waiting.pop_front();
+    }
+    bool const direct =
+        receive != nullptr && receive->contiguous() && receive->bytes() == bytes;
+    std::unique_ptr<std::byte[]> block;
+    auto* place = direct ? receive->memory : nullptr;
+    if (!direct) {
+      block = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      place = block.get();
+    }
+    if (receive == nullptr) {
+      line.early.push_back({std::move(block), bytes, false, false});
+    }
+    under_way_[place] = UnderWay{{of.number(), from}, std::move(receive), std::move(block)};
+    return place;
+  }
+
+  /// The value is there. False if no such value was under way.
+  bool arrived(std::byte* place, std::size_t bytes, std::vector<EndedTransfer>& ended) {
+    auto const found = under_way_.find(place);
+    if (found == under_way_.end()) {
+      return false;
+    }
+    auto message = std::move(found->second);
+    under_way_.erase(found);
+    if (message.receive != nullptr) {
+      auto const* const from = message.block != nullptr ? message.block.get() : nullptr;
+      finish(std::move(message.receive), false, from, bytes, ended);
+      return true;
+    }
+    for (auto& early : lines_[message.line].early) {
+      if (early.block.get() == place) {
+        early.whole = true;
+      }
+    }
+    return true;
+  }
+
+  /// A message without a payload stands for a value: one of no bytes, or, if `spoilt`, none at all.
+  void arrived_empty(DatumLine of,
+                     int from,
+                     bool spoilt,
+                     std::vector<EndedTransfer>& ended) {
+    auto& line = lines_[{of.number(), from}];
+    if (line.waiting.empty()) {
+      line.early.push_back({nullptr, 0, true, spoilt});
+      return;
+    }
+    auto receive = std::move(line.waiting.front());
+    line.waiting.pop_front();
+    finish(std::move(receive), spoilt, nullptr, 0, ended);
+  }
+
+  /// Nothing will arrive any more.
+  void give_up(std::vector<EndedTransfer>& ended) {
+    for (auto& [key, line] : lines_) {
+      for (auto& receive : line.waiting) {
+        ended.push_back({std::move(receive), true});
+      }
+      for (auto& early : line.early) {
+        if (!early.whole) { // the transport may still write there
+          under_way_.at(early.block.get()).block = std::move(early.block);
+        }
+      }
+    }
+    for (auto& [place, message] : under_way_) {
+      if (message.receive != nullptr) {
+        ended.push_back({std::move(message.receive), true});
+        message.receive = nullptr;
+      }
+    }
+    lines_.clear();
+  }
+
+  /// A datum that is waited for from that rank; false: none is.
+  [[nodiscard]] bool waits_for(int from, std::uint32_t& datum) const {
+    for (auto const& [key, line] : lines_) {
+      if (key.second == from && !line.waiting.empty()) {
+        datum = DatumLine::of(key.first).datum;
+        return true;
+      }
+    }
+    return false;
+  }
+
+private:
+  using Key = std::pair<std::uint64_t, int>; // the number of a line, and the sender
+
+  struct KeyHash {
+    [[nodiscard]] std::size_t operator()(Key const& key) const noexcept {
+      return (key.first << 20U ^ static_cast<std::uint32_t>(key.second)) * 0x9fb21c651e98df25U;
+    }
+  };
+
+  struct Early { // arrived, or arriving, before the receive holds its datum
+    std::unique_ptr<std::byte[]> block;
+    std::size_t bytes;
+    bool whole;
+    bool spoilt;
+  };
+
+  struct Line {
+    std::deque<std::unique_ptr<Transfer>> waiting;
+    std::deque<Early> early;
+  };
+
+  struct UnderWay {
+    Key line;
+    std::unique_ptr<Transfer> receive;  // null: not yet granted
+    std::unique_ptr<std::byte[]> block; // null: it goes straight to the datum, or an Early has it
+  };
+
+  /// `block`: where the value is if not in the datum's memory.
+  static void finish(std::unique_ptr<Transfer> receive,
+                     bool spoilt,
+                     std::byte const* block,
+                     std::size_t bytes,
+                     std::vector<EndedTransfer>& ended) {
+    bool failed = spoilt;
+    if (!failed && block != nullptr) {
+      failed = bytes != receive->bytes();
+      if (!failed) {
+        receive->unpack(block);
+      }
+    }
+    ended.push_back({std::move(receive), failed});
+  }
+
+  std::unordered_map<Key, Line, KeyHash> lines_;
+  std::unordered_map<std::byte*, UnderWay> under_way_; // by where they go
+};
+
+} // namespace hetsched::detail
