@@ -203,7 +203,8 @@ public:
 
   // ---- tasks ----
 
-  /// As Runtime::spawn, with `on_rank(r)` as a further attribute. Returns at once where it is no
+  /// As Runtime::spawn, with `on_rank(r)` as a further attribute; a negative r leaves it to the
+  /// placement policy. Returns at once where it is no
   /// concern of this rank. Throws Error: bad_call (inside a body, no such rank), bad_data (empty
   /// handle), what is wrong with the ranks, and on the rank that runs the task what Runtime::spawn
   /// throws: then the task does not run, and its data keep their values.
@@ -223,7 +224,8 @@ public:
   /// Collective: waits until every task of every rank is complete and each datum has its value in
   /// the memory at home, to be read and written there until the next spawn on it. Throws the first
   /// exception of a task on this rank, or, if there was none, Error(cancelled) for the first on
-  /// another. The runtime stays usable.
+  /// another. The runtime stays usable. As the program may have written data, copies elsewhere are
+  /// sent once more when they are needed; `value` and `wait` leave them valid.
   void sync() { together(sync_call); }
 
   /// The tasks so far of this rank are complete.
@@ -248,8 +250,12 @@ public:
       }
     }
     auto& local = *datum.here(&node_).record;
-    node_.sync(detail::handle_of<E>(local));
-    exchange_.check_unbroken();
+    try {
+      node_.sync(detail::handle_of<E>(local));
+    } catch (...) {
+      exchange_.check_unbroken(); // this is why
+      throw;
+    }
     return *static_cast<E const*>(local.home.base);
   }
 
@@ -272,6 +278,8 @@ private:
     std::int32_t urgency;
 
     [[nodiscard]] void* node() const noexcept { return &runtime.node_; }
+
+    [[nodiscard]] std::uint32_t syncs() const noexcept { return runtime.syncs_; }
 
     void send(ClusterDatum const& datum, detail::DataRecord& record, int to) const {
       runtime.exchange_.send(line_of(datum, record), record, to, urgency);
@@ -496,20 +504,15 @@ private:
     }
   }
 
-  template <class F>
-  void for_each_datum(F&& f) {
-    for (auto const& known : data_) {
-      if (auto const datum = known.lock()) {
-        f(*datum);
-      }
-    }
-  }
-
   void together(detail::CallName const& call) {
     check_outside(call.text.data());
     record(call, -1, {});
     if (std::exchange(reduces_, false)) {
-      for_each_datum([&](ClusterDatum& datum) { Uses{{*this, 0}, rank_}.gather(datum); });
+      for (auto const& known : data_) {
+        if (auto const datum = known.lock()) {
+          Uses{{*this, 0}, rank_}.gather(*datum);
+        }
+      }
     }
     exchange_.check();
     std::exception_ptr own;
@@ -523,10 +526,10 @@ private:
       own = std::current_exception();
       why = "a task threw what is no std::exception";
     }
+    ++syncs_;
     auto const failure = exchange_.finish_together(std::move(why));
     log_.forget_first(exchange_.agreed());
     if (failure) {
-      for_each_datum([](ClusterDatum& datum) { datum.forget_copies(); });
       if (own) {
         std::rethrow_exception(own);
       }
@@ -543,6 +546,7 @@ private:
   [[no_unique_address]] PlacementPolicy placement_;
   std::uint32_t registered_ = 0;
   std::vector<std::weak_ptr<ClusterDatum>> data_;
+  std::uint32_t syncs_ = 0;
   bool reduces_ = false; // some datum may have contributions that are not in its value
 };
 

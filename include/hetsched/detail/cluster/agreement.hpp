@@ -15,11 +15,11 @@
 namespace hetsched::detail {
 
 /// What a rank says at agreed moments: how many calls it has made, and their hash.
-struct Check {
+struct CallCheck {
   std::uint64_t calls;
   std::uint64_t hash;
 
-  friend bool operator==(Check const&, Check const&) = default;
+  friend bool operator==(CallCheck const&, CallCheck const&) = default;
 };
 
 /// Compares the checks of all ranks with those of rank 0, and searches for the first difference by
@@ -39,7 +39,7 @@ public:
       : log_(log), given_(static_cast<std::size_t>(ranks)) {}
 
   /// A rank gives the next of its checks. Returns a question if a search begins with that.
-  [[nodiscard]] std::optional<Question> add(int rank, Check check) {
+  [[nodiscard]] std::optional<Question> add(int rank, CallCheck check) {
     given_[static_cast<std::size_t>(rank)].push_back(check);
     if (searching_) {
       return std::nullopt;
@@ -56,6 +56,9 @@ public:
     forget_equal();
     return std::nullopt;
   }
+
+  /// Whether the ranks are known to differ.
+  [[nodiscard]] bool searching() const noexcept { return searching_; }
 
   /// How many calls are known to be the same on all ranks.
   [[nodiscard]] std::uint64_t agreed() const noexcept { return agreed_; }
@@ -104,7 +107,7 @@ private:
   }
 
   SpawnLog const& log_;
-  std::vector<std::deque<Check>> given_; // by rank, not yet agreed
+  std::vector<std::deque<CallCheck>> given_; // by rank, not yet agreed
   std::uint64_t agreed_ = 0;
   bool searching_ = false;
   int rank_ = 0;

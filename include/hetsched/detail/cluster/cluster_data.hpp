@@ -32,6 +32,7 @@ struct ClusterDatum {
   std::int32_t home;    // rank
   bool cached = false;  // elsewhere: the copy here is the present value
   bool partial = false; // elsewhere: there are contributions here
+  std::uint32_t epoch = 0; // syncs before the latest use: what was known then is no longer so
   std::uint32_t element_bytes;
   std::size_t rows;
   std::size_t cols;
@@ -79,8 +80,12 @@ struct ClusterDatum {
     return *local;
   }
 
-  /// Only the value at home counts.
-  void forget_copies() noexcept {
+  /// A use after so many syncs. Only the value at home counts then: the program may have written
+  /// it, or a task has failed.
+  void enter(std::uint32_t syncs) noexcept {
+    if (std::exchange(epoch, syncs) == syncs) {
+      return;
+    }
     cached = false;
     partial = false;
     if (local != nullptr) {
@@ -109,6 +114,7 @@ struct ClusterUse {
 /// from home, what it wrote goes back there, and contributions go there before the next other
 /// access. `Port` (the runtime of the rank) offers
 ///   void* node()   for ClusterDatum::make
+///   std::uint32_t syncs()   so far
 ///   void send(ClusterDatum&, DataRecord&, int to), receive(ClusterDatum&, DataRecord&, int from)
 ///   void begin(DataRecord& partial, op), add(DataRecord& value, DataRecord& partial, op)   tasks
 template <class Port>
@@ -119,9 +125,8 @@ struct ClusterUses {
   /// Before the task, which runs on rank `on`. Returns what it uses there for the datum.
   DataRecord* before(ClusterUse const& use, std::int32_t on) const {
     auto& datum = *use.datum;
-    if (use.mode != AccessMode::reduce) {
-      gather(datum);
-    } else if (has_other_op(datum, use.op)) {
+    datum.enter(port.syncs());
+    if (use.mode != AccessMode::reduce || has_other_op(datum, use.op)) {
       gather(datum);
     }
     bool const home = datum.home == rank;
@@ -162,6 +167,7 @@ struct ClusterUses {
 
   /// All contributions so far go into the value.
   void gather(ClusterDatum& datum) const {
+    datum.enter(port.syncs());
     if (datum.partial) {
       port.send(datum, *datum.local->partial, datum.home);
       datum.partial = false;

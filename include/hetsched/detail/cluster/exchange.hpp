@@ -11,6 +11,7 @@
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
 #include <hetsched/detail/threads/external_tasks.hpp>
+#include <hetsched/detail/threads/thread_core.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -74,7 +75,7 @@ public:
   /// Tells rank 0 how many calls were made, and their hash.
   void check() {
     std::lock_guard const guard(mutex_);
-    Check const own{log_.count(), log_.hash()};
+    CallCheck const own{log_.count(), log_.hash()};
     if (rank() == 0) {
       ask(agreement_.add(0, own));
     } else {
@@ -95,9 +96,10 @@ public:
         tell(0, {.kind = kind, .rank = rank(), .number = number}, failure.value_or(""));
       }
     }
-    ExternalTasks::await(core_, [this, number] {
+    auto const ended = [this, number] {
       return ended_syncs_.load(std::memory_order_acquire) >= number || broken();
-    });
+    };
+    ExternalTasks::await(core_, Condition::that(ended));
     check_unbroken();
     std::lock_guard const guard(mutex_);
     return std::exchange(failure_, std::nullopt);
@@ -111,10 +113,11 @@ public:
   /// Works until nothing that this rank has sent is under way, or for a second.
   void flush() {
     auto const begin = monotonic_ns();
-    ExternalTasks::await(core_, [this, begin] {
+    auto const all_sent = [this, begin] {
       std::lock_guard const guard(mutex_);
       return outgoing_.empty() || monotonic_ns() - begin > grace_ns;
-    });
+    };
+    ExternalTasks::await(core_, Condition::that(all_sent));
   }
 
   // ---- for any thread ----
@@ -427,7 +430,9 @@ private:
     if (why != nullptr && (!first_failure_ || rank < first_failure_->first)) {
       first_failure_ = {rank, *why};
     }
-    if (++done_ < ranks()) {
+    // The checks came before: the ranks have made the same calls, or it is being found out where
+    // they differ.
+    if (++done_ < ranks() || agreement_.searching()) {
       return;
     }
     done_ = 0;

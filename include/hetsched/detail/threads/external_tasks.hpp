@@ -4,11 +4,11 @@
 // whether it has happened.
 
 #include <hetsched/detail/dataflow/task_record.hpp>
-#include <hetsched/detail/threads/thread_core.hpp>
-
-#include <cstdint>
+#include <hetsched/detail/threads/thread_state.hpp>
 
 namespace hetsched::detail {
+
+class ThreadCore;
 
 inline constexpr TaskType external_type =
     laid_out({"hetsched external", TaskKind::external, {}, {}, nullptr, nullptr, nullptr}, false);
@@ -32,10 +32,7 @@ public:
   static void bring_home(TaskRecord& task);
 
   /// Works until `done()`, which any thread may call. Whoever makes it true calls `wake_waiters`.
-  template <class Done>
-  static void await(ThreadCore& core, Done const& done) {
-    core.wait(nullptr, Condition::that(done));
-  }
+  static void await(ThreadCore& core, Condition const& done);
 
   static void wake_waiters(ThreadCore& core);
 

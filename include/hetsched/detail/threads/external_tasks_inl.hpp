@@ -4,6 +4,7 @@
 
 #include <hetsched/detail/dataflow/release.hpp>
 #include <hetsched/detail/threads/external_tasks.hpp>
+#include <hetsched/detail/threads/thread_core.hpp>
 #include <hetsched/detail/threads/thread_host.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 
@@ -77,6 +78,10 @@ ExternalTasks::end(ThreadCore& core, TaskRecord& task, bool failed) {
 [[gnu::cold]] HETSCHED_INLINE void ExternalTasks::bring_home(TaskRecord& task) {
   auto const& access = task.accesses()[0];
   take_data(replicas_of(*access.queue), Destination::home, writes(access.mode));
+}
+
+[[gnu::cold]] HETSCHED_INLINE void ExternalTasks::await(ThreadCore& core, Condition const& done) {
+  core.wait(nullptr, done);
 }
 
 [[gnu::cold]] HETSCHED_INLINE void ExternalTasks::wake_waiters(ThreadCore& core) {

@@ -18,6 +18,7 @@
 #include <hetsched/detail/engine/policies.hpp>
 #include <hetsched/detail/memory/cache_kind.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/stand_ins.hpp>
 #include <hetsched/detail/threads/thread_state.hpp>
 
@@ -395,7 +396,6 @@ protected:
 
 #include <hetsched/detail/threads/thread_host.hpp>
 // behind thread_host.hpp
-#include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 #ifdef HETSCHED_DEFINITIONS

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Random programs on several ranks, and what running their bodies one after the other gives.
+//
+// Elements are 64-bit integers, so that sums are exact. A body's result depends on the order of
+// everything that the access modes order, and on nothing that they leave open.
+
+#include "support/dice.hpp"
+
+#include <hetsched/cluster/distributed_runtime.hpp>
+#include <hetsched/cluster/loopback.hpp>
+#include <hetsched/gpu.hpp>
+#include <hetsched/hetsched.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distributed_program {
+
+namespace hs = hetsched;
+
+using Number = std::uint64_t;
+using Tile = hs::TileView<Number>;
+using ConstTile = hs::TileView<Number const>;
+using Runtime = hs::DistributedRuntime<hs::policies::Priority<>,
+                                       hs::policies::Lru,
+                                       hs::policies::NoModel,
+                                       hs::OwnerComputes,
+                                       hs::LoopbackTransport>;
+
+struct Dice : support::Dice {
+  using support::Dice::Dice;
+
+  int pick(int least, int most) { return least + below(most - least + 1); }
+};
+
+inline Number mixed(Number a, Number b) {
+  auto const z = (a ^ b) * 0x9e3779b97f4a7c15U + 0x632be59bd9b4e019U;
+  return z ^ z >> 29U;
+}
+
+inline Number sum_of(ConstTile x) {
+  Number sum = 1;
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    for (std::size_t i = 0; i < x.rows(); ++i) {
+      sum = mixed(sum, x(i, j));
+    }
+  }
+  return sum;
+}
+
+template <class F>
+void for_each_element(Tile y, F const& f) {
+  for (std::size_t j = 0; j < y.cols(); ++j) {
+    for (std::size_t i = 0; i < y.rows(); ++i) {
+      y(i, j) = f(y(i, j), 31 * j + i);
+    }
+  }
+}
+
+/// The same body on a core and on an emulated device.
+template <class Kernel>
+void on_device(hs::GpuStream& stream, Kernel&& kernel) {
+  if (!stream.run_emulated(std::forward<Kernel>(kernel))) {
+    throw std::logic_error("these programs are for emulated devices");
+  }
+}
+
+struct Update : hs::Task<3>::Signature<hs::R<Tile>, hs::RW<Tile>, hs::V<Number>> {
+  static void cpu(ConstTile x, Tile y, Number constant) {
+    auto const sum = mixed(sum_of(x), constant);
+    for_each_element(y, [sum](Number old, Number place) { return mixed(old, sum + place); });
+  }
+
+  static void gpu(hs::GpuStream& stream, ConstTile x, Tile y, Number constant) {
+    on_device(stream, [=] { cpu(x, y, constant); });
+  }
+};
+
+struct Set : hs::Task<3>::Signature<hs::W<Tile>, hs::R<Tile>, hs::V<Number>> {
+  static void cpu(Tile y, ConstTile x, Number constant) {
+    auto const sum = mixed(sum_of(x), constant);
+    for_each_element(y, [sum](Number /*old*/, Number place) { return mixed(sum, place); });
+  }
+
+  static void gpu(hs::GpuStream& stream, Tile y, ConstTile x, Number constant) {
+    on_device(stream, [=] { cpu(y, x, constant); });
+  }
+};
+
+struct Join
+    : hs::Task<4>::Signature<hs::R<Tile>, hs::R<Tile>, hs::RW<Number>, hs::V<Number>> {
+  static void cpu(ConstTile x, ConstTile y, Number& z, Number constant) {
+    z = mixed(z + sum_of(x), sum_of(y) ^ constant);
+  }
+};
+
+struct Commuting : hs::Task<2>::Signature<hs::Commute<Tile>, hs::V<Number>> {
+  static void cpu(Tile y, Number constant) {
+    for_each_element(y, [=](Number old, Number place) { return old + constant * (place + 1); });
+  }
+};
+
+struct Contribute
+    : hs::Task<3>::Signature<hs::R<Number>, hs::CW<Number, hs::Sum<Number>>, hs::V<Number>> {
+  static void cpu(Number x, Number& y, Number constant) { y += x * constant; }
+};
+
+struct ContributeTile
+    : hs::Task<2>::Signature<hs::CW<Tile, hs::Sum<Number>>, hs::V<Number>> {
+  static void cpu(Tile y, Number constant) { Commuting::cpu(y, constant); }
+};
+
+struct Toggle {
+  static Number neutral() { return 0; }
+
+  static Number combine(Number a, Number b) { return a ^ b; }
+};
+
+struct ContributeToggle : hs::Task<2>::Signature<hs::CW<Tile, Toggle>, hs::V<Number>> {
+  static void cpu(Tile y, Number constant) {
+    for_each_element(y, [=](Number old, Number place) { return old ^ constant * (place + 1); });
+  }
+};
+
+class Program {
+public:
+  explicit Program(std::uint64_t seed) {
+    Dice dice(seed);
+    int const tiles = dice.pick(2, 7);
+    for (int t = 0; t < tiles; ++t) {
+      auto const rows = static_cast<std::size_t>(dice.pick(1, 5));
+      tiles_.push_back({rows,
+                        static_cast<std::size_t>(dice.pick(1, 4)),
+                        rows + static_cast<std::size_t>(dice.pick(0, 2)),
+                        dice.pick(0, 63)});
+    }
+    int const scalars = dice.pick(1, 4);
+    for (int s = 0; s < scalars; ++s) {
+      scalar_homes_.push_back(dice.pick(0, 63));
+    }
+    int const steps = dice.pick(1, 120);
+    for (int k = 0; k < steps; ++k) {
+      Step step{};
+      int const kind = dice.pick(0, 99);
+      step.kind = kind < 2 ? Kind::sync : kind < 4 ? Kind::value : Kind(dice.pick(2, 8));
+      step.a = dice.pick(0, tiles - 1);
+      step.b = dice.pick(0, tiles - 1);
+      step.c = dice.pick(0, scalars - 1);
+      step.d = dice.pick(0, scalars - 1);
+      step.rank = dice.chance(60) ? -1 : dice.pick(0, 63);
+      step.priority = dice.pick(-3, 3);
+      step.constant = static_cast<Number>(dice.pick(1, 1 << 20));
+      steps_.push_back(step);
+    }
+    devices_ = dice.pick(0, 3);
+    cpus_ = dice.pick(1, 2);
+  }
+
+  /// The values at the syncs and of `value`, in order.
+  [[nodiscard]] std::vector<Number> run_alone() const {
+    std::vector<Number> seen;
+    Memory memory(*this);
+    for (auto const& step : steps_) {
+      auto const a = memory.tile(step.a);
+      auto const b = memory.tile(step.b);
+      auto& c = memory.scalars[static_cast<std::size_t>(step.c)];
+      auto& d = memory.scalars[static_cast<std::size_t>(step.d)];
+      switch (step.kind) {
+      case Kind::sync:
+        seen.push_back(memory.sum());
+        memory.edit(step.constant);
+        break;
+      case Kind::value:
+        seen.push_back(c);
+        break;
+      case Kind::update:
+        Update::cpu(a, b, step.constant);
+        break;
+      case Kind::set:
+        if (step.a != step.b) {
+          Set::cpu(a, b, step.constant);
+        }
+        break;
+      case Kind::join:
+        Join::cpu(a, b, c, step.constant);
+        break;
+      case Kind::commuting:
+        Commuting::cpu(a, step.constant);
+        break;
+      case Kind::contribute:
+        if (step.c != step.d) {
+          Contribute::cpu(c, d, step.constant);
+        }
+        break;
+      case Kind::contribute_tile:
+        ContributeTile::cpu(a, step.constant);
+        break;
+      case Kind::toggle:
+        ContributeToggle::cpu(a, step.constant);
+        break;
+      }
+    }
+    seen.push_back(memory.sum());
+    return seen;
+  }
+
+  /// Runs on one rank. Returns what was wrong there, or "".
+  [[nodiscard]] std::string run(hs::LoopbackTransport& transport,
+                                std::vector<Number> const& expected) const {
+    hs::Config config;
+    config.cpus = cpus_;
+    if (devices_ > 1 && transport.rank() % 2 == 1) {
+      config.devices = devices_ == 2 ? "emu:1@8KB" : "emu:2@64KB";
+    } else {
+      config.devices = "none";
+    }
+    std::string wrong;
+    try {
+      Memory memory(*this);
+      Runtime rt(transport, config);
+      run(rt, memory, expected, wrong);
+    } catch (std::exception const& error) {
+      wrong = error.what();
+    }
+    return wrong;
+  }
+
+private:
+  enum class Kind : std::uint8_t {
+    sync,
+    value,
+    update,
+    set,
+    join,
+    commuting,
+    contribute,
+    contribute_tile,
+    toggle
+  };
+
+  struct Step {
+    Kind kind;
+    int a, b, c, d;
+    int rank, priority;
+    Number constant;
+  };
+
+  struct Shape {
+    std::size_t rows, cols, ld;
+    int home;
+  };
+
+  /// What one process has of the data.
+  struct Memory {
+    Program const& program;
+    std::vector<std::vector<Number>> tiles;
+    std::vector<Number> scalars;
+
+    explicit Memory(Program const& its) : program(its), scalars(its.scalar_homes_.size(), 3) {
+      for (auto const& shape : program.tiles_) {
+        tiles.emplace_back(shape.ld * shape.cols, tiles.size() + 1);
+      }
+    }
+
+    [[nodiscard]] Tile tile(int t) {
+      auto const at = static_cast<std::size_t>(t);
+      auto const& shape = program.tiles_[at];
+      return {tiles[at].data(), shape.rows, shape.cols, shape.ld};
+    }
+
+    /// Adds up, so that ranks can each give their part.
+    [[nodiscard]] Number sum(int rank = -1, int ranks = 1) {
+      Number all = 0;
+      for (std::size_t t = 0; t < tiles.size(); ++t) {
+        if (rank < 0 || program.tiles_[t].home % ranks == rank) {
+          all += mixed(sum_of(tile(static_cast<int>(t))), t);
+        }
+      }
+      for (std::size_t s = 0; s < scalars.size(); ++s) {
+        if (rank < 0 || program.scalar_homes_[s] % ranks == rank) {
+          all += mixed(scalars[s], s + 1000);
+        }
+      }
+      return all;
+    }
+
+    /// What the program does between two phases.
+    void edit(Number constant, int rank = -1, int ranks = 1) {
+      for (std::size_t t = 0; t < tiles.size(); ++t) {
+        if (rank < 0 || program.tiles_[t].home % ranks == rank) {
+          tile(static_cast<int>(t))(0, 0) += constant;
+        }
+      }
+    }
+  };
+
+  struct Add : hs::Task<2>::Signature<hs::R<Number>, hs::RW<Number>> {
+    static void cpu(Number x, Number& y) { y += x; }
+  };
+
+  void run(Runtime& rt,
+           Memory& memory,
+           std::vector<Number> const& expected,
+           std::string& wrong) const {
+    int const ranks = rt.ranks();
+    std::vector<hs::DistributedHandle<Tile>> tiles;
+    for (std::size_t t = 0; t < tiles_.size(); ++t) {
+      auto const& shape = tiles_[t];
+      auto* const first = shape.home % ranks == rt.rank() ? memory.tiles[t].data() : nullptr;
+      tiles.push_back(rt.data(shape.home % ranks, first, shape.rows, shape.cols, shape.ld));
+    }
+    std::vector<hs::DistributedHandle<Number>> scalars;
+    for (std::size_t s = 0; s < memory.scalars.size(); ++s) {
+      scalars.push_back(rt.data(scalar_homes_[s] % ranks, memory.scalars[s]));
+    }
+    std::vector<Number> parts(static_cast<std::size_t>(ranks));
+    Number total = 0;
+    auto const h_total = rt.data(0, total);
+    std::vector<hs::DistributedHandle<Number>> h_parts;
+    for (int r = 0; r < ranks; ++r) {
+      h_parts.push_back(rt.data(r, parts[static_cast<std::size_t>(r)]));
+    }
+    std::size_t seen = 0;
+    auto const check = [&](Number value) {
+      if (seen >= expected.size() || expected[seen] != value) {
+        wrong += "value " + std::to_string(seen) + " differs; ";
+      }
+      ++seen;
+    };
+    auto const check_all = [&] { // each rank's part, added up on rank 0
+      rt.sync();
+      parts[static_cast<std::size_t>(rt.rank())] = memory.sum(rt.rank(), ranks);
+      total = 0;
+      for (auto const& part : h_parts) {
+        rt.spawn<Add>()(part, h_total);
+      }
+      check(rt.value(h_total));
+      rt.sync();
+    };
+    for (auto const& step : steps_) {
+      auto const on = hs::on_rank(step.rank < 0 ? -1 : step.rank % ranks);
+      auto const urgency = hs::priority(step.priority);
+      auto const& a = tiles[static_cast<std::size_t>(step.a)];
+      auto const& b = tiles[static_cast<std::size_t>(step.b)];
+      auto const& c = scalars[static_cast<std::size_t>(step.c)];
+      auto const& d = scalars[static_cast<std::size_t>(step.d)];
+      switch (step.kind) {
+      case Kind::sync:
+        check_all();
+        memory.edit(step.constant, rt.rank(), ranks);
+        break;
+      case Kind::value:
+        check(rt.value(c));
+        break;
+      case Kind::update:
+        rt.spawn<Update>(on, urgency)(a, b, step.constant);
+        break;
+      case Kind::set:
+        if (step.a != step.b) {
+          rt.spawn<Set>(on, urgency)(a, b, step.constant);
+        }
+        break;
+      case Kind::join:
+        rt.spawn<Join>(urgency, on)(a, b, c, step.constant);
+        break;
+      case Kind::commuting:
+        rt.spawn<Commuting>(on)(a, step.constant);
+        break;
+      case Kind::contribute:
+        if (step.c != step.d) {
+          rt.spawn<Contribute>(on, urgency)(c, d, step.constant);
+        }
+        break;
+      case Kind::contribute_tile:
+        rt.spawn<ContributeTile>(on)(a, step.constant);
+        break;
+      case Kind::toggle:
+        rt.spawn<ContributeToggle>(on)(a, step.constant);
+        break;
+      }
+    }
+    check_all();
+    if (seen != expected.size()) {
+      wrong += "so many values: " + std::to_string(seen);
+    }
+  }
+
+  std::vector<Shape> tiles_;
+  std::vector<int> scalar_homes_;
+  std::vector<Step> steps_;
+  int devices_ = 0;
+  int cpus_ = 1;
+};
+
+} // namespace distributed_program

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// Programs on several ranks: the result is that of one rank, bit for bit; mistakes and lost ranks
+// are named.
+
+#include "cluster/distributed_program.hpp"
+#include "support/env_or.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hs = hetsched;
+
+namespace distributed_test {
+
+using namespace distributed_program;
+
+/// Runs `f(runtime)` on each of n ranks, each in a thread. Returns what each threw, or "".
+template <class F>
+std::vector<std::string>
+on_ranks(hs::LoopbackNetwork& net, F const& f, hs::Config const& config = {.cpus = 1}) {
+  std::vector<std::string> thrown(static_cast<std::size_t>(net.ranks()));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < net.ranks(); ++r) {
+    threads.emplace_back([&, r] {
+      auto transport = net.transport(r);
+      try {
+        Runtime rt(transport, config);
+        f(rt);
+      } catch (hs::Error const& error) {
+        thrown[static_cast<std::size_t>(r)] = error.what();
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  return thrown;
+}
+
+bool holds(std::string const& text, char const* words) {
+  return text.find(words) != std::string::npos;
+}
+
+struct Touch : hs::Task<2>::Signature<hs::R<int>, hs::RW<int>> {
+  static constexpr std::string_view name = "touch";
+
+  static void cpu(int x, int& y) { y = 3 * y + x; }
+};
+
+struct Fails : hs::Task<1>::Signature<hs::RW<int>> {
+  static constexpr std::string_view name = "fails";
+
+  static void cpu(int& /*x*/) { throw std::runtime_error("did not converge"); }
+};
+
+TEST_CASE("distributed: random programs give what one rank gives") {
+  auto const programs = static_cast<int>(support::env_or("HETSCHED_TEST_GRAPHS", 60));
+  auto const first = static_cast<int>(support::env_or("HETSCHED_TEST_SEED", 1));
+  for (int k = 0; k < programs; ++k) {
+    auto const seed = static_cast<std::uint64_t>(first + k);
+    CAPTURE(seed);
+    Program const program(seed);
+    auto const expected = program.run_alone();
+    Dice dice(seed + 77);
+    int const ranks = k % 20 == 19 ? dice.pick(8, 64) : dice.pick(2, 6);
+    CAPTURE(ranks);
+    int const delay = dice.pick(0, 3);
+    hs::LoopbackNetwork net(
+        ranks, {.seed = seed, .head_delay = delay, .payload_delay = 3 * delay});
+    std::vector<std::thread> threads;
+    std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
+    for (int r = 0; r < ranks; ++r) {
+      threads.emplace_back([&, r] {
+        auto transport = net.transport(r);
+        wrong[static_cast<std::size_t>(r)] = program.run(transport, expected);
+      });
+    }
+    for (auto& thread : threads) {
+      thread.join();
+    }
+    for (auto const& what : wrong) {
+      REQUIRE(what == "");
+    }
+  }
+}
+
+TEST_CASE("distributed: a value goes once to each rank that reads it") {
+  hs::LoopbackNetwork net(3);
+  std::vector<hs::SentTo> sent(3);
+  auto const thrown = on_ranks(net, [&](Runtime& rt) {
+    int x = 5;
+    std::vector<int> y(3, 0);
+    auto const hx = rt.data(0, x);
+    std::vector<hs::DistributedHandle<int>> hy;
+    for (int r = 0; r < 3; ++r) {
+      hy.push_back(rt.data(r, y[static_cast<std::size_t>(r)]));
+    }
+    for (int k = 0; k < 10; ++k) { // rank 1 reads x ten times, in two versions
+      if (k == 5) {
+        rt.spawn<Touch>()(hx, hx);
+      }
+      rt.spawn<Touch>()(hx, hy[1]);
+    }
+    rt.spawn<Touch>(hs::on_rank(2))(hx, hy[2]);
+    rt.sync();
+    if (rt.rank() == 0) {
+      sent = {rt.sent_to(0), rt.sent_to(1), rt.sent_to(2)};
+    }
+    CHECK(x == (rt.rank() == 0 ? 20 : 5));
+  });
+  CHECK(thrown == std::vector<std::string>(3));
+  CHECK(sent[1].messages == 2);
+  CHECK(sent[1].bytes == 2 * sizeof(int));
+  CHECK(sent[2].messages == 1);
+}
+
+TEST_CASE("distributed: contributions of a rank travel together") {
+  hs::LoopbackNetwork net(3);
+  std::vector<std::uint64_t> messages(3);
+  auto const thrown = on_ranks(net, [&](Runtime& rt) {
+    std::uint64_t sum = 7;
+    std::uint64_t one = 1;
+    auto const hs_sum = rt.data(0, sum);
+    auto const h_one = rt.data(0, one);
+    for (int k = 0; k < 30; ++k) {
+      rt.spawn<Contribute>(hs::on_rank(k % 3))(h_one, hs_sum, 1);
+    }
+    CHECK(rt.value(hs_sum) == 37);
+    messages[static_cast<std::size_t>(rt.rank())] = rt.sent_to(rt.rank() == 0 ? 1 : 0).messages;
+  });
+  CHECK(thrown == std::vector<std::string>(3));
+  CHECK(messages == std::vector<std::uint64_t>{2, 1, 1}); // one and the sum; a partial sum each
+}
+
+TEST_CASE("distributed: the first call in which ranks differ is named on all of them") {
+  for (int place : {0, 1, 57, 5000}) {
+    CAPTURE(place);
+    hs::LoopbackNetwork net(3, {.seed = 3, .head_delay = 2, .payload_delay = 2});
+    auto const thrown = on_ranks(net, [&](Runtime& rt) {
+      int x = 0;
+      int y = 0;
+      auto const hx = rt.data(1, x);
+      auto const hy = rt.data(2, y);
+      for (int k = 0; k < 6000; ++k) {
+        if (k == place && rt.rank() == 2) {
+          rt.spawn<Touch>()(hy, hx);
+        } else {
+          rt.spawn<Touch>()(hx, hy);
+        }
+      }
+      rt.sync();
+    });
+    for (auto const& what : thrown) {
+      CHECK_MESSAGE(holds(what,
+                          ("rank 0 spawned touch(0, 1) on rank 2 as call " +
+                           std::to_string(place + 3) +
+                           " where rank 2 spawned touch(1, 0) on rank 1")
+                              .c_str()),
+                    what);
+    }
+  }
+}
+
+TEST_CASE("distributed: fewer spawns, other registrations and other waits are named") {
+  auto const differ = [](auto const& f) {
+    hs::LoopbackNetwork net(2);
+    return on_ranks(net, f);
+  };
+  for (auto const& what : differ([](Runtime& rt) {
+         int x = 0;
+         auto const hx = rt.data(0, x);
+         for (int k = 0; k < 5 - rt.rank(); ++k) {
+           rt.spawn<Touch>()(hx, hx);
+         }
+         rt.sync();
+       })) {
+    CHECK_MESSAGE(holds(what, "rank 0 spawned touch(0, 0) on rank 0 as call 6 where rank 1 called sync"),
+                  what);
+  }
+  for (auto const& what : differ([](Runtime& rt) {
+         std::vector<int> x(static_cast<std::size_t>(3 + rt.rank()));
+         auto const hx = rt.data(0, x.data(), x.size());
+         rt.sync();
+       })) {
+    CHECK_MESSAGE(holds(what, "called data(0, 3, 1, 4, ...) as call 1 where rank 1 called data(0, 4,"),
+                  what);
+  }
+  for (auto const& what : differ([](Runtime& rt) {
+         int x = 0;
+         auto const hx = rt.data(0, x);
+         if (rt.rank() == 0) {
+           rt.sync();
+         } else {
+           (void)rt.value(hx);
+         }
+       })) {
+    CHECK_MESSAGE(holds(what, "called sync as call 2 where rank 1 called value(0)"), what);
+  }
+}
+
+TEST_CASE("distributed: a task that fails is told to all ranks, and the runtime goes on") {
+  hs::LoopbackNetwork net(3);
+  auto const thrown = on_ranks(net, [&](Runtime& rt) {
+    int x = 1;
+    int y = 1;
+    auto const hx = rt.data(1, x);
+    auto const hy = rt.data(2, y);
+    rt.spawn<Fails>()(hx);
+    rt.spawn<Touch>()(hx, hy); // needs what does not exist
+    std::string what;
+    try {
+      rt.sync();
+    } catch (std::exception const& error) {
+      what = error.what();
+    }
+    CHECK_MESSAGE(holds(what, "did not converge"), what);
+    CHECK_MESSAGE(holds(what, "rank 1: a task failed there") == (rt.rank() != 1), what);
+    if (rt.rank() == 1) {
+      x = 10;
+    }
+    if (rt.rank() == 2) {
+      y = 2;
+    }
+    rt.spawn<Touch>()(hx, hy);
+    CHECK(rt.value(hy) == 16);
+    rt.sync();
+  });
+  CHECK(thrown == std::vector<std::string>(3));
+}
+
+TEST_CASE("distributed: a rank that is gone is named by the others, and nobody waits for it") {
+  for (std::uint64_t operation : {1, 2, 5, 9, 20, 33, 60, 100, 180, 300}) {
+    CAPTURE(operation);
+    hs::LoopbackNetwork net(3, {.seed = operation, .deaths = {{2, operation}}});
+    auto const thrown = on_ranks(net, [&](Runtime& rt) {
+      std::vector<int> x(3, 1);
+      std::vector<hs::DistributedHandle<int>> h;
+      for (int r = 0; r < 3; ++r) {
+        h.push_back(rt.data(r, x[static_cast<std::size_t>(r)]));
+      }
+      for (;;) { // until somebody notices
+        for (std::size_t k = 0; k < 12; ++k) {
+          rt.spawn<Touch>()(h[k % 3], h[(k + 1) % 3]);
+        }
+        rt.sync();
+      }
+    });
+    CHECK_MESSAGE(holds(thrown[0], "hetsched: rank 2: "), thrown[0]);
+    CHECK_MESSAGE(holds(thrown[1], "hetsched: rank 2: "), thrown[1]);
+    CHECK(thrown[2] != "");
+  }
+}
+
+TEST_CASE("distributed: wrong calls are refused") {
+  hs::LoopbackNetwork net(2);
+  auto const thrown = on_ranks(net, [&](Runtime& rt) {
+    int x = 0;
+    auto const hx = rt.data(0, x);
+    CHECK_THROWS_WITH((void)rt.data(2, x), "hetsched: data: there is no rank 2, only 0 to 1");
+    CHECK_THROWS_WITH(rt.spawn<Touch>(hs::on_rank(7))(hx, hx),
+                      "hetsched: spawn: there is no rank 7, only 0 to 1");
+    CHECK_THROWS_WITH(rt.spawn<Touch>()(hs::DistributedHandle<int>(), hx),
+                      "hetsched: handle: is empty");
+    CHECK_THROWS_WITH((void)rt.sent_to(-1), "hetsched: sent_to: there is no rank -1, only 0 to 1");
+    std::string what;
+    rt.node().spawn()([&] {
+      try {
+        rt.spawn<Touch>()(hx, hx);
+      } catch (hs::Error const& error) {
+        what = error.what();
+      }
+    });
+    rt.wait();
+    CHECK_MESSAGE(holds(what, "not allowed inside a body"), what);
+    rt.sync();
+  });
+  CHECK(thrown == std::vector<std::string>(2));
+}
+
+} // namespace distributed_test
