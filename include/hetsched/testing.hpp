@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Conformance kits for policies.
+// Conformance kits for policies and transports.
 
 #include <hetsched/core/version.hpp>
 #include <hetsched/testing/archetypes.hpp>
@@ -9,3 +9,4 @@
 #include <hetsched/testing/queue_conformance.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 #include <hetsched/testing/scripted_context.hpp>
+#include <hetsched/testing/transport_conformance.hpp>

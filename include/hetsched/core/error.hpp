@@ -21,7 +21,7 @@ enum class ErrorCode : std::uint8_t {
   bad_call,      // an operation that is not allowed here (inside capture, after fork)
   numerical,     // a computation that cannot continue (not positive definite, NaN)
   device_failed, // a device refused an operation, broke, or has no room for a task
-  rank_failed,   // a rank of the program has ended or does not answer
+  rank_failed,   // a rank of a program on several machines ended, fell silent or gave up
 };
 
 /// A user's mistake or a failed run. `culprit()` is what caused it (variable, file, data or task).

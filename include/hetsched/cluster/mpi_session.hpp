@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The time between MPI_Init_thread and MPI_Finalize. Opt-in: compile with MPI.
+
+#include <hetsched/core/error.hpp>
+#include <hetsched/detail/cluster/mpi_calls.hpp>
+#include <hetsched/detail/core/text.hpp>
+
+#include <cstdio>
+#include <exception>
+
+namespace hetsched {
+
+/// Initialises MPI, if the program has not, and then finalises it at its end. It outlives all
+/// transports. One in a program, in the thread that initialises MPI.
+///
+/// If an exception ends it, it aborts the job with exit status 2, because MPI_Finalize would wait
+/// for ranks that know nothing of the exception: catch it inside, to print what it says.
+class MpiSession {
+public:
+  /// Throws Error(bad_config), which says what is missing: MPI_THREAD_SERIALIZED, or MPI itself
+  /// after its end.
+  MpiSession() {
+    int flag = 0;
+    detail::check_mpi(MPI_Finalized(&flag), "MPI_Finalized");
+    if (flag != 0) {
+      throw Error(ErrorCode::bad_config, "MPI", "was finalised, and cannot begin again");
+    }
+    detail::check_mpi(MPI_Initialized(&flag), "MPI_Initialized");
+    int level = MPI_THREAD_SINGLE;
+    if (flag != 0) {
+      detail::check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+    } else {
+      detail::check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level),
+                        "MPI_Init_thread");
+      owns_ = true;
+    }
+    if (level < MPI_THREAD_SERIALIZED) {
+      if (owns_) {
+        MPI_Finalize();
+      }
+      throw Error(
+          ErrorCode::bad_config,
+          "MPI",
+          detail::text("gives %s, and hetsched needs MPI_THREAD_SERIALIZED: %s",
+                       level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE" : "MPI_THREAD_FUNNELED",
+                       owns_ ? "this MPI was built without threads"
+                             : "call MPI_Init_thread with it, or leave that to MpiSession"));
+    }
+  }
+
+  MpiSession(MpiSession const&) = delete;
+  MpiSession& operator=(MpiSession const&) = delete;
+
+  ~MpiSession() {
+    if (std::uncaught_exceptions() > exceptions_) {
+      std::fprintf(stderr, "hetsched: MPI: an exception ends this rank, and with it the job\n");
+      std::fflush(nullptr);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    int over = 0;
+    if (owns_ && MPI_Finalized(&over) == MPI_SUCCESS && over == 0) {
+      MPI_Finalize();
+    }
+  }
+
+  /// Whether this session initialised MPI.
+  [[nodiscard]] bool owns() const noexcept { return owns_; }
+
+private:
+  int exceptions_ = std::uncaught_exceptions();
+  bool owns_ = false;
+};
+
+} // namespace hetsched
