@@ -5,12 +5,12 @@
 // Elements are 64-bit integers, so that sums are exact. A body's result depends on the order of
 // everything that the access modes order, and on nothing that they leave open.
 
-#include "support/dice.hpp"
-
 #include <hetsched/cluster/distributed_runtime.hpp>
 #include <hetsched/cluster/loopback.hpp>
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
+
+#include "support/dice.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -91,8 +91,7 @@ struct Set : hs::Task<3>::Signature<hs::W<Tile>, hs::R<Tile>, hs::V<Number>> {
   }
 };
 
-struct Join
-    : hs::Task<4>::Signature<hs::R<Tile>, hs::R<Tile>, hs::RW<Number>, hs::V<Number>> {
+struct Join : hs::Task<4>::Signature<hs::R<Tile>, hs::R<Tile>, hs::RW<Number>, hs::V<Number>> {
   static void cpu(ConstTile x, ConstTile y, Number& z, Number constant) {
     z = mixed(z + sum_of(x), sum_of(y) ^ constant);
   }
@@ -109,8 +108,7 @@ struct Contribute
   static void cpu(Number x, Number& y, Number constant) { y += x * constant; }
 };
 
-struct ContributeTile
-    : hs::Task<2>::Signature<hs::CW<Tile, hs::Sum<Number>>, hs::V<Number>> {
+struct ContributeTile : hs::Task<2>::Signature<hs::CW<Tile, hs::Sum<Number>>, hs::V<Number>> {
   static void cpu(Tile y, Number constant) { Commuting::cpu(y, constant); }
 };
 
@@ -302,10 +300,8 @@ private:
     static void cpu(Number x, Number& y) { y += x; }
   };
 
-  void run(Runtime& rt,
-           Memory& memory,
-           std::vector<Number> const& expected,
-           std::string& wrong) const {
+  void
+  run(Runtime& rt, Memory& memory, std::vector<Number> const& expected, std::string& wrong) const {
     int const ranks = rt.ranks();
     std::vector<hs::DistributedHandle<Tile>> tiles;
     for (std::size_t t = 0; t < tiles_.size(); ++t) {

@@ -68,8 +68,7 @@ TEST_CASE("distributed: random programs give what one rank gives") {
     int const ranks = k % 20 == 19 ? dice.pick(8, 64) : dice.pick(2, 6);
     CAPTURE(ranks);
     int const delay = dice.pick(0, 3);
-    hs::LoopbackNetwork net(
-        ranks, {.seed = seed, .head_delay = delay, .payload_delay = 3 * delay});
+    hs::LoopbackNetwork net(ranks, {.seed = seed, .head_delay = delay, .payload_delay = 3 * delay});
     std::vector<std::thread> threads;
     std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
@@ -154,12 +153,12 @@ TEST_CASE("distributed: the first call in which ranks differ is named on all of 
       rt.sync();
     });
     for (auto const& what : thrown) {
-      CHECK_MESSAGE(holds(what,
-                          ("rank 0 spawned touch(0, 1) on rank 2 as call " +
-                           std::to_string(place + 3) +
-                           " where rank 2 spawned touch(1, 0) on rank 1")
-                              .c_str()),
-                    what);
+      CHECK_MESSAGE(
+          holds(what,
+                ("rank 0 spawned touch(0, 1) on rank 2 as call " + std::to_string(place + 3) +
+                 " where rank 2 spawned touch(1, 0) on rank 1")
+                    .c_str()),
+          what);
     }
   }
 }
@@ -177,16 +176,17 @@ TEST_CASE("distributed: fewer spawns, other registrations and other waits are na
          }
          rt.sync();
        })) {
-    CHECK_MESSAGE(holds(what, "rank 0 spawned touch(0, 0) on rank 0 as call 6 where rank 1 called sync"),
-                  what);
+    CHECK_MESSAGE(
+        holds(what, "rank 0 spawned touch(0, 0) on rank 0 as call 6 where rank 1 called sync"),
+        what);
   }
   for (auto const& what : differ([](Runtime& rt) {
          std::vector<int> x(static_cast<std::size_t>(3 + rt.rank()));
          auto const hx = rt.data(0, x.data(), x.size());
          rt.sync();
        })) {
-    CHECK_MESSAGE(holds(what, "called data(0, 3, 1, 4, ...) as call 1 where rank 1 called data(0, 4,"),
-                  what);
+    CHECK_MESSAGE(
+        holds(what, "called data(0, 3, 1, 4, ...) as call 1 where rank 1 called data(0, 4,"), what);
   }
   for (auto const& what : differ([](Runtime& rt) {
          int x = 0;

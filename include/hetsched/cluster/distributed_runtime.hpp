@@ -4,6 +4,7 @@
 
 #include <hetsched/cluster/distributed_handle.hpp>
 #include <hetsched/cluster/placement.hpp>
+#include <hetsched/detail/cluster/cluster_tasks.hpp>
 #include <hetsched/detail/cluster/exchange.hpp>
 #include <hetsched/detail/cluster/spawn_log.hpp>
 #include <hetsched/fwd.hpp>
@@ -23,112 +24,12 @@
 
 namespace hetsched {
 
-namespace detail {
-
-template <class A>
-[[nodiscard]] std::int32_t rank_of_attribute(A const& attribute) noexcept {
-  if constexpr (std::is_same_v<A, RankAttribute>) {
-    return attribute.rank;
-  } else {
-    return -1;
-  }
-}
-
-/// The attribute as the runtime of one rank knows it.
-template <class A>
-[[nodiscard]] auto local_attribute(A const& attribute) noexcept {
-  if constexpr (std::is_same_v<A, RankAttribute>) {
-    return NoAttribute{};
-  } else {
-    return attribute;
-  }
-}
-
-template <class A>
-concept cluster_attribute = attribute<A> || std::is_same_v<A, RankAttribute>;
-
-template <class A>
-inline constexpr bool is_distributed_handle = false;
-
-template <class D>
-inline constexpr bool is_distributed_handle<DistributedHandle<D>> = true;
-
-/// Registers memory of a datum, or new memory, with a rank's runtime.
-template <class D, class Node>
-[[nodiscard]] DataRecord* make_record(void* node, ClusterDatum const& datum, void* memory) {
-  using Element = typename DataTraits<D>::Element;
-  auto& runtime = *static_cast<Node*>(node);
-  HostBuffer buffer;
-  auto ld = datum.ld;
-  if (memory == nullptr) {
-    buffer = HostBuffer(datum.bytes(), sizeof(Element));
-    memory = buffer.get();
-    ld = datum.rows;
-  }
-  auto* const first = static_cast<Element*>(memory);
-  auto const handle = [&] {
-    if constexpr (std::is_same_v<D, TileView<Element>>) {
-      return runtime.data(first, datum.rows, datum.cols, ld);
-    } else if constexpr (std::is_same_v<D, VectorView<Element>>) {
-      return runtime.data(first, datum.rows);
-    } else {
-      return runtime.data(*first);
-    }
-  }();
-  auto* const record = handle.record();
-  record->handles.fetch_add(1, std::memory_order_relaxed); // for the datum
-  record->buffer = std::move(buffer);
-  return record;
-}
-
-/// A region whose elements only a ReductionOps knows.
-using AnyData = TileView<std::byte>;
-
-/// A rank begins to contribute to a datum that is at home elsewhere.
-struct BeginPartial : Task<3>::Signature<W<AnyData>, V<ReductionOps const*>, V<std::size_t>> {
-  static constexpr std::string_view name = "hetsched begin partial";
-
-  static void cpu(AnyData partial, ReductionOps const* op, std::size_t elements) {
-    op->fill_neutral(partial.data(), elements);
-  }
-};
-
-/// What a rank has contributed goes into the value at home.
-struct AddPartial
-    : Task<4>::Signature<RW<AnyData>, R<AnyData>, V<ReductionOps const*>, V<Shape>> {
-  static constexpr std::string_view name = "hetsched add partial";
-
-  static void cpu(AnyData value,
-                  TileView<std::byte const> partial,
-                  ReductionOps const* op,
-                  Shape const& shape) {
-    op->combine(value.data(), shape, partial.data());
-  }
-};
-
-/// A handle of a record that others hold, too.
-template <class D>
-[[nodiscard]] Handle<D> handle_of(DataRecord& record) noexcept {
-  record.handles.fetch_add(1, std::memory_order_relaxed);
-  return Handle<D>(&record);
-}
-
-/// The strongest of two accesses of one task to one datum.
-[[nodiscard]] constexpr AccessMode both(AccessMode a, AccessMode b) noexcept {
-  if (a == b) {
-    return a;
-  }
-  return !writes(a) && !writes(b) ? AccessMode::read : AccessMode::read_write;
-}
-
-} // namespace detail
-
 /// Runs tasks on several ranks: processes of an MPI program, or, with LoopbackTransport, threads of
 /// one. Each rank makes the same registrations, spawns and syncs in the same order, and has a
 /// `Runtime<Scheduler, Cache, PerfModel>` that runs the tasks which `Placement` gives to the rank.
-/// Data have a home rank. What a task reads comes from there, once for each value and rank, and what
-/// it writes goes back. The result is that of the same program on one rank, bit for bit, but for
-/// floating-point sums by CW, whose order is not fixed.
+/// Data have a home rank. What a task reads comes from there, once for each value and rank, and
+/// what it writes goes back. The result is that of the same program on one rank, bit for bit, but
+/// for floating-point sums by CW, whose order is not fixed.
 ///
 /// One thread of each rank calls it. Idle workers look for messages, busy ones between tasks; there
 /// is no further thread. The destructor waits for all ranks.
@@ -340,9 +241,8 @@ private:
   }
 
   /// All ranks make the call now.
-  [[gnu::always_inline]] void record(detail::CallName const& name,
-                                     std::int32_t on,
-                                     std::span<std::uint32_t const> numbers) {
+  [[gnu::always_inline]] void
+  record(detail::CallName const& name, std::int32_t on, std::span<std::uint32_t const> numbers) {
     log_.add(name, on, numbers);
     if (log_.count() % calls_between_checks == 0) [[unlikely]] {
       exchange_.check();
@@ -417,8 +317,12 @@ private:
           return static_cast<detail::Attributes const&>(detail::attributes_of(all...)).priority;
         },
         attributes);
-    std::array<detail::DataRecord*, count> records;
-    auto const distinct = before(uses, records, on, urgency);
+    std::array<detail::DataRecord*, count> records{};
+    Uses const transfers{{*this, urgency}, rank_};
+    transfers.before(std::span(uses), records, on);
+    for (auto const& use : uses) {
+      reduces_ = reduces_ || use.mode == AccessMode::reduce;
+    }
     std::exception_ptr refused;
     if (on == rank_) {
       try {
@@ -445,7 +349,7 @@ private:
         refused = std::current_exception();
       }
     }
-    after(std::span(uses).first(distinct), on, urgency);
+    transfers.after(uses, on);
     if (refused) {
       std::rethrow_exception(refused); // other ranks got the values as they were
     }
@@ -458,50 +362,6 @@ private:
       data[k] = {uses[k].datum->home, uses[k].mode, uses[k].datum->bytes()};
     }
     return placement_.rank_of({type, data, log_.count(), ranks()});
-  }
-
-  /// What comes before the task. Leaves each datum once in `uses`, and returns how many there are;
-  /// records[k] is what the task uses for its k-th argument, if it runs here.
-  std::size_t before(std::span<ClusterUse> uses,
-                     std::span<detail::DataRecord*> records,
-                     std::int32_t on,
-                     std::int32_t urgency) {
-    Uses const all{{*this, urgency}, rank_};
-    std::size_t distinct = 0;
-    std::array<std::size_t, 16> few;
-    std::vector<std::size_t> many(uses.size() > few.size() ? uses.size() : 0);
-    auto const first = many.empty() ? std::span<std::size_t>(few) : std::span(many);
-    for (std::size_t k = 0; k < uses.size(); ++k) {
-      std::size_t same = 0;
-      while (same != distinct && uses[same].datum != uses[k].datum) {
-        ++same;
-      }
-      first[k] = same;
-      if (same == distinct) {
-        uses[distinct++] = uses[k];
-      } else {
-        uses[same].mode = detail::both(uses[same].mode, uses[k].mode);
-      }
-    }
-    std::array<detail::DataRecord*, 16> few_records;
-    std::vector<detail::DataRecord*> many_records(many.size());
-    auto const found =
-        many.empty() ? std::span<detail::DataRecord*>(few_records) : std::span(many_records);
-    for (std::size_t k = 0; k < distinct; ++k) {
-      found[k] = all.before(uses[k], on);
-      reduces_ = reduces_ || uses[k].mode == AccessMode::reduce;
-    }
-    for (std::size_t k = 0; k < records.size(); ++k) {
-      records[k] = found[first[k]];
-    }
-    return distinct;
-  }
-
-  void after(std::span<ClusterUse const> uses, std::int32_t on, std::int32_t urgency) {
-    Uses const all{{*this, urgency}, rank_};
-    for (auto const& use : uses) {
-      all.after(use, on);
-    }
   }
 
   void together(detail::CallName const& call) {
@@ -527,15 +387,15 @@ private:
       why = "a task threw what is no std::exception";
     }
     ++syncs_;
-    auto const failure = exchange_.finish_together(std::move(why));
+    auto const failure = exchange_.finish_together(why);
     log_.forget_first(exchange_.agreed());
     if (failure) {
       if (own) {
         std::rethrow_exception(own);
       }
       throw Error(ErrorCode::cancelled,
-                  detail::text("rank %d", failure->first),
-                  "a task failed there: " + failure->second);
+                  detail::text("rank %d", failure->rank),
+                  "a task failed there: " + failure->why);
     }
   }
 
@@ -552,11 +412,10 @@ private:
 
 /// `hs::DistributedRuntime runtime(transport);` has the policies of `Runtime<>`.
 template <class T>
-DistributedRuntime(T&, Config const& = {})
-    -> DistributedRuntime<policies::WorkStealing<>,
-                          policies::Lru,
-                          policies::NoModel,
-                          OwnerComputes,
-                          T>;
+DistributedRuntime(T&, Config const& = {}) -> DistributedRuntime<policies::WorkStealing<>,
+                                                                 policies::Lru,
+                                                                 policies::NoModel,
+                                                                 OwnerComputes,
+                                                                 T>;
 
 } // namespace hetsched

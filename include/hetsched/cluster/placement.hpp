@@ -27,9 +27,9 @@ struct PlacedTask {
   std::int32_t ranks;
 };
 
-/// `rank_of(task)` answers a rank from 0 to task.ranks - 1. All ranks ask it, each for itself, about
-/// every spawn without `on_rank`, in program order; all must get the same answer, so it depends on
-/// nothing but the tasks so far. One thread calls it. It may cost some nanoseconds.
+/// `rank_of(task)` answers a rank from 0 to task.ranks - 1. All ranks ask it, each for itself,
+/// about every spawn without `on_rank`, in program order; all must get the same answer, so it
+/// depends on nothing but the tasks so far. One thread calls it. It may cost some nanoseconds.
 template <class P>
 concept Placement = std::default_initializable<P> && requires(P& policy, PlacedTask const& task) {
   { policy.rank_of(task) } -> std::same_as<std::int32_t>;

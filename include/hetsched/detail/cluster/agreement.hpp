@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whether all ranks have made the same calls, and if not, which one differs first. Rank 0 finds out.
+// Whether all ranks have made the same calls, and if not, which one differs first. Rank 0 finds
+// out.
 
 #include <hetsched/detail/cluster/spawn_log.hpp>
 
@@ -35,8 +36,7 @@ public:
     std::uint64_t calls;
   };
 
-  Agreement(SpawnLog const& log, int ranks)
-      : log_(log), given_(static_cast<std::size_t>(ranks)) {}
+  Agreement(SpawnLog const& log, int ranks) : log_(log), given_(static_cast<std::size_t>(ranks)) {}
 
   /// A rank gives the next of its checks. Returns a question if a search begins with that.
   [[nodiscard]] std::optional<Question> add(int rank, CallCheck check) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,15 +24,15 @@ struct ClusterDatum {
     DataRecord* record = nullptr;  // a handle is held
     DataRecord* partial = nullptr; // what tasks here have contributed, not yet in the value; the
                                    // same. Of home: the contributions of another rank, for a while
-    std::vector<std::int32_t> readers; // at home: other ranks that have the present value
+    std::vector<std::int32_t> readers;      // at home: other ranks that have the present value
     std::vector<std::int32_t> contributors; // at home: other ranks that have partial values
     ReductionOps const* op = nullptr;       // of these
   };
 
-  std::uint32_t number; // how many were registered before
-  std::int32_t home;    // rank
-  bool cached = false;  // elsewhere: the copy here is the present value
-  bool partial = false; // elsewhere: there are contributions here
+  std::uint32_t number;    // how many were registered before
+  std::int32_t home;       // rank
+  bool cached = false;     // elsewhere: the copy here is the present value
+  bool partial = false;    // elsewhere: there are contributions here
   std::uint32_t epoch = 0; // syncs before the latest use: what was known then is no longer so
   std::uint32_t element_bytes;
   std::size_t rows;
@@ -103,12 +104,21 @@ struct ClusterDatum {
   }
 };
 
-/// One datum of a spawn; of several parameters for the same datum, the strongest.
+/// One datum of a spawn.
 struct ClusterUse {
   ClusterDatum* datum;
   AccessMode mode;
-  ReductionOps const* op; // of CW
+  ReductionOps const* op;  // of CW
+  std::uint32_t first = 0; // without a datum: an earlier use has it
 };
+
+/// The strongest of two accesses of one task to one datum.
+[[nodiscard]] constexpr AccessMode both(AccessMode a, AccessMode b) noexcept {
+  if (a == b) {
+    return a;
+  }
+  return !writes(a) && !writes(b) ? AccessMode::read : AccessMode::read_write;
+}
 
 /// The transfers of one rank that follow from spawns, in program order: what a task reads comes
 /// from home, what it wrote goes back there, and contributions go there before the next other
@@ -121,6 +131,33 @@ template <class Port>
 struct ClusterUses {
   Port port;
   std::int32_t rank;
+
+  /// Before a task, which runs on rank `on`: of several uses of one datum only the first keeps it,
+  /// in the strongest mode. records[k] is what the task uses, on that rank, for its k-th datum.
+  /// O(data^2).
+  void before(std::span<ClusterUse> uses, std::span<DataRecord*> records, std::int32_t on) const {
+    for (std::size_t k = 0; k < uses.size(); ++k) {
+      for (std::size_t other = k + 1; uses[k].datum != nullptr && other < uses.size(); ++other) {
+        if (uses[other].datum == uses[k].datum) {
+          uses[k].mode = both(uses[k].mode, uses[other].mode);
+          uses[other].datum = nullptr;
+          uses[other].first = static_cast<std::uint32_t>(k);
+        }
+      }
+    }
+    for (std::size_t k = 0; k < uses.size(); ++k) {
+      records[k] = uses[k].datum != nullptr ? before(uses[k], on) : records[uses[k].first];
+    }
+  }
+
+  /// After the task.
+  void after(std::span<ClusterUse const> uses, std::int32_t on) const {
+    for (auto const& use : uses) {
+      if (use.datum != nullptr) {
+        after(use, on);
+      }
+    }
+  }
 
   /// Before the task, which runs on rank `on`. Returns what it uses there for the datum.
   DataRecord* before(ClusterUse const& use, std::int32_t on) const {

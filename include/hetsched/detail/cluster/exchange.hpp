@@ -5,7 +5,7 @@
 
 #include <hetsched/concepts/transport.hpp>
 #include <hetsched/core/error.hpp>
-#include <hetsched/detail/cluster/agreement.hpp>
+#include <hetsched/detail/cluster/common_calls.hpp>
 #include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/cluster/transfers.hpp>
 #include <hetsched/detail/core/mutex.hpp>
@@ -45,8 +45,8 @@ template <class T>
 class Exchange {
 public:
   Exchange(T& transport, ThreadCore& core, SpawnLog const& log)
-      : transport_(transport), core_(core), agreement_(log, transport.ranks()), log_(log),
-        look_{*this}, sent_(static_cast<std::size_t>(transport.ranks())) {
+      : transport_(transport), core_(core), common_(*this, log), look_{*this},
+        sent_(static_cast<std::size_t>(transport.ranks())) {
     ExternalTasks::begin_to_look(core_, look_);
   }
 
@@ -72,43 +72,27 @@ public:
     spawn(line, record, from, false, priority);
   }
 
-  /// Tells rank 0 how many calls were made, and their hash.
+  /// See CommonCalls.
   void check() {
     std::lock_guard const guard(mutex_);
-    CallCheck const own{log_.count(), log_.hash()};
-    if (rank() == 0) {
-      ask(agreement_.add(0, own));
-    } else {
-      tell(0, {.kind = MessageKind::check, .rank = rank(), .number = own.calls, .hash = own.hash});
-    }
+    common_.check();
   }
 
   /// All tasks here have ended; `failure`: why the first one failed, else nothing. Waits until that
-  /// is so on all ranks. Returns the first rank that had a failure, with the reason, if any did.
-  std::optional<std::pair<int, std::string>> finish_together(std::optional<std::string> failure) {
-    auto const number = ++syncs_;
-    {
+  /// is so on all ranks. Returns the first rank that had a failure, if any did.
+  std::optional<RankFailure> finish_together(std::optional<std::string> const& failure) {
+    auto const sync = [&] {
       std::lock_guard const guard(mutex_);
-      auto const kind = failure ? MessageKind::failed : MessageKind::done;
-      if (rank() == 0) {
-        done(0, failure ? &*failure : nullptr);
-      } else {
-        tell(0, {.kind = kind, .rank = rank(), .number = number}, failure.value_or(""));
-      }
-    }
-    auto const ended = [this, number] {
-      return ended_syncs_.load(std::memory_order_acquire) >= number || broken();
-    };
+      return common_.end_here(failure);
+    }();
+    auto const ended = [this, sync] { return common_.has_ended(sync) || broken(); };
     ExternalTasks::await(core_, Condition::that(ended));
     check_unbroken();
     std::lock_guard const guard(mutex_);
-    return std::exchange(failure_, std::nullopt);
+    return common_.take_failure();
   }
 
-  /// How many calls are known to be the same on all ranks.
-  [[nodiscard]] std::uint64_t agreed() const noexcept {
-    return agreed_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint64_t agreed() const noexcept { return common_.agreed(); }
 
   /// Works until nothing that this rank has sent is under way, or for a second.
   void flush() {
@@ -159,16 +143,10 @@ private:
     std::unique_ptr<Transfer> transfer; // null: no payload
   };
 
-  void
-  spawn(DatumLine line, DataRecord& record, int peer, bool sends, std::int32_t priority) {
+  void spawn(DatumLine line, DataRecord& record, int peer, bool sends, std::int32_t priority) {
     check_unbroken();
-    auto transfer = std::make_unique<Transfer>(granted_,
-                                               line,
-                                               peer,
-                                               sends,
-                                               record.home.base,
-                                               record.shape,
-                                               record.element_bytes);
+    auto transfer = std::make_unique<Transfer>(
+        granted_, line, peer, sends, record.home.base, record.shape, record.element_bytes);
     Attributes attributes;
     attributes.priority = priority;
     spawn_uncounted(core_,
@@ -281,6 +259,9 @@ private:
     }
   }
 
+public:
+  // ---- for CommonCalls, under the lock ----
+
   void tell(int to, MessageHead const& head, std::string_view words = {}) {
     std::array<std::byte, sizeof(MessageHead) + longest_words> bytes;
     auto const length = std::min(words.size(), longest_words);
@@ -291,15 +272,17 @@ private:
     post(to, std::span(bytes).first(sizeof head + length), {});
   }
 
-  void tell_all(MessageHead const& head, std::string_view words = {}) {
-    for (int r = 0; r < ranks(); ++r) {
-      if (r != rank()) {
-        tell(r, head, words);
-      }
+  void break_off(Error const& error) {
+    if (broken()) {
+      return;
     }
+    error_.emplace(error);
+    broken_at_ns_ = monotonic_ns();
+    broken_.store(true, std::memory_order_release);
+    told_ = true;
+    arrivals_.give_up(ended_);
   }
 
-public:
   // ---- what the transport reports, under the lock ----
 
   std::byte* begin(int from, std::span<std::byte const> bytes, std::size_t payload) {
@@ -312,15 +295,20 @@ public:
     return arrivals_.begin(DatumLine::of(message.head.number), from, payload);
   }
 
-  void
-  arrived(int from, std::span<std::byte const> bytes, std::byte* place, std::size_t payload) {
+  void arrived(int from, std::span<std::byte const> bytes, std::byte* place, std::size_t payload) {
     ReadHead const message(bytes);
     if (!message.valid) {
       break_off(foreign(from));
     } else if (place != nullptr) {
       arrivals_.arrived(place, payload, ended_);
+    } else if (message.head.kind == MessageKind::datum ||
+               message.head.kind == MessageKind::spoilt) {
+      arrivals_.arrived_empty(DatumLine::of(message.head.number),
+                              from,
+                              message.head.kind == MessageKind::spoilt,
+                              ended_);
     } else {
-      handle(from, message.head, message.words);
+      told_ = common_.handle(from, message.head, message.words) || told_;
     }
   }
 
@@ -352,119 +340,6 @@ private:
             "sent what is no message of this version of hetsched"};
   }
 
-  void handle(int from, MessageHead const& head, std::string_view words) {
-    switch (head.kind) {
-    case MessageKind::datum:
-    case MessageKind::spoilt:
-      arrivals_.arrived_empty(DatumLine::of(head.number),
-                              from,
-                              head.kind == MessageKind::spoilt,
-                              ended_);
-      return;
-    case MessageKind::check:
-      ask(agreement_.add(from, {head.number, head.hash}));
-      return;
-    case MessageKind::ask:
-      tell(0,
-           {.kind = MessageKind::answer,
-            .rank = rank(),
-            .number = head.number,
-            .hash = log_.hash_of_first(head.number)});
-      return;
-    case MessageKind::answer:
-      ask(agreement_.answer(head.number, head.hash));
-      return;
-    case MessageKind::describe:
-      tell(0,
-           {.kind = MessageKind::call, .rank = rank(), .number = head.number},
-           log_.description(head.number));
-      return;
-    case MessageKind::call: {
-      auto const verdict = agreement_.verdict(words);
-      tell_all({.kind = MessageKind::over}, verdict);
-      break_off(disagreement(verdict));
-      return;
-    }
-    case MessageKind::agreed:
-      agreed_.store(head.number, std::memory_order_relaxed);
-      return;
-    case MessageKind::done:
-      done(from, nullptr);
-      return;
-    case MessageKind::failed: {
-      std::string const why(words);
-      done(from, &why);
-      return;
-    }
-    case MessageKind::proceed:
-      proceed(head.number);
-      return;
-    case MessageKind::spoiled:
-      failure_ = {head.rank, std::string(words)};
-      proceed(head.number);
-      return;
-    case MessageKind::over:
-      break_off(disagreement(words));
-      return;
-    }
-  }
-
-  [[nodiscard]] static Error disagreement(std::string_view words) {
-    return {ErrorCode::bad_call, "cluster", std::string(words)};
-  }
-
-  // ---- rank 0 ----
-
-  void ask(std::optional<Agreement::Question> const& question) {
-    if (question) {
-      tell(question->rank,
-           {.kind = question->describe ? MessageKind::describe : MessageKind::ask,
-            .number = question->calls});
-    } else if (agreement_.agreed() > agreed_.load(std::memory_order_relaxed)) {
-      agreed_.store(agreement_.agreed(), std::memory_order_relaxed);
-      tell_all({.kind = MessageKind::agreed, .number = agreement_.agreed()});
-    }
-  }
-
-  void done(int rank, std::string const* why) {
-    if (why != nullptr && (!first_failure_ || rank < first_failure_->first)) {
-      first_failure_ = {rank, *why};
-    }
-    // The checks came before: the ranks have made the same calls, or it is being found out where
-    // they differ.
-    if (++done_ < ranks() || agreement_.searching()) {
-      return;
-    }
-    done_ = 0;
-    auto const number = ended_syncs_.load(std::memory_order_relaxed) + 1;
-    if (first_failure_) {
-      tell_all({.kind = MessageKind::spoiled, .rank = first_failure_->first, .number = number},
-               first_failure_->second);
-      failure_ = std::exchange(first_failure_, std::nullopt);
-    } else {
-      tell_all({.kind = MessageKind::proceed, .number = number});
-    }
-    proceed(number);
-  }
-
-  // ---- all ranks ----
-
-  void proceed(std::uint64_t number) {
-    ended_syncs_.store(number, std::memory_order_release);
-    told_ = true;
-  }
-
-  void break_off(Error const& error) {
-    if (broken()) {
-      return;
-    }
-    error_.emplace(error);
-    broken_at_ns_ = monotonic_ns();
-    broken_.store(true, std::memory_order_release);
-    told_ = true;
-    arrivals_.give_up(ended_);
-  }
-
   void end_outgoing() {
     for (auto& [cookie, outgoing] : outgoing_) {
       if (outgoing.transfer != nullptr) {
@@ -477,23 +352,16 @@ private:
   T& transport_;
   ThreadCore& core_;
   mutable Mutex mutex_; // of all below that is not atomic, and of the transport
-  Agreement agreement_;
-  SpawnLog const& log_;
+  CommonCalls<Exchange> common_;
   Look look_;
   GrantedTransfers granted_;
   Arrivals arrivals_;
   std::unordered_map<std::uint64_t, Outgoing> outgoing_; // by cookie
   std::uint64_t cookies_ = 0;
   std::vector<SentTo> sent_;
-  std::vector<EndedTransfer> ended_;            // for the next look to end
-  std::vector<std::byte> scrap_;                // for what nobody wants
-  bool told_ = false;                           // what the spawning thread may wait for
-  std::uint64_t syncs_ = 0;                     // of the spawning thread
-  int done_ = 0;                                // ranks whose tasks have ended; rank 0
-  std::optional<std::pair<int, std::string>> first_failure_; // of the sync under way; rank 0
-  std::optional<std::pair<int, std::string>> failure_;       // of the one that has ended
-  Atomic<std::uint64_t> ended_syncs_{0};
-  Atomic<std::uint64_t> agreed_{0};
+  std::vector<EndedTransfer> ended_; // for the next look to end
+  std::vector<std::byte> scrap_;     // for what nobody wants
+  bool told_ = false;                // what the spawning thread may wait for
   std::optional<Error> error_;
   std::int64_t broken_at_ns_ = 0;
   Atomic<bool> broken_{false};

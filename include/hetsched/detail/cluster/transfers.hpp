@@ -150,8 +150,7 @@ public:
       receive = std::move(line.waiting.front());
       line.waiting.pop_front();
     }
-    bool const direct =
-        receive != nullptr && receive->contiguous() && receive->bytes() == bytes;
+    bool const direct = receive != nullptr && receive->contiguous() && receive->bytes() == bytes;
     std::unique_ptr<std::byte[]> block;
     auto* place = direct ? receive->memory : nullptr;
     if (!direct) {
@@ -187,10 +186,7 @@ public:
   }
 
   /// A message without a payload stands for a value: one of no bytes, or, if `spoilt`, none at all.
-  void arrived_empty(DatumLine of,
-                     int from,
-                     bool spoilt,
-                     std::vector<EndedTransfer>& ended) {
+  void arrived_empty(DatumLine of, int from, bool spoilt, std::vector<EndedTransfer>& ended) {
     auto& line = lines_[{of.number(), from}];
     if (line.waiting.empty()) {
       line.early.push_back({nullptr, 0, true, spoilt});

@@ -44,9 +44,9 @@ namespace hetsched::detail {
   auto& waiting = core.waiting_;
   waiting.looking.fetch_add(1, std::memory_order_seq_cst); // so that *outside stays
   auto* const outside = waiting.outside.load(std::memory_order_seq_cst);
-  bool const due = outside != nullptr &&
-                   monotonic_ns() - outside->last_ns.load(std::memory_order_relaxed) >=
-                       outside->patience_ns;
+  bool const due =
+      outside != nullptr &&
+      monotonic_ns() - outside->last_ns.load(std::memory_order_relaxed) >= outside->patience_ns;
   if (due) {
     look(core);
   }
@@ -108,9 +108,8 @@ ExternalTasks::end(ThreadCore& core, TaskRecord& task, bool failed) {
   waiting.looking.fetch_add(1, std::memory_order_seq_cst);
   if (auto* const outside = waiting.outside.load(std::memory_order_seq_cst)) {
     outside->watched.store(false, std::memory_order_seq_cst); // before the look at who sleeps
-    waiting.parking.find_asleep([&](WorkerId worker) {
-      return waiting.parking.unpark(worker, WakeReason::condition);
-    });
+    waiting.parking.find_asleep(
+        [&](WorkerId worker) { return waiting.parking.unpark(worker, WakeReason::condition); });
   }
   waiting.looking.fetch_sub(1, std::memory_order_seq_cst);
 }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// From the arguments of a DistributedRuntime to those of a rank's own runtime.
+
+#include <hetsched/cluster/distributed_handle.hpp>
+#include <hetsched/cluster/placement.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/core/views.hpp>
+#include <hetsched/detail/cluster/cluster_data.hpp>
+#include <hetsched/detail/spawn/spawn.hpp>
+#include <hetsched/handles/handle.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// The rank that an attribute asks for, or -1.
+template <class A>
+[[nodiscard]] std::int32_t rank_of_attribute(A const& attribute) noexcept {
+  if constexpr (std::is_same_v<A, RankAttribute>) {
+    return attribute.rank;
+  } else {
+    return -1;
+  }
+}
+
+/// The attribute as the runtime of one rank knows it.
+template <class A>
+[[nodiscard]] auto local_attribute(A const& attribute) noexcept {
+  if constexpr (std::is_same_v<A, RankAttribute>) {
+    return NoAttribute{};
+  } else {
+    return attribute;
+  }
+}
+
+template <class A>
+concept cluster_attribute = attribute<A> || std::is_same_v<A, RankAttribute>;
+
+template <class A>
+inline constexpr bool is_distributed_handle = false;
+
+template <class D>
+inline constexpr bool is_distributed_handle<DistributedHandle<D>> = true;
+
+/// Registers memory of a datum, or new memory, with a rank's runtime.
+template <class D, class Node>
+[[nodiscard]] DataRecord* make_record(void* node, ClusterDatum const& datum, void* memory) {
+  using Element = typename DataTraits<D>::Element;
+  auto& runtime = *static_cast<Node*>(node);
+  HostBuffer buffer;
+  auto ld = datum.ld;
+  if (memory == nullptr) {
+    buffer = HostBuffer(datum.bytes(), sizeof(Element));
+    memory = buffer.get();
+    ld = datum.rows;
+  }
+  auto* const first = static_cast<Element*>(memory);
+  auto const handle = [&] {
+    if constexpr (std::is_same_v<D, TileView<Element>>) {
+      return runtime.data(first, datum.rows, datum.cols, ld);
+    } else if constexpr (std::is_same_v<D, VectorView<Element>>) {
+      return runtime.data(first, datum.rows);
+    } else {
+      return runtime.data(*first);
+    }
+  }();
+  auto* const record = handle.record();
+  record->handles.fetch_add(1, std::memory_order_relaxed); // for the datum
+  record->buffer = std::move(buffer);
+  return record;
+}
+
+/// A region whose elements only a ReductionOps knows.
+using AnyData = TileView<std::byte>;
+
+/// A rank begins to contribute to a datum that is at home elsewhere.
+struct BeginPartial : Task<3>::Signature<W<AnyData>, V<ReductionOps const*>, V<std::size_t>> {
+  static constexpr std::string_view name = "hetsched begin partial";
+
+  static void cpu(AnyData partial, ReductionOps const* op, std::size_t elements) {
+    op->fill_neutral(partial.data(), elements);
+  }
+};
+
+/// What a rank has contributed goes into the value at home.
+struct AddPartial : Task<4>::Signature<RW<AnyData>, R<AnyData>, V<ReductionOps const*>, V<Shape>> {
+  static constexpr std::string_view name = "hetsched add partial";
+
+  static void cpu(AnyData value,
+                  TileView<std::byte const> partial,
+                  ReductionOps const* op,
+                  Shape const& shape) {
+    op->combine(value.data(), shape, partial.data());
+  }
+};
+
+/// A handle of a record that others hold, too.
+template <class D>
+[[nodiscard]] Handle<D> handle_of(DataRecord& record) noexcept {
+  record.handles.fetch_add(1, std::memory_order_relaxed);
+  return Handle<D>(&record);
+}
+
+} // namespace hetsched::detail
