@@ -221,6 +221,10 @@ namespace linalg {
 /// N more tasks, of type check, look at the factors in host memory: a breakdown is told only when
 /// the last of them has run, and a GPU's library may call it NaN.
 ///
+/// On several ranks (a DistributedRuntime and a DistributedMatrix) every rank calls it. A breakdown
+/// is then told as DistributedRuntime::sync tells failures. PotrfOn::any throws Error(bad_call)
+/// there: no rank sees all factors.
+///
 /// Priorities are bottom levels with unit times: a task that writes tile (i, j) in step k of N has
 /// 3N - 2 - i - j - k tasks on the longest path from itself, included, to the end.
 ///
@@ -229,8 +233,9 @@ namespace linalg {
 /// Source: the right-looking tile algorithm of Lima et al. 2015, sec. 5.2, and Kumar 2017,
 /// sec. 1.4.1, algorithm 1; bottom levels as in Kumar 2017, sec. 2.2.2, but counted in tasks,
 /// because measured times are not known at the spawn.
-template <class Rt, class T>
-void cholesky(Rt& rt, TiledMatrix<T> const& a, PotrfOn where = PotrfOn::host) {
+template <class Rt, tiled_matrix A>
+void cholesky(Rt& rt, A const& a, PotrfOn where = PotrfOn::host) {
+  using T = typename A::Element;
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: cholesky works in place on float or double");
   if (a.rows() != a.cols()) {
@@ -238,6 +243,11 @@ void cholesky(Rt& rt, TiledMatrix<T> const& a, PotrfOn where = PotrfOn::host) {
                 "cholesky",
                 "the matrix is " + std::to_string(a.rows()) + " x " + std::to_string(a.cols()) +
                     ", not square");
+  }
+  if constexpr (requires { rt.ranks(); }) {
+    if (where != PotrfOn::host) {
+      throw Error(ErrorCode::bad_call, "cholesky", "PotrfOn::any is not for several ranks");
+    }
   }
   use_one_blas_thread();
   auto const count = a.tile_rows();

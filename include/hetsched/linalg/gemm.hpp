@@ -73,8 +73,8 @@ namespace linalg {
 
 namespace detail {
 
-template <class TA, class TB, class T>
-void check_product(TiledMatrix<TA> const& a, TiledMatrix<TB> const& b, TiledMatrix<T> const& c) {
+template <tiled_matrix A, tiled_matrix B, tiled_matrix C>
+void check_product(A const& a, B const& b, C const& c) {
   auto const text = [](auto const& matrix) {
     return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols()) + " in tiles of " +
            std::to_string(matrix.tile_size());
@@ -99,7 +99,8 @@ void check_product(TiledMatrix<TA> const& a, TiledMatrix<TB> const& b, TiledMatr
 
 /// C := alpha A B + beta C, for A m x p, B p x n, C m x n, all in tiles of one size, float or
 /// double; A and B may be one matrix, and const. As in BLAS, C is not read if beta is 0, so NaN in
-/// it does not survive, nor are A and B if alpha is 0.
+/// it does not survive, nor are A and B if alpha is 0. On several ranks (a DistributedRuntime and
+/// DistributedMatrix) every rank calls it.
 ///
 /// Asynchronous: spawns tasks of type gemm (scale if p is 0) and returns; `rt.sync()` waits. Throws
 /// Error(bad_data) at once, with nothing spawned, if the shapes or tile sizes do not fit or C is A
@@ -112,17 +113,18 @@ void check_product(TiledMatrix<TA> const& a, TiledMatrix<TB> const& b, TiledMatr
 ///
 /// Source: the tile product of right-looking factorisations, Lima et al. 2015, sec. 5.2; task type
 /// as in sec. 3.2 there.
-template <class Rt, class TA, class TB, class T>
+template <class Rt, tiled_matrix A, tiled_matrix B, tiled_matrix C>
 void gemm(Rt& rt,
-          std::type_identity_t<T> alpha,
-          TiledMatrix<TA> const& a,
-          TiledMatrix<TB> const& b,
-          std::type_identity_t<T> beta,
-          TiledMatrix<T> const& c) {
+          typename C::Element alpha,
+          A const& a,
+          B const& b,
+          typename C::Element beta,
+          C const& c) {
+  using T = typename C::Element;
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: gemm writes a matrix of float or double");
-  static_assert(std::is_same_v<std::remove_const_t<TA>, T> &&
-                    std::is_same_v<std::remove_const_t<TB>, T>,
+  static_assert(std::is_same_v<std::remove_const_t<typename A::Element>, T> &&
+                    std::is_same_v<std::remove_const_t<typename B::Element>, T>,
                 "hetsched: gemm needs A, B and C of one element type");
   detail::check_product(a, b, c);
   use_one_blas_thread();

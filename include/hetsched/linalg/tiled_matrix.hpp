@@ -165,6 +165,19 @@ private:
 template <class Rt, detail::dense_matrix M>
 TiledMatrix(Rt&, M&, std::size_t) -> TiledMatrix<detail::ElementOf<M>>;
 
+/// A matrix in square tiles, in which `a(i, j)` is what the tasks of a tile algorithm are spawned
+/// on: TiledMatrix, and DistributedMatrix for several ranks.
+template <class A>
+concept tiled_matrix = requires(A const& a, std::size_t k) {
+  typename A::Element;
+  { a.rows() } -> std::same_as<std::size_t>;
+  { a.cols() } -> std::same_as<std::size_t>;
+  { a.tile_size() } -> std::same_as<std::size_t>;
+  { a.tile_rows() } -> std::same_as<std::size_t>;
+  { a.tile_cols() } -> std::same_as<std::size_t>;
+  a(k, k);
+};
+
 /// As TiledMatrix, but cut into blocks of `width` full columns, the last one ragged: for algorithms
 /// that exchange rows.
 template <class T>
