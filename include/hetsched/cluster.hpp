@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Programs of several ranks.
+// Programs of several ranks. Without cluster/mpi_transport.hpp, which needs MPI.
 
 #include <hetsched/cluster/loopback.hpp>
 #include <hetsched/core/version.hpp>

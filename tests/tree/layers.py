@@ -59,6 +59,7 @@ HOMES = [
     (re.compile(r"(Eigen|unsupported)/.*|(cblas|lapacke|lapack|openblas_config)\.h"),
       ["linalg/", "detail/linalg/", "sparse/", "detail/sparse/"]),
     (re.compile(r"metis\.h"), ["detail/sparse/ordering.hpp"]),
+    (re.compile(r"mpi\.h|mpi_is_missing"), ["detail/cluster/mpi_calls.hpp"]),
     (re.compile(r"hwloc.*"), ["platform/hwloc.hpp"]),
     (re.compile(r"coin/.*"), ["detail/bounds/"]),
     (re.compile(r"gecode/.*"), ["detail/plans/", "plans/constraint_solver.hpp"]),

@@ -11,8 +11,9 @@
 
 namespace hetsched {
 
-/// Initialises MPI, if the program has not, and then finalises it at its end. It outlives all
-/// transports. One in a program, in the thread that initialises MPI.
+/// Initialises MPI, if the program has not, and then finalises it at its end; errors are then
+/// returned, also those of MPI_COMM_WORLD. It outlives all transports. One in a program, in the
+/// thread that initialises MPI.
 ///
 /// If an exception ends it, it aborts the job with exit status 2, because MPI_Finalize would wait
 /// for ranks that know nothing of the exception: catch it inside, to print what it says.
@@ -34,6 +35,8 @@ public:
       detail::check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level),
                         "MPI_Init_thread");
       owns_ = true;
+      // MPICH reports an error of a request that is over to the handler of this communicator.
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
     if (level < MPI_THREAD_SERIALIZED) {
       if (owns_) {

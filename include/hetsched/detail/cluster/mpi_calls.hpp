@@ -37,7 +37,8 @@ namespace hetsched::detail {
   if (MPI_Error_string(code, message.data(), &length) != MPI_SUCCESS) {
     return text("error %d", code);
   }
-  return {message.data(), static_cast<std::size_t>(length)};
+  std::string line(message.data(), static_cast<std::size_t>(length));
+  return line.substr(0, line.find_first_of("\n\r")); // MPICH's call stack follows
 }
 
 /// Throws Error(rank_failed) with the call's name and MPI's words.

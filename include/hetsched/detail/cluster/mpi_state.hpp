@@ -6,6 +6,7 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/check_send.hpp>
 #include <hetsched/detail/cluster/mpi_calls.hpp>
+#include <hetsched/detail/cluster/mpi_messages.hpp>
 #include <hetsched/detail/core/text.hpp>
 
 #include <algorithm>
@@ -33,17 +34,6 @@ namespace hetsched::detail {
 /// pair of ranks. Payloads are received in the order of their heads, and sent in that order.
 class MpiState {
 public:
-  static constexpr int head_tag = 1;
-  static constexpr int payload_tag = 2;
-  static constexpr std::size_t small_bytes = 4096; // a payload up to this goes with its head
-
-  /// In front of each head.
-  struct Envelope {
-    std::uint32_t head_bytes = 0;
-    std::uint32_t number = 0; // of the pair's messages, from 0, modulo 2^32
-    std::uint64_t payload_bytes = 0;
-  };
-
   explicit MpiState(MPI_Comm parent) : exceptions_(std::uncaught_exceptions()) {
     check_mpi(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
     check_mpi(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -76,15 +66,7 @@ public:
     }
     for (auto& slot : ring_) {
       slot.bytes.resize(message_bytes);
-      check_mpi(MPI_Recv_init(slot.bytes.data(),
-                              static_cast<int>(message_bytes),
-                              MPI_BYTE,
-                              MPI_ANY_SOURCE,
-                              head_tag,
-                              communicator_,
-                              &slot.request),
-                "MPI_Recv_init");
-      check_mpi(MPI_Start(&slot.request), "MPI_Start");
+      wait_for_head(slot);
     }
   }
 
@@ -104,23 +86,23 @@ public:
       news_.push_back({.cookie = cookie});
       return;
     }
-    auto const small = payload.size() <= small_bytes;
+    auto const small = payload.size() <= mpi_small_bytes;
     auto buffer = take_buffer();
     buffer->clear();
-    Envelope const envelope{
+    MpiEnvelope const envelope{
         static_cast<std::uint32_t>(head.size()), receiver.sent++, payload.size()};
     append(*buffer, std::as_bytes(std::span(&envelope, 1)));
     append(*buffer, head);
     append(*buffer, small ? payload : payload.first(0));
     auto const* const data = buffer->data();
     auto const bytes = static_cast<int>(buffer->size());
-    post({.to = to, .buffer = std::move(buffer)}, data, bytes, head_tag);
+    post({.to = to, .buffer = std::move(buffer)}, data, bytes, mpi_head_tag);
     if (small) {
       news_.push_back({.cookie = cookie});
       return;
     }
     auto const parts = (payload.size() + part_bytes - 1) / part_bytes;
-    auto const whole = std::make_shared<Sending>(Sending{cookie, parts});
+    auto const whole = std::make_shared<MpiSending>(MpiSending{cookie, parts});
     for (std::size_t at = 0; at < payload.size(); at += part_bytes) {
       waiting_.push_back(
           {to, payload.subspan(at, std::min(part_bytes, payload.size() - at)), whole});
@@ -156,11 +138,14 @@ public:
       if (code == MPI_SUCCESS && flag == 0) {
         break;
       }
+      if (code != MPI_SUCCESS) {
+        slot.request = MPI_REQUEST_NULL; // Open MPI frees it, MPICH does not
+      }
       if (auto const message = open_message(slot, status, code)) {
         reported = true;
         come(inbox, status.MPI_SOURCE, *message);
       }
-      check_mpi(MPI_Start(&slot.request), "MPI_Start");
+      wait_for_head(slot);
       oldest_ = (oldest_ + 1) % ring_.size();
     }
     return reported;
@@ -181,7 +166,7 @@ public:
         continue;
       }
       if (it.error != MPI_SUCCESS) {
-        lose(whole.from, "its payload: " + mpi_error_text(it.error));
+        lose(whole.from, "sent a payload that cannot be received: " + mpi_error_text(it.error));
       } else if (static_cast<std::size_t>(bytes) != it.info.bytes) {
         lose(whole.from,
              text("sent %d bytes of a payload where it had announced %zu", bytes, it.info.bytes));
@@ -219,7 +204,8 @@ public:
 private:
   using Buffer = std::vector<std::byte>;
 
-  static constexpr std::size_t message_bytes = sizeof(Envelope) + max_head_bytes + small_bytes;
+  static constexpr std::size_t message_bytes =
+      sizeof(MpiEnvelope) + max_head_bytes + mpi_small_bytes;
   static constexpr std::size_t part_bytes = std::size_t{1} << 30U; // MPI counts by int
   static constexpr std::size_t most_payloads = 64;                 // sent at a time
 
@@ -240,43 +226,19 @@ private:
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  struct Sending {
-    std::uint64_t cookie = 0;
-    std::size_t parts = 0;
-  };
-
-  struct WaitingPart {
-    int to = 0;
-    std::span<std::byte const> bytes;
-    std::shared_ptr<Sending> whole;
-  };
-
-  struct SendInfo {
-    int to = 0;
-    std::unique_ptr<Buffer> buffer = {}; // of a head; otherwise:
-    std::shared_ptr<Sending> whole = {};
-  };
-
-  struct Receiving {
-    int from = 0;
-    std::size_t head_bytes = 0;
-    std::array<std::byte, max_head_bytes> head{};
-    std::byte* place = nullptr;
-    std::size_t bytes = 0;
-    std::size_t parts = 0;
-  };
-
-  struct ReceiveInfo {
-    std::shared_ptr<Receiving> whole;
-    std::size_t bytes = 0; // of this part
-  };
-
-  /// A message in a slot.
-  struct Message {
-    std::span<std::byte const> head;
-    std::span<std::byte const> payload; // what came with the head
-    std::size_t bytes = 0;              // of the whole payload
-  };
+  void wait_for_head(Slot& slot) {
+    if (slot.request == MPI_REQUEST_NULL) {
+      check_mpi(MPI_Recv_init(slot.bytes.data(),
+                              static_cast<int>(message_bytes),
+                              MPI_BYTE,
+                              MPI_ANY_SOURCE,
+                              mpi_head_tag,
+                              communicator_,
+                              &slot.request),
+                "MPI_Recv_init");
+    }
+    check_mpi(MPI_Start(&slot.request), "MPI_Start");
+  }
 
   [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
@@ -293,7 +255,7 @@ private:
     return buffer;
   }
 
-  void post(SendInfo info, void const* data, int bytes, int tag) {
+  void post(MpiSendInfo info, void const* data, int bytes, int tag) {
     auto const to = info.to;
     auto const code = sends_.add(std::move(info), [&](MPI_Request* request) {
       return MPI_Isend(data, bytes, MPI_BYTE, to, tag, communicator_, request);
@@ -310,19 +272,22 @@ private:
         end_part(*part.whole);
         continue;
       }
-      post({.to = part.to, .whole = std::move(part.whole)}, part.bytes.data(), bytes, payload_tag);
+      post({.to = part.to, .whole = std::move(part.whole)},
+           part.bytes.data(),
+           bytes,
+           mpi_payload_tag);
       ++payloads_;
     }
   }
 
-  void end_part(Sending& whole) {
+  void end_part(MpiSending& whole) {
     if (--whole.parts == 0) {
       news_.push_back({.cookie = whole.cookie});
     }
   }
 
   /// What is in a slot; nothing if its sender is lost.
-  std::optional<Message> open_message(Slot const& slot, MPI_Status const& status, int code) {
+  std::optional<MpiMessage> open_message(Slot const& slot, MPI_Status const& status, int code) {
     auto const from = status.MPI_SOURCE;
     if (code != MPI_SUCCESS && (from < 0 || from >= ranks_)) {
       check_mpi(code, "MPI_Test");
@@ -331,16 +296,16 @@ private:
       return {};
     }
     if (code != MPI_SUCCESS) {
-      lose(from, "its message: " + mpi_error_text(code));
+      lose(from, "sent a message that cannot be received: " + mpi_error_text(code));
       return {};
     }
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
     auto const bytes =
         std::span<std::byte const>(slot.bytes).first(static_cast<std::size_t>(count));
-    Envelope envelope;
+    MpiEnvelope envelope;
     std::memcpy(&envelope, bytes.data(), std::min(sizeof envelope, bytes.size()));
-    auto const with_head = envelope.payload_bytes <= small_bytes ? envelope.payload_bytes : 0;
+    auto const with_head = envelope.payload_bytes <= mpi_small_bytes ? envelope.payload_bytes : 0;
     if (bytes.size() < sizeof envelope || envelope.head_bytes > max_head_bytes ||
         bytes.size() != sizeof envelope + envelope.head_bytes + with_head) {
       lose(from, text("sent a truncated message, of %d bytes", count));
@@ -354,17 +319,17 @@ private:
       return {};
     }
     auto const rest = bytes.subspan(sizeof envelope);
-    return Message{
+    return MpiMessage{
         rest.first(envelope.head_bytes), rest.subspan(envelope.head_bytes), envelope.payload_bytes};
   }
 
   template <class I>
-  void come(I& inbox, int from, Message const& message) {
+  void come(I& inbox, int from, MpiMessage const& message) {
     std::byte* place = nullptr;
     if (message.bytes != 0) {
       place = inbox.begin(from, message.head, message.bytes);
     }
-    if (message.bytes > small_bytes) {
+    if (message.bytes > mpi_small_bytes) {
       receive(from, message, place);
       return;
     }
@@ -375,8 +340,8 @@ private:
   }
 
   /// Receives a large payload straight where it shall go.
-  void receive(int from, Message const& message, std::byte* place) {
-    auto const whole = std::make_shared<Receiving>();
+  void receive(int from, MpiMessage const& message, std::byte* place) {
+    auto const whole = std::make_shared<MpiReceiving>();
     whole->from = from;
     whole->head_bytes = message.head.size();
     std::copy(message.head.begin(), message.head.end(), whole->head.begin());
@@ -390,7 +355,7 @@ private:
                          static_cast<int>(bytes),
                          MPI_BYTE,
                          from,
-                         payload_tag,
+                         mpi_payload_tag,
                          communicator_,
                          request);
       });
@@ -405,7 +370,7 @@ private:
     }
     lost_any_ = true;
     if (!receives_.cancel_receives(
-            [rank](ReceiveInfo const& it) { return it.whole->from == rank; })) {
+            [rank](MpiReceiveInfo const& it) { return it.whole->from == rank; })) {
       throw Error(ErrorCode::rank_failed, text("rank %d", rank), why);
     }
     news_.push_back({.lost = rank, .why = text("rank %d ", rank) + why});
@@ -421,12 +386,12 @@ private:
 
   std::array<Slot, 16> ring_;
   std::size_t oldest_ = 0; // of ring_: posted before the others
-  MpiRequests<ReceiveInfo> receives_;
-  std::vector<MpiRequests<ReceiveInfo>::Done> received_;
+  MpiRequests<MpiReceiveInfo> receives_;
+  std::vector<MpiRequests<MpiReceiveInfo>::Done> received_;
 
-  MpiRequests<SendInfo> sends_;
-  std::vector<MpiRequests<SendInfo>::Done> finished_;
-  std::deque<WaitingPart> waiting_;              // in the order of their heads
+  MpiRequests<MpiSendInfo> sends_;
+  std::vector<MpiRequests<MpiSendInfo>::Done> finished_;
+  std::deque<MpiWaitingPart> waiting_;           // in the order of their heads
   std::size_t payloads_ = 0;                     // parts in sends_
   std::vector<std::unique_ptr<Buffer>> buffers_; // free ones
 };

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs mpi_ranks as jobs of few ranks: what must work, and what must end with a line.
+
+Each job ends within its time limit. A job that should fail ends with a status that is not 0, and says why.
+
+Usage: mpi_jobs.py MPIRUN PROGRAM
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+LIMIT = 60  # seconds, of a job that should succeed; this machine may be busy
+TOGETHER = 3  # jobs at a time
+END = 10  # seconds within which a job that fails is over
+
+# Scenario, ranks, status (None: any but 0) and what stderr must say.
+JOBS = [
+    ("messages", 3, 0, ""),
+    ("own_session", 2, 0, ""),
+    ("no_threads", 2, None, "MPI: gives MPI_THREAD_SINGLE, and hetsched needs MPI_THREAD_SERIALIZED"),
+    ("killed", 2, None, ""),
+    ("abort", 2, None, "mpi_ranks: rank 1 gives up"),
+    ("throws", 2, None, "rank 1: sends to rank 1, and the other ranks are those below 2|an exception ends this rank"),
+    ("truncated", 2, None, "lost 1: rank 1 sent a truncated message, of 10 bytes"),
+    ("too_long", 2, None, "lost 1: rank 1 sent a message that cannot be received: .*(truncat|too long|length)"),
+    ("short_payload", 2, None, "lost 1: rank 1 sent 24 bytes of a payload where it had announced 5000"),
+]
+
+
+# Open MPI asks to be allowed what MPICH allows: root, as in containers, and more ranks than cores.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+
+def run(command):
+    """(status, stderr, seconds); the whole job is killed at the time limit."""
+    begin = time.monotonic()
+    job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           text=True, start_new_session=True, env=os.environ | OPEN_MPI)
+    try:
+        out, err = job.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        out, err = job.communicate()
+        err += "\nended by the time limit"
+    return job.returncode, out + err, time.monotonic() - begin
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    mpirun, program = sys.argv[1:]
+    failures = 0
+    with ThreadPoolExecutor(TOGETHER) as pool:  # a launcher mostly waits
+        ends = pool.map(lambda job: run([mpirun, "-n", str(job[1]), program, job[0]]), JOBS)
+        for (scenario, ranks, expected, words), (status, text, seconds) in zip(JOBS, ends):
+            fails = expected != 0
+            good = status == expected if expected is not None else status != 0
+            good = good and re.search(words, text) is not None and seconds < (END if fails else LIMIT)
+            print(f"{'ok    ' if good else 'FAILED'} {scenario}, {ranks} ranks: status {status}, {seconds:.1f} s")
+            if not good:
+                failures += 1
+                print(f"  expected {'a failure' if fails else 'status 0'} and '{words}'; it says:\n{text}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
