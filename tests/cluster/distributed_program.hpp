@@ -6,7 +6,6 @@
 // everything that the access modes order, and on nothing that they leave open.
 
 #include <hetsched/cluster/distributed_runtime.hpp>
-#include <hetsched/cluster/loopback.hpp>
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 
@@ -25,11 +24,12 @@ namespace hs = hetsched;
 using Number = std::uint64_t;
 using Tile = hs::TileView<Number>;
 using ConstTile = hs::TileView<Number const>;
-using Runtime = hs::DistributedRuntime<hs::policies::Priority<>,
-                                       hs::policies::Lru,
-                                       hs::policies::NoModel,
-                                       hs::OwnerComputes,
-                                       hs::LoopbackTransport>;
+template <class Transport>
+using RuntimeOn = hs::DistributedRuntime<hs::policies::Priority<>,
+                                         hs::policies::Lru,
+                                         hs::policies::NoModel,
+                                         hs::OwnerComputes,
+                                         Transport>;
 
 struct Dice : support::Dice {
   using support::Dice::Dice;
@@ -207,8 +207,8 @@ public:
   }
 
   /// Runs on one rank. Returns what was wrong there, or "".
-  [[nodiscard]] std::string run(hs::LoopbackTransport& transport,
-                                std::vector<Number> const& expected) const {
+  template <class Transport>
+  [[nodiscard]] std::string run(Transport& transport, std::vector<Number> const& expected) const {
     hs::Config config;
     config.cpus = cpus_;
     if (devices_ > 1 && transport.rank() % 2 == 1) {
@@ -219,7 +219,7 @@ public:
     std::string wrong;
     try {
       Memory memory(*this);
-      Runtime rt(transport, config);
+      RuntimeOn<Transport> rt(transport, config);
       run(rt, memory, expected, wrong);
     } catch (std::exception const& error) {
       wrong = error.what();
@@ -300,6 +300,7 @@ private:
     static void cpu(Number x, Number& y) { y += x; }
   };
 
+  template <class Runtime>
   void
   run(Runtime& rt, Memory& memory, std::vector<Number> const& expected, std::string& wrong) const {
     int const ranks = rt.ranks();
@@ -332,7 +333,7 @@ private:
       parts[static_cast<std::size_t>(rt.rank())] = memory.sum(rt.rank(), ranks);
       total = 0;
       for (auto const& part : h_parts) {
-        rt.spawn<Add>()(part, h_total);
+        rt.template spawn<Add>()(part, h_total);
       }
       check(rt.value(h_total));
       rt.sync();
@@ -353,29 +354,29 @@ private:
         check(rt.value(c));
         break;
       case Kind::update:
-        rt.spawn<Update>(on, urgency)(a, b, step.constant);
+        rt.template spawn<Update>(on, urgency)(a, b, step.constant);
         break;
       case Kind::set:
         if (step.a != step.b) {
-          rt.spawn<Set>(on, urgency)(a, b, step.constant);
+          rt.template spawn<Set>(on, urgency)(a, b, step.constant);
         }
         break;
       case Kind::join:
-        rt.spawn<Join>(urgency, on)(a, b, c, step.constant);
+        rt.template spawn<Join>(urgency, on)(a, b, c, step.constant);
         break;
       case Kind::commuting:
-        rt.spawn<Commuting>(on)(a, step.constant);
+        rt.template spawn<Commuting>(on)(a, step.constant);
         break;
       case Kind::contribute:
         if (step.c != step.d) {
-          rt.spawn<Contribute>(on, urgency)(c, d, step.constant);
+          rt.template spawn<Contribute>(on, urgency)(c, d, step.constant);
         }
         break;
       case Kind::contribute_tile:
-        rt.spawn<ContributeTile>(on)(a, step.constant);
+        rt.template spawn<ContributeTile>(on)(a, step.constant);
         break;
       case Kind::toggle:
-        rt.spawn<ContributeToggle>(on)(a, step.constant);
+        rt.template spawn<ContributeToggle>(on)(a, step.constant);
         break;
       }
     }

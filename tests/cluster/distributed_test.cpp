@@ -5,6 +5,8 @@
 #include "cluster/distributed_program.hpp"
 #include "support/env_or.hpp"
 
+#include <hetsched/cluster/loopback.hpp>
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -16,6 +18,8 @@ namespace hs = hetsched;
 namespace distributed_test {
 
 using namespace distributed_program;
+
+using Runtime = RuntimeOn<hs::LoopbackTransport>;
 
 /// Runs `f(runtime)` on each of n ranks, each in a thread. Returns what each threw, or "".
 template <class F>

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -47,9 +48,11 @@ class DistributedRuntime {
 public:
   using Node = Runtime<Scheduler, Cache, PerfModel>;
 
-  /// Collective. `transport`, used by nothing else, outlives this. `config`: of this rank.
+  /// Collective. `transport`, used by nothing else, outlives this. `config`: of this rank. With
+  /// several ranks the default is Bind::none, as ranks of one machine know nothing of each other's
+  /// cores, and a launcher may have bound the process.
   explicit DistributedRuntime(T& transport, Config const& config = {})
-      : node_(config), exchange_(transport, node_.engine(), log_) {}
+      : node_(of_rank(config, transport.ranks())), exchange_(transport, node_.engine(), log_) {}
 
   DistributedRuntime(DistributedRuntime const&) = delete;
   DistributedRuntime& operator=(DistributedRuntime const&) = delete;
@@ -214,6 +217,13 @@ private:
   };
 
   using Uses = detail::ClusterUses<Port>;
+
+  [[nodiscard]] static Config of_rank(Config config, int ranks) {
+    if (ranks > 1 && !config.bind && std::getenv("HETSCHED_BIND") == nullptr) {
+      config.bind = Bind::none;
+    }
+    return config;
+  }
 
   void check_outside(char const* operation) const {
     exchange_.check_unbroken();

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Tile Cholesky of a matrix that several ranks share. Under mpirun the ranks are processes:
+//
+//     mpirun -n 4 build/examples/distributed_cholesky --n 8000
+//
+// With --ranks they are threads of this process, which needs no MPI. Every rank runs `factorise`:
+// the calls are those of one runtime, and each rank runs the tasks whose results are at home there.
+//
+// Arguments: --n 240 --tile 40 --ranks 4
+// Expected output:
+//   cholesky: n = 240, tiles of 40, 4 ranks in this process, 1 workers each, block-cyclic 2 x 2
+//   56 tasks: ... s, ... GFlop/s, largest error 0
+//   30 messages, 384.0 kB between ranks
+
+#include <hetsched/cluster/distributed_matrix.hpp>
+#include <hetsched/cluster/distributed_runtime.hpp>
+#include <hetsched/cluster/loopback.hpp>
+#include <hetsched/hetsched.hpp>
+#include <hetsched/linalg/cholesky.hpp>
+
+#ifdef HETSCHED_HAVE_MPI
+#include <hetsched/cluster/mpi_transport.hpp>
+#endif
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace hs = hetsched;
+
+struct Options {
+  std::size_t n = 4000;
+  std::size_t tile = 250;
+  int ranks = 0; // in this process; 0: processes of MPI
+  int cpus = 1;
+  bool symmetric = false;
+};
+
+struct Count : hs::Task<2>::Signature<hs::CW<double, hs::Sum<double>>, hs::V<double>> {
+  static void cpu(double& total, double amount) { total += amount; }
+};
+
+struct Largest {
+  static double neutral() { return 0; }
+
+  static double combine(double a, double b) { return std::fmax(a, b); }
+};
+
+struct Compare : hs::Task<2>::Signature<hs::CW<double, Largest>, hs::V<double>> {
+  static void cpu(double& largest, double error) { largest = std::fmax(largest, error); }
+};
+
+/// The factor that the matrix has: three diagonals of small integers, so that nothing rounds.
+double factor(std::size_t i, std::size_t j) {
+  return i == j ? 2 : i == j + 1 ? 1 : i == j + 2 ? -1 : 0;
+}
+
+double element(std::size_t i, std::size_t j) {
+  double sum = 0;
+  for (std::size_t k = std::max(i, j) < 2 ? 0 : std::max(i, j) - 2; k <= std::min(i, j); ++k) {
+    sum += factor(i, k) * factor(j, k);
+  }
+  return sum;
+}
+
+/// What each rank runs.
+template <class Transport>
+void factorise(Transport& transport, Options const& options, char const* where) {
+  hs::DistributedRuntime rt(transport, {.cpus = options.cpus});
+  int columns = 1; // of the grid of ranks, which is as square as it can be
+  for (int c = 1; c * c <= rt.ranks(); ++c) {
+    columns = rt.ranks() % c == 0 ? c : columns;
+  }
+  hs::BlockCyclic const grid{rt.ranks() / columns, columns};
+  int pattern = 2; // the largest for so many ranks
+  while (hs::SymmetricBlockCyclic(pattern + 1).ranks() <= rt.ranks()) {
+    ++pattern;
+  }
+  hs::SymmetricBlockCyclic const symmetric(pattern);
+  hs::DistributedMatrix<double> const a(
+      rt, options.n, options.n, options.tile, [&](std::size_t i, std::size_t j) {
+        return options.symmetric ? symmetric.rank_of(i, j) : grid.rank_of(i, j);
+      });
+  a.fill(element);
+  auto const show = rt.rank() == 0;
+  if (show) {
+    auto const layout =
+        options.symmetric
+            ? "symmetric block-cyclic, pattern of " + std::to_string(pattern)
+            : "block-cyclic " + std::to_string(grid.rows) + " x " + std::to_string(grid.columns);
+    std::printf("cholesky: n = %zu, tiles of %zu, %d ranks %s, %d workers each, %s\n",
+                options.n,
+                options.tile,
+                rt.ranks(),
+                where,
+                options.cpus,
+                layout.c_str());
+  }
+  rt.sync(); // so that all begin together
+  auto const begin = std::chrono::steady_clock::now();
+  hs::linalg::cholesky(rt, a);
+  rt.sync();
+  std::chrono::duration<double> const time = std::chrono::steady_clock::now() - begin;
+
+  double sums[3] = {0, 0, 0};
+  auto const messages = rt.data(0, sums[0]);
+  auto const bytes = rt.data(0, sums[1]);
+  auto const largest = rt.data(0, sums[2]);
+  hs::SentTo sent;
+  for (int r = 0; r < rt.ranks(); ++r) {
+    sent.messages += rt.sent_to(r).messages;
+    sent.bytes += rt.sent_to(r).bytes;
+  }
+  double error = 0;
+  for (std::size_t tj = 0; tj < a.tile_cols(); ++tj) {
+    for (std::size_t ti = tj; ti < a.tile_rows(); ++ti) {
+      if (a.is_here(ti, tj)) {
+        auto const tile = a.here(ti, tj);
+        for (std::size_t j = 0; j < tile.cols(); ++j) {
+          for (std::size_t i = ti == tj ? j : 0; i < tile.rows(); ++i) {
+            auto const right = factor(ti * options.tile + i, tj * options.tile + j);
+            error = std::fmax(error, std::fabs(tile(i, j) - right));
+          }
+        }
+      }
+    }
+  }
+  for (int r = 0; r < rt.ranks(); ++r) { // each rank contributes what it knows
+    rt.template spawn<Count>(hs::on_rank(r))(messages, static_cast<double>(sent.messages));
+    rt.template spawn<Count>(hs::on_rank(r))(bytes, static_cast<double>(sent.bytes));
+    rt.template spawn<Compare>(hs::on_rank(r))(largest, error);
+  }
+  auto const all_messages = rt.value(messages);
+  auto const all_bytes = rt.value(bytes);
+  auto const all_error = rt.value(largest);
+  if (show) {
+    auto const tiles = a.tile_rows();
+    auto const flops = std::pow(static_cast<double>(options.n), 3) / 3;
+    std::printf("%zu tasks: %.3g s, %.3g GFlop/s, largest error %.2g\n",
+                tiles * (tiles + 1) * (tiles + 2) / 6,
+                time.count(),
+                flops / time.count() / 1e9,
+                all_error);
+    std::printf("%.0f messages, %.1f kB between ranks\n", all_messages, all_bytes / 1e3);
+  }
+  if (!(all_error <= 1e-12)) {
+    throw hs::Error(hs::ErrorCode::numerical, "cholesky", "the factor is wrong");
+  }
+}
+
+/// Runs the ranks as threads. Returns the exit status.
+int run_here(Options const& options) {
+  hs::LoopbackNetwork network(options.ranks);
+  std::vector<std::string> failures(static_cast<std::size_t>(options.ranks));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < options.ranks; ++r) {
+    threads.emplace_back([&, r] {
+      try {
+        auto transport = network.transport(r);
+        factorise(transport, options, "in this process");
+      } catch (std::exception const& error) {
+        failures[static_cast<std::size_t>(r)] = error.what();
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  for (auto const& failure : failures) {
+    if (!failure.empty()) {
+      std::fprintf(stderr, "%s\n", failure.c_str());
+      return 2;
+    }
+  }
+  return 0;
+}
+
+int run_with_mpi([[maybe_unused]] Options const& options) {
+#ifdef HETSCHED_HAVE_MPI
+  hs::MpiSession const session;
+  try {
+    hs::MpiTransport transport(session);
+    factorise(transport, options, "of MPI");
+    return 0;
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+#else
+  std::fprintf(stderr, "distributed_cholesky: was built without MPI: give --ranks\n");
+  return 2;
+#endif
+}
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Factorises a matrix that several ranks share, by tile Cholesky.");
+  app.add_option("--n", options.n, "rows of the matrix (4000)")->check(CLI::Range(1, 200000));
+  app.add_option("--tile", options.tile, "rows of a tile (250)")->check(CLI::Range(1, 10000));
+  app.add_option("--ranks", options.ranks, "ranks as threads of this process, without MPI")
+      ->check(CLI::Range(1, 256));
+  app.add_option("--cpus", options.cpus, "workers of each rank (1)")->check(CLI::Range(1, 1024));
+  app.add_flag("--symmetric", options.symmetric, "tiles symmetric block-cyclic");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::CallForHelp const& help) {
+    return app.exit(help);
+  } catch (CLI::ParseError const& error) {
+    std::fprintf(stderr, "distributed_cholesky: %s\n", error.what());
+    return 2;
+  }
+  try {
+    return options.ranks != 0 ? run_here(options) : run_with_mpi(options);
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+}
