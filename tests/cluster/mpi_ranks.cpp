@@ -29,7 +29,7 @@ using message_log::head_of;
 using message_log::Log;
 using message_log::payload_of;
 
-constexpr std::array<std::size_t, 6> sizes{0, 1, 4096, 4097, 70000, 300000};
+constexpr std::array<std::size_t, 6> sizes{0, 1, 3072, 3073, 70000, 300000};
 
 void expect(bool condition, char const* what) {
   if (!condition) {

@@ -23,7 +23,7 @@ namespace hetsched {
 ///     hs::MpiSession session;
 ///     hs::MpiTransport transport(session);
 ///
-/// A head and a payload of at most 4096 bytes are one message. A larger payload is a second one,
+/// A head and a payload of at most 3072 bytes are one message. A larger payload is a second one,
 /// which MPI takes from the sender's memory and puts where begin said. MPI keeps the order of
 /// messages with one tag between two ranks, so it needs no numbers to match them.
 ///
