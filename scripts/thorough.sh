@@ -15,7 +15,7 @@
 #   thread    all unit tests under ThreadSanitizer
 #   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and FILES damaged
 #             matrix files
-#   plain     a build without LAPACK, CUDA, hwloc and the compiled library: its tests with devices,
+#   plain     a build without LAPACK, CUDA, hwloc, MPI and the compiled library: its tests with devices,
 #             and those of the linear algebra with Eigen's kernels
 #   docs      the docs as a site: its links, and the names in its reference
 #   package   the Debian package, installed in a fresh system: needs root and a Debian mirror
@@ -137,7 +137,7 @@ part_address() {
 part_plain() {
   title "without what is optional"
   if CXX=g++ run_step "build without options" scripts/build.sh build-thorough-plain \
-    -Dlapack=disabled -Dcuda=disabled -Dhwloc=disabled -Dcompiled=disabled -Dwerror=true \
+    -Dlapack=disabled -Dcuda=disabled -Dhwloc=disabled -Dmpi=disabled -Dcompiled=disabled -Dwerror=true \
     -Doptimization=1 -Ddebug=false \
     -Dtests=enabled -Dexamples=disabled -Dbenchmarks=disabled -- \
     tests/test_drivers tests/test_devices tests/test_linalg tests/test_sparse tests/test_equivalence; then
@@ -176,7 +176,8 @@ for part; do
   fi
 done
 
-scripts/install_deps.sh -- graphviz pajeng chromium || exit # the tests read traces with them
+# The tests read traces with the first three, and run jobs of several ranks with the others.
+scripts/install_deps.sh -- graphviz pajeng chromium libopenmpi-dev openmpi-bin libmpich-dev mpich || exit
 for part; do
   "part_$part"
 done

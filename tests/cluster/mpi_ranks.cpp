@@ -9,6 +9,7 @@
 #include "../support/message_log.hpp"
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +29,7 @@ using message_log::head_of;
 using message_log::Log;
 using message_log::payload_of;
 
-constexpr std::array<std::size_t, 6> sizes{0, 1, 4096, 4097, 70000, 300000};
+constexpr std::array<std::size_t, 6> sizes{0, 1, 3072, 3073, 70000, 300000};
 
 void expect(bool condition, char const* what) {
   if (!condition) {
@@ -194,6 +195,27 @@ void nonsense(hs::MpiTransport& transport, std::string_view scenario) {
   }
 }
 
+/// What the start of a job refuses.
+void self_test(hs::MpiSession const& session, std::string_view scenario) {
+  constexpr std::int64_t patience_ns = 500'000'000;
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (scenario == "self_test_version") {
+    hs::detail::MpiGreeting own;
+    own.version += static_cast<std::uint32_t>(rank);
+    hs::detail::MpiSelfTest(MPI_COMM_WORLD, rank, ranks, own).run(patience_ns);
+  }
+  if (rank == 1) { // makes no transport
+    std::this_thread::sleep_for(std::chrono::seconds(30));
+  } else if (scenario == "self_test_silent") {
+    hs::detail::MpiSelfTest(MPI_COMM_WORLD, rank, ranks).run(patience_ns);
+  } else {
+    hs::MpiTransport const transport(session, MPI_COMM_WORLD, patience_ns);
+  }
+}
+
 int run(std::string_view scenario) {
   if (scenario == "no_threads") { // the program initialises MPI, and asks for too little
     int level = 0;
@@ -209,6 +231,10 @@ int run(std::string_view scenario) {
   {
     hs::MpiSession const session;
     expect(session.owns() == !own, "the wrong one finalises MPI");
+    if (scenario.starts_with("self_test")) {
+      self_test(session, scenario);
+      return 0;
+    }
     hs::MpiTransport transport(session);
     if (scenario == "messages" || own) {
       messages(transport);
@@ -241,12 +267,11 @@ int main(int argc, char** argv) {
     return run(argc > 1 ? argv[1] : "messages");
   } catch (hs::Error const& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    std::fflush(nullptr);
     int begun = 0;
     int over = 0;
     if (MPI_Initialized(&begun) == MPI_SUCCESS && begun != 0 &&
         MPI_Finalized(&over) == MPI_SUCCESS && over == 0) {
-      MPI_Abort(MPI_COMM_WORLD, 2); // the program's own MPI
+      hs::detail::abort_mpi(); // the program's own MPI
     }
     return 2;
   }

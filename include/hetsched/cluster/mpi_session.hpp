@@ -6,7 +6,7 @@
 #include <hetsched/detail/cluster/mpi_calls.hpp>
 #include <hetsched/detail/core/text.hpp>
 
-#include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 namespace hetsched {
@@ -15,8 +15,9 @@ namespace hetsched {
 /// returned, also those of MPI_COMM_WORLD. It outlives all transports. One in a program, in the
 /// thread that initialises MPI.
 ///
-/// If an exception ends it, it aborts the job with exit status 2, because MPI_Finalize would wait
-/// for ranks that know nothing of the exception: catch it inside, to print what it says.
+/// If an exception ends it, MPI is not finalised, because that would wait for ranks that know
+/// nothing of the exception. Instead the end of the program aborts the job with exit status 2:
+/// until then the program can print what the exception says.
 class MpiSession {
 public:
   /// Throws Error(bad_config), which says what is missing: MPI_THREAD_SERIALIZED, or MPI itself
@@ -57,9 +58,8 @@ public:
 
   ~MpiSession() {
     if (std::uncaught_exceptions() > exceptions_) {
-      std::fprintf(stderr, "hetsched: MPI: an exception ends this rank, and with it the job\n");
-      std::fflush(nullptr);
-      MPI_Abort(MPI_COMM_WORLD, 2);
+      std::atexit([] { detail::abort_mpi(); });
+      return;
     }
     int over = 0;
     if (owns_ && MPI_Finalized(&over) == MPI_SUCCESS && over == 0) {

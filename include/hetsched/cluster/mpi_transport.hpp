@@ -23,7 +23,7 @@ namespace hetsched {
 ///     hs::MpiSession session;
 ///     hs::MpiTransport transport(session);
 ///
-/// A head and a payload of at most 4096 bytes are one message. A larger payload is a second one,
+/// A head and a payload of at most 3072 bytes are one message. A larger payload is a second one,
 /// which MPI takes from the sender's memory and puts where begin said. MPI keeps the order of
 /// messages with one tag between two ranks, so it needs no numbers to match them.
 ///
@@ -39,13 +39,13 @@ class MpiTransport {
 public:
   static constexpr std::size_t max_head = detail::max_head_bytes;
 
-  /// All ranks of `parent` together. Tests that messages pass between all ranks, for at most
-  /// `patience_ns` without progress, and throws Error(bad_config) with one line that says what is
-  /// missing. The session outlives the transport.
+  /// All ranks of `parent` together, and at its end, too, when nothing is under way. Tests that
+  /// messages pass between all ranks, for at most `patience_ns` without progress, and throws
+  /// Error(bad_config) with one line that says what is missing. The session outlives the transport.
   explicit MpiTransport(MpiSession const& /*session*/,
                         MPI_Comm parent = MPI_COMM_WORLD,
-                        std::int64_t patience_ns = 10'000'000'000)
-      : state_(parent) {
+                        std::int64_t patience_ns = 30'000'000'000)
+      : state_(detail::duplicate(parent, patience_ns)) {
     detail::MpiSelfTest(state_.communicator(), rank(), ranks()).run(patience_ns);
     state_.open();
   }
@@ -71,11 +71,11 @@ public:
     return state_.tell_news(inbox) || reported;
   }
 
-  /// Ends the job by MPI_Abort, with exit status 2.
+  /// Ends the job by MPI_Abort, with exit status 2, a fifth of a second later: launchers drop what
+  /// they have not read.
   [[noreturn]] void abort(std::string_view line) {
     std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-    std::fflush(nullptr);
-    detail::MpiState::abort_job();
+    detail::abort_mpi();
   }
 
   /// The communicator of the messages, for tests of what others may send.

@@ -3,6 +3,7 @@
 // MPI's C interface: its errors as ours, and requests that are tested together.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/text.hpp>
 
 #if !__has_include(<mpi.h>)
@@ -23,6 +24,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <utility>
@@ -48,6 +51,15 @@ inline void check_mpi(int code, char const* call) {
   }
 }
 
+/// Ends the job with exit status 2. Before that the launcher gets time to pass on what was printed:
+/// MPICH's drops what it has not read.
+[[noreturn, gnu::cold]] inline void abort_mpi() noexcept {
+  std::fflush(nullptr);
+  pause_for(200'000'000);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  std::_Exit(2); // some MPIs return
+}
+
 /// Requests that are under way, each with what is known of it. O(requests) per `collect`.
 template <class Info>
 class MpiRequests {
@@ -59,6 +71,8 @@ public:
   };
 
   [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
+
+  [[nodiscard]] std::vector<Info> const& infos() const noexcept { return infos_; }
 
   /// Starts one more: `start(&request)` answers MPI's code, which is returned.
   template <class Start>

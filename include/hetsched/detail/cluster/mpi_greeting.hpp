@@ -9,7 +9,7 @@
 #include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/core/text.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,12 +32,59 @@ struct MpiGreeting {
   bool operator==(MpiGreeting const&) const = default;
 };
 
+/// Calls `progress()`, which answers Waited, until that says `over`. Sleeps between calls, and
+/// calls `refuse()` when nothing has moved for `patience_ns`.
+enum class Waited : std::uint8_t { nothing, moved, over };
+
+template <class Progress, class Refuse>
+void wait_for_mpi(std::int64_t patience_ns, Progress const& progress, Refuse const& refuse) {
+  constexpr std::int64_t pause_ns = 50000;
+  auto since = monotonic_ns();
+  for (;;) {
+    switch (progress()) {
+    case Waited::over:
+      return;
+    case Waited::moved:
+      since = monotonic_ns();
+      break;
+    case Waited::nothing:
+      if (monotonic_ns() - since > patience_ns) {
+        refuse();
+      }
+      pause_for(pause_ns);
+      break;
+    }
+  }
+}
+
+/// A communicator for the same ranks. Throws Error(bad_config) if not all of them ask for it.
+inline MPI_Comm duplicate(MPI_Comm parent, std::int64_t patience_ns) {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Comm_idup(parent, &communicator, &request), "MPI_Comm_idup");
+  wait_for_mpi(
+      patience_ns,
+      [&] {
+        int flag = 0;
+        check_mpi(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+        return flag != 0 ? Waited::over : Waited::nothing;
+      },
+      [&] {
+        throw Error(ErrorCode::bad_config,
+                    "MPI's self-test",
+                    text("within %g s not all ranks made a transport, or the network does not "
+                         "connect them",
+                         static_cast<double>(patience_ns) * 1e-9));
+      });
+  return communicator;
+}
+
 /// A round of messages with every rank, and a large one to the next rank: a network that carries
 /// small messages only is known. Nothing waits longer than `patience_ns`.
 class MpiSelfTest {
 public:
-  MpiSelfTest(MPI_Comm communicator, int rank, int ranks)
-      : communicator_(communicator), rank_(rank), ranks_(ranks),
+  MpiSelfTest(MPI_Comm communicator, int rank, int ranks, MpiGreeting const& own = {})
+      : communicator_(communicator), rank_(rank), ranks_(ranks), own_(own),
         greetings_(static_cast<std::size_t>(ranks)) {}
 
   /// Throws Error(bad_config) in one line: from which ranks nothing came, or which one differs.
@@ -89,10 +136,8 @@ private:
   }
 
   void wait(std::int64_t patience_ns) {
-    constexpr std::int64_t pause_ns = 50000;
     std::vector<MpiRequests<Message>::Done> done;
-    auto const begin = monotonic_ns();
-    while (messages_.size() != 0) {
+    auto const progress = [&] {
       done.clear();
       messages_.collect(done);
       for (auto const& it : done) {
@@ -103,30 +148,24 @@ private:
                  mpi_error_text(it.error));
         }
       }
-      if (done.empty()) {
-        if (monotonic_ns() - begin > patience_ns) {
-          refuse(missing(patience_ns));
-        }
-        pause_for(pause_ns);
-      }
-    }
+      return messages_.size() == 0 ? Waited::over : done.empty() ? Waited::nothing : Waited::moved;
+    };
+    wait_for_mpi(patience_ns, progress, [&] { refuse(missing(patience_ns)); });
   }
 
-  /// Names the first message that is missing.
-  std::string missing(std::int64_t patience_ns) {
-    std::string what = "nothing is missing";
-    (void)messages_.cancel_receives([&](Message const& it) {
-      what = text("within %g s %s %s rank %d: %s",
-                  static_cast<double>(patience_ns) * 1e-9,
-                  it.received ? "nothing came in" : "it could send no",
-                  it.received ? "from" : "message to",
-                  it.rank,
-                  it.large ? "large messages do not pass, small ones do (Open MPI in a container: "
-                             "try `--mca btl_vader_single_copy_mechanism none`)"
-                           : "it did not begin, or the network does not connect it");
-      return false;
-    });
-    return what;
+  /// Names a message that is missing, a small one if there is one.
+  std::string missing(std::int64_t patience_ns) const {
+    auto const& open = messages_.infos();
+    auto const found =
+        std::find_if(open.begin(), open.end(), [](Message const& one) { return !one.large; });
+    auto const& it = found == open.end() ? open.front() : *found;
+    return text("within %g s %s rank %d: %s",
+                static_cast<double>(patience_ns) * 1e-9,
+                it.received ? "nothing came from" : "it could send no message to",
+                it.rank,
+                it.large ? "large messages do not pass, small ones do (Open MPI in a container: "
+                           "try `--mca btl_vader_single_copy_mechanism none`)"
+                         : "it did not begin, or the network does not connect it");
   }
 
   void judge(std::vector<std::byte> const& other, int previous) const {

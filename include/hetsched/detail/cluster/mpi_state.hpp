@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -34,8 +33,9 @@ namespace hetsched::detail {
 /// pair of ranks. Payloads are received in the order of their heads, and sent in that order.
 class MpiState {
 public:
-  explicit MpiState(MPI_Comm parent) : exceptions_(std::uncaught_exceptions()) {
-    check_mpi(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
+  /// Frees the communicator, which nobody else uses.
+  explicit MpiState(MPI_Comm communicator)
+      : communicator_(communicator), exceptions_(std::uncaught_exceptions()) {
     check_mpi(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(communicator_, &ranks_), "MPI_Comm_size");
@@ -194,11 +194,6 @@ public:
       }
     }
     start_payloads();
-  }
-
-  [[noreturn]] static void abort_job() {
-    MPI_Abort(MPI_COMM_WORLD, 2);
-    std::_Exit(2); // some MPIs return
   }
 
 private:
@@ -376,7 +371,7 @@ private:
     news_.push_back({.lost = rank, .why = text("rank %d ", rank) + why});
   }
 
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MPI_Comm communicator_;
   int rank_ = 0;
   int ranks_ = 0;
   int exceptions_;
