@@ -105,6 +105,8 @@ class FaultyTransport {
 public:
   static constexpr std::size_t max_head = 256;
 
+  [[nodiscard]] hs::KeptMessages& kept() noexcept { return to_.kept(); }
+
   FaultyTransport(hs::LoopbackTransport transport, Fault fault)
       : to_(transport), past_{.fault = fault} {}
 

@@ -107,6 +107,8 @@ public:
     return reported;
   }
 
+  [[nodiscard]] KeptMessages& kept() noexcept { return state_->kept(rank_); }
+
   /// The others lose this rank. Returns; its calls throw from then on.
   void abort(std::string_view line) { state_->abort(rank_, line); }
 

@@ -71,6 +71,8 @@ public:
     return state_.tell_news(inbox) || reported;
   }
 
+  [[nodiscard]] KeptMessages& kept() noexcept { return kept_; }
+
   /// Ends the job by MPI_Abort, with exit status 2, a fifth of a second later: launchers drop what
   /// they have not read.
   [[noreturn]] void abort(std::string_view line) {
@@ -83,6 +85,7 @@ public:
 
 private:
   detail::MpiState state_;
+  KeptMessages kept_;
 };
 
 static_assert(Transport<MpiTransport>);

@@ -5,8 +5,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace hetsched {
 
@@ -50,6 +53,21 @@ struct AnyInbox {
   void lost(int, std::string_view) {}
 };
 
+/// What came for who will use the transport next, while another still did: ranks do not begin at the
+/// same moment. A transport only has it.
+struct KeptMessages {
+  struct Message {
+    int from;
+    std::vector<std::byte> head;
+    std::unique_ptr<std::byte[]> payload; // null: none
+    std::size_t bytes;
+    bool whole; // else the transport still fills `payload`
+  };
+
+  std::uint32_t users = 0; // so far, the same on all ranks
+  std::deque<Message> messages;
+};
+
 /// One rank's end of a network that connects `ranks()` ranks, numbered from 0.
 ///
 /// Any thread may call it, one at a time: the caller has a lock. No call waits for another rank.
@@ -66,6 +84,7 @@ struct AnyInbox {
 /// poll(inbox)  Makes progress and reports events (see TransportInbox). Whether there was one.
 ///   Messages progress only while both ranks poll. Throws Error(rank_failed) if its own rank is
 ///   gone.
+/// kept()  A KeptMessages of this rank, for whoever uses the transport; as old as the rank's end.
 /// abort(line)  Ends the whole program: prints the line once, to stderr, and all other ranks lose
 ///   this one, with that line as the reason, or end. May not return.
 template <class T>
@@ -80,6 +99,7 @@ concept Transport = T::max_head == 256 && requires(T& transport,
   { same.ranks() } -> std::same_as<int>;
   { transport.send(to, bytes, bytes, cookie) } -> std::same_as<void>;
   { transport.poll(inbox) } -> std::same_as<bool>;
+  { transport.kept() } -> std::same_as<KeptMessages&>;
   { transport.abort(line) } -> std::same_as<void>;
 };
 

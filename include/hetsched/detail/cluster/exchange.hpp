@@ -6,6 +6,7 @@
 #include <hetsched/concepts/transport.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/common_calls.hpp>
+#include <hetsched/detail/cluster/later_messages.hpp>
 #include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/cluster/transfers.hpp>
 #include <hetsched/detail/core/mutex.hpp>
@@ -47,6 +48,7 @@ public:
   Exchange(T& transport, ThreadCore& core, SpawnLog const& log)
       : transport_(transport), core_(core), common_(*this, log), look_{*this},
         sent_(static_cast<std::size_t>(transport.ranks())) {
+    take_kept();
     ExternalTasks::begin_to_look(core_, look_);
   }
 
@@ -225,7 +227,8 @@ private:
       arrivals_.expect(std::move(transfer), ended_);
       return;
     }
-    MessageHead const head{.kind = spoilt ? MessageKind::spoilt : MessageKind::datum,
+    MessageHead const head{.user = user_,
+                           .kind = spoilt ? MessageKind::spoilt : MessageKind::datum,
                            .rank = rank(),
                            .number = transfer->line.number()};
     std::span<std::byte const> payload;
@@ -265,7 +268,9 @@ public:
   void tell(int to, MessageHead const& head, std::string_view words = {}) {
     std::array<std::byte, sizeof(MessageHead) + longest_words> bytes;
     auto const length = std::min(words.size(), longest_words);
-    std::memcpy(bytes.data(), &head, sizeof head);
+    auto own = head;
+    own.user = user_;
+    std::memcpy(bytes.data(), &own, sizeof own);
     if (length != 0) {
       std::memcpy(bytes.data() + sizeof head, words.data(), length);
     }
@@ -287,10 +292,15 @@ public:
 
   std::byte* begin(int from, std::span<std::byte const> bytes, std::size_t payload) {
     ReadHead const message(bytes);
+    if (message.valid && message.head.user > user_) {
+      return later_.begin(from, bytes, payload);
+    }
+    if (message.valid && message.head.user < user_) { // of one that broke off
+      return scrap(payload);
+    }
     if (!message.valid || message.head.kind != MessageKind::datum) {
       break_off(foreign(from));
-      scrap_.resize(std::max(scrap_.size(), payload));
-      return scrap_.data();
+      return scrap(payload);
     }
     return arrivals_.begin(DatumLine::of(message.head.number), from, payload);
   }
@@ -299,6 +309,10 @@ public:
     ReadHead const message(bytes);
     if (!message.valid) {
       break_off(foreign(from));
+    } else if (message.head.user > user_) {
+      later_.arrived(from, bytes, place);
+    } else if (message.head.user < user_) {
+      return;
     } else if (place != nullptr) {
       arrivals_.arrived(place, payload, ended_);
     } else if (message.head.kind == MessageKind::datum ||
@@ -334,6 +348,30 @@ public:
   }
 
 private:
+  /// What came for this runtime while another one used the transport.
+  void take_kept() {
+    std::lock_guard const guard(mutex_);
+    later_.take(user_, [this](KeptMessages::Message message, ReadHead const& read) {
+      if (read.head.user != user_) {
+        scrap_.push_back(std::move(message.payload));
+      } else if (message.payload == nullptr) {
+        arrived(message.from, message.head, nullptr, 0);
+      } else {
+        arrivals_.adopt(DatumLine::of(read.head.number),
+                        message.from,
+                        std::move(message.payload),
+                        message.bytes,
+                        message.whole);
+      }
+    });
+  }
+
+  /// Room for what nobody wants.
+  [[nodiscard]] std::byte* scrap(std::size_t bytes) {
+    scrap_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+    return scrap_.back().get();
+  }
+
   [[nodiscard]] static Error foreign(int from) {
     return {ErrorCode::rank_failed,
             text("rank %d", from),
@@ -350,6 +388,8 @@ private:
   }
 
   T& transport_;
+  LaterMessages later_{transport_.kept()};
+  std::uint32_t const user_ = transport_.kept().users++;
   ThreadCore& core_;
   mutable Mutex mutex_; // of all below that is not atomic, and of the transport
   CommonCalls<Exchange> common_;
@@ -359,9 +399,9 @@ private:
   std::unordered_map<std::uint64_t, Outgoing> outgoing_; // by cookie
   std::uint64_t cookies_ = 0;
   std::vector<SentTo> sent_;
-  std::vector<EndedTransfer> ended_; // for the next look to end
-  std::vector<std::byte> scrap_;     // for what nobody wants
-  bool told_ = false;                // what the spawning thread may wait for
+  std::vector<EndedTransfer> ended_;                // for the next look to end
+  std::vector<std::unique_ptr<std::byte[]>> scrap_; // for what nobody wants
+  bool told_ = false;                               // what the spawning thread may wait for
   std::optional<Error> error_;
   std::int64_t broken_at_ns_ = 0;
   Atomic<bool> broken_{false};

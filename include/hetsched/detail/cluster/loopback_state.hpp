@@ -2,6 +2,7 @@
 #pragma once
 // Messages between ranks in one process: what is under way, and who is gone.
 
+#include <hetsched/concepts/transport.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/check_send.hpp>
 #include <hetsched/detail/core/mutex.hpp>
@@ -109,6 +110,8 @@ public:
   }
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(boxes_.size()); }
+
+  [[nodiscard]] KeptMessages& kept(int rank) noexcept { return box(rank).kept; }
 
   [[nodiscard]] LoopbackTraffic traffic(int from, int to) {
     auto& receiver = box(to);
@@ -266,6 +269,7 @@ private:
     bool closed = false;       // its rank is gone
     bool ended = false;        // its rank is going; guarded by ending_
     std::string why;           // guarded by ending_
+    KeptMessages kept;         // its rank's
   };
 
   static std::size_t checked(int ranks) {

@@ -33,6 +33,7 @@ struct MessageHead {
   static constexpr std::uint32_t magic_value = 0x68730001; // changes with the protocol
 
   std::uint32_t magic = magic_value;
+  std::uint32_t user = 0; // of the transport: how many there were before
   MessageKind kind = MessageKind::datum;
   std::int32_t rank = 0;
   std::uint64_t number = 0; // or calls

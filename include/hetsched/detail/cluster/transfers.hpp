@@ -164,6 +164,17 @@ public:
     return place;
   }
 
+  /// A value that has come, or is coming, into that block before anybody could wait for it.
+  void
+  adopt(DatumLine of, int from, std::unique_ptr<std::byte[]> block, std::size_t bytes, bool whole) {
+    Key const line{of.number(), from};
+    auto* const place = block.get();
+    lines_[line].early.push_back({std::move(block), bytes, whole, false});
+    if (!whole) {
+      under_way_[place] = UnderWay{line, nullptr, nullptr};
+    }
+  }
+
   /// The value is there. False if no such value was under way.
   bool arrived(std::byte* place, std::size_t bytes, std::vector<EndedTransfer>& ended) {
     auto const found = under_way_.find(place);
