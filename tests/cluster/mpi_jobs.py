@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs mpi_ranks as jobs of few ranks: what must work, and what must end with a line.
+"""Runs mpi_ranks as jobs of few ranks: what must work, and what must end with a line. If mpi_programs is
+given, too, it runs COUNT random programs (HETSCHED_TEST_GRAPHS, or 30) on 2 to 4 ranks.
 
 Each job ends within its time limit. A job that should fail ends with a status that is not 0, and says why.
 
-Usage: mpi_jobs.py MPIRUN PROGRAM
+Usage: mpi_jobs.py MPIRUN MPI_RANKS [MPI_PROGRAMS]
 """
 
 import os
@@ -15,7 +16,8 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-LIMIT = 60  # seconds, of a job that should succeed; this machine may be busy
+# Seconds, of a job that should succeed; this machine may be busy.
+LIMIT = 60 if "HETSCHED_TEST_GRAPHS" not in os.environ else 1800
 TOGETHER = 3  # jobs at a time
 END = 10  # seconds within which a job that fails is over
 
@@ -61,13 +63,17 @@ def run(command):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    mpirun, program = sys.argv[1:]
+    mpirun, program = sys.argv[1:3]
+    jobs = [(scenario, ranks, status, words, [program, scenario]) for scenario, ranks, status, words in JOBS]
+    if len(sys.argv) == 4:
+        count = os.environ.get("HETSCHED_TEST_GRAPHS", "30")
+        jobs += [("random programs", ranks, 0, f"{count} programs", [sys.argv[3], count]) for ranks in (2, 3, 4)]
     failures = 0
     with ThreadPoolExecutor(TOGETHER) as pool:  # a launcher mostly waits
-        ends = pool.map(lambda job: run([mpirun, "-n", str(job[1]), program, job[0]]), JOBS)
-        for (scenario, ranks, expected, words), (status, text, seconds) in zip(JOBS, ends):
+        ends = pool.map(lambda job: run([mpirun, "-n", str(job[1]), *job[4]]), jobs)
+        for (scenario, ranks, expected, words, _), (status, text, seconds) in zip(jobs, ends):
             fails = expected != 0
             good = status == expected if expected is not None else status != 0
             good = good and re.search(words, text) is not None and seconds < (END if fails else LIMIT)

@@ -40,7 +40,7 @@ ROOMS = [
     ("runtime, detail/compiled", "the runtime as programs use it; what the compiled library adds"),
     ("simulation", "the runtime in virtual time"),
     ("lookahead, detail/lookahead", "schedulers that simulate ahead"),
-    ("cluster, detail/cluster", "several ranks: how messages travel between them"),
+    ("cluster, detail/cluster", "one program on several ranks: transports, transfers, what the ranks do together"),
     ("linalg, detail/linalg, stencil", "algorithms on tiles"),
     ("sparse, detail/sparse", "sparse matrices: in dense blocks, and direct solvers"),
 ]

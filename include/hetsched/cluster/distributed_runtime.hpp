@@ -117,9 +117,9 @@ public:
     auto rank = std::int32_t{-1};
     ((rank = std::max(rank, detail::rank_of_attribute(attributes))), ...);
     return [this, rank, attributes...]<class... Args>(Args&&... arguments) {
-      submit<Type>(rank,
-                   std::tuple(detail::local_attribute(attributes)...),
-                   std::forward<Args>(arguments)...);
+      this->template submit<Type>(rank,
+                                  std::tuple(detail::local_attribute(attributes)...),
+                                  std::forward<Args>(arguments)...);
     };
   }
 

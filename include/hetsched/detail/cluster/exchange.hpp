@@ -199,12 +199,13 @@ private:
     std::vector<std::unique_ptr<Transfer>> transfers;
     for (auto* transfer = granted_.take(); transfer != nullptr;) {
       auto* const next = transfer->next;
+      transfer->taken_before = transfers.size();
       transfers.emplace_back(transfer);
       transfer = next;
     }
-    std::reverse(transfers.begin(), transfers.end());
-    std::stable_sort(transfers.begin(), transfers.end(), [](auto const& a, auto const& b) {
-      return a->task->priority > b->task->priority;
+    std::sort(transfers.begin(), transfers.end(), [](auto const& a, auto const& b) {
+      auto const urgent = b->task->priority <=> a->task->priority;
+      return urgent != 0 ? urgent < 0 : a->taken_before > b->taken_before; // the last came first
     });
     for (auto& transfer : transfers) {
       start(std::move(transfer));

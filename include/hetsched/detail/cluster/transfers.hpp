@@ -56,7 +56,8 @@ private:
 struct Transfer : ExternalUse {
   GrantedTransfers& all;
   Transfer* next = nullptr;
-  TaskRecord* task = nullptr; // since it was granted
+  TaskRecord* task = nullptr;   // since it was granted
+  std::size_t taken_before = 0; // how many, when it was taken
   DatumLine line;
   std::int32_t peer;
   bool sends;
