@@ -74,9 +74,9 @@ public:
     }
   }
 
-  [[nodiscard]] int rank() const noexcept { return exchange_.rank(); }
+  [[nodiscard]] int rank() const noexcept { return rank_; }
 
-  [[nodiscard]] int ranks() const noexcept { return exchange_.ranks(); }
+  [[nodiscard]] int ranks() const noexcept { return ranks_; }
 
   /// This rank's own. Tasks that are spawned there are no concern of the others.
   [[nodiscard]] Node& node() noexcept { return node_; }
@@ -287,8 +287,10 @@ private:
     return DistributedHandle<D>(std::move(datum));
   }
 
+  /// What every rank does for every spawn, so all of it is inlined.
   template <class Type, class Attributes, class... Args>
-  void submit(std::int32_t on, Attributes const& attributes, Args&&... arguments) {
+  [[gnu::always_inline]] void
+  submit(std::int32_t on, Attributes const& attributes, Args&&... arguments) {
     using Signature = detail::SignatureOf<Type>;
     constexpr auto count = Signature::data_count;
     static_assert(Signature::list_count == 0,
@@ -299,40 +301,59 @@ private:
         "hetsched: a DistributedRuntime spawns on a DistributedHandle for each data parameter");
     static constexpr detail::CallName name{detail::task_table<Node, Type>.name};
     check_outside("spawn");
-    std::array<ClusterUse, count> uses;
+    std::array<ClusterDatum*, count> data;
     std::array<std::uint32_t, count> numbers;
     std::size_t k = 0;
     auto const take = [&]<class A>(A const& argument) {
       if constexpr (detail::is_distributed_handle<A>) {
-        auto& datum = datum_of(argument);
-        uses[k] = {&datum, Signature::parameters[k].mode, Signature::parameters[k].reduction};
-        numbers[k++] = datum.number;
+        data[k] = &datum_of(argument);
+        numbers[k] = data[k]->number;
+        ++k;
       }
     };
     (take(arguments), ...);
     if (on < 0) {
-      on = place(name.text, uses);
+      std::array<PlacedDatum, count> placed;
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < count; ++i) {
+        placed[i] = {data[i]->home, Signature::parameters[i].mode, data[i]->bytes()};
+      }
+      on = placement_.rank_of({name.text, placed, log_.count(), ranks_});
     }
     check_rank("spawn", on);
     record(name, on, numbers);
     bool concerned = on == rank_;
-    for (auto const& use : uses) {
-      concerned = concerned || use.datum->home == rank_ || use.datum->concerns(use.mode);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < count; ++i) {
+      concerned =
+          concerned || data[i]->home == rank_ || data[i]->concerns(Signature::parameters[i].mode);
     }
-    if (!concerned) {
-      return;
+    if (concerned) {
+      spawn_here<Type>(on, data, attributes, std::forward<Args>(arguments)...);
+    }
+  }
+
+  /// A spawn that concerns this rank.
+  template <class Type, std::size_t Count, class Attributes, class... Args>
+  [[gnu::noinline]] void spawn_here(std::int32_t on,
+                                    std::array<ClusterDatum*, Count> const& data,
+                                    Attributes const& attributes,
+                                    Args&&... arguments) {
+    using Signature = detail::SignatureOf<Type>;
+    std::array<ClusterUse, Count> uses;
+    for (std::size_t i = 0; i < Count; ++i) {
+      auto const& parameter = Signature::parameters[i];
+      uses[i] = {data[i], parameter.mode, parameter.reduction};
+      reduces_ = reduces_ || parameter.mode == AccessMode::reduce;
     }
     auto const urgency = std::apply(
         [](auto const&... all) {
           return static_cast<detail::Attributes const&>(detail::attributes_of(all...)).priority;
         },
         attributes);
-    std::array<detail::DataRecord*, count> records{};
+    std::array<detail::DataRecord*, Count> records{};
     Uses const transfers{{*this, urgency}, rank_};
     transfers.before(std::span(uses), records, on);
-    for (auto const& use : uses) {
-      reduces_ = reduces_ || use.mode == AccessMode::reduce;
-    }
     std::exception_ptr refused;
     if (on == rank_) {
       try {
@@ -363,15 +384,6 @@ private:
     if (refused) {
       std::rethrow_exception(refused); // other ranks got the values as they were
     }
-  }
-
-  template <std::size_t Count>
-  [[nodiscard]] std::int32_t place(std::string_view type, std::array<ClusterUse, Count>& uses) {
-    std::array<PlacedDatum, Count> data;
-    for (std::size_t k = 0; k < Count; ++k) {
-      data[k] = {uses[k].datum->home, uses[k].mode, uses[k].datum->bytes()};
-    }
-    return placement_.rank_of({type, data, log_.count(), ranks()});
   }
 
   void together(detail::CallName const& call) {
@@ -413,6 +425,7 @@ private:
   Node node_;
   detail::Exchange<T> exchange_;
   std::int32_t const rank_ = exchange_.rank();
+  std::int32_t const ranks_ = exchange_.ranks();
   [[no_unique_address]] PlacementPolicy placement_;
   std::uint32_t registered_ = 0;
   std::vector<std::weak_ptr<ClusterDatum>> data_;

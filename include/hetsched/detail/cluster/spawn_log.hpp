@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -43,22 +44,32 @@ public:
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
   /// Adds a call: its name, the rank that it is about (or -1), and numbers, of data for instance.
+  /// The name outlives this.
   [[gnu::always_inline]] void
   add(CallName const& name, std::int32_t rank, std::span<std::uint32_t const> numbers) {
-    if (count_ % chunk_length == 0) [[unlikely]] {
+    if (last_ == end_) [[unlikely]] {
       grow();
     }
-    auto hash = mixed(hash_ ^ name.hash, static_cast<std::uint32_t>(rank));
+    // The products do not wait for each other: only one multiplication is between two calls.
+    auto sum = name.hash + static_cast<std::uint32_t>(rank) * std::uint64_t{0x9e3779b97f4a7c15U};
+    std::uint64_t factor = 0xbf58476d1ce4e5b9U;
+#pragma GCC unroll 4
     for (auto const number : numbers) {
-      hash = mixed(hash, number);
+      sum += (number + std::uint64_t{1}) * factor;
+      factor += 0xd6e8feb86659fd92U; // stays odd
     }
+    auto hash = (hash_ ^ sum) * 0x9fb21c651e98df25U;
+    hash ^= hash >> 32U;
     hash_ = hash;
-    auto& entry = last_->entries[count_ % chunk_length];
-    entry.hash = hash;
-    entry.name = name.text;
-    entry.rank = rank;
-    entry.length = static_cast<std::uint32_t>(numbers.size());
-    std::copy_n(numbers.begin(), std::min(numbers.size(), shown), entry.numbers.begin());
+    last_->hash = hash;
+    last_->name = &name;
+    last_->rank = rank;
+    last_->length = static_cast<std::uint32_t>(numbers.size());
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < shown; ++k) {
+      last_->numbers[k] = k < numbers.size() ? numbers[k] : 0;
+    }
+    ++last_;
     ++count_;
   }
 
@@ -71,7 +82,7 @@ public:
   [[nodiscard]] std::string description(std::uint64_t k) const {
     auto const& call = entry(k);
     std::string text(call.rank < 0 ? "called " : "spawned ");
-    text.append(call.name);
+    text.append(call.name->text);
     if (call.length != 0) {
       text += '(';
       for (std::size_t i = 0; i < std::min<std::size_t>(call.length, shown); ++i) {
@@ -91,19 +102,19 @@ public:
     std::lock_guard const guard(mutex_);
     auto const whole = std::min<std::uint64_t>(count == 0 ? 0 : (count - 1) / chunk_length,
                                                begin_ + chunks_.size());
-    if (whole > begin_) { // keeps the chunk of call count - 1: its hash is where a search begins
-      chunks_.erase(chunks_.begin(), chunks_.begin() + static_cast<std::ptrdiff_t>(whole - begin_));
-      begin_ = whole;
+    for (; begin_ < whole; ++begin_) { // keeps the chunk of call count - 1, where a search begins
+      spare_.push_back(std::move(chunks_.front()));
+      chunks_.pop_front();
     }
   }
 
 private:
-  static constexpr std::size_t chunk_length = 4096;
+  static constexpr std::size_t chunk_length = 1024;
   static constexpr std::size_t shown = 4; // numbers in descriptions
 
   struct Entry {
     std::uint64_t hash;
-    std::string_view name;
+    CallName const* name;
     std::int32_t rank;
     std::uint32_t length;
     std::array<std::uint32_t, shown> numbers;
@@ -113,16 +124,15 @@ private:
     std::array<Entry, chunk_length> entries;
   };
 
-  [[nodiscard]] static constexpr std::uint64_t mixed(std::uint64_t hash,
-                                                     std::uint32_t value) noexcept {
-    hash = (hash ^ value) * 0x9fb21c651e98df25U;
-    return hash ^ hash >> 32U;
-  }
-
   [[gnu::cold]] void grow() {
     std::lock_guard const guard(mutex_);
-    chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
-    last_ = chunks_.back().get();
+    if (spare_.empty()) {
+      spare_.push_back(std::make_unique_for_overwrite<Chunk>());
+    }
+    chunks_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    last_ = chunks_.back()->entries.data();
+    end_ = last_ + chunk_length;
   }
 
   [[nodiscard]] Entry const& entry(std::uint64_t k) const {
@@ -132,9 +142,11 @@ private:
 
   std::uint64_t count_ = 0;
   std::uint64_t hash_ = 0;
-  Chunk* last_ = nullptr;
-  mutable Mutex mutex_; // of the list of chunks
-  std::vector<std::unique_ptr<Chunk>> chunks_;
+  Entry* last_ = nullptr; // the next one
+  Entry* end_ = nullptr;  // of the latest chunk
+  mutable Mutex mutex_;   // of the lists of chunks
+  std::deque<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::unique_ptr<Chunk>> spare_;
   std::uint64_t begin_ = 0; // chunks that were forgotten
 };
 
