@@ -2,14 +2,18 @@
 // Programs on several ranks: the result is that of one rank, bit for bit; mistakes and lost ranks
 // are named.
 
+#include <hetsched/cluster/loopback.hpp>
+
 #include "cluster/distributed_program.hpp"
 #include "support/env_or.hpp"
 
-#include <hetsched/cluster/loopback.hpp>
-
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -255,6 +259,80 @@ TEST_CASE("distributed: a rank that is gone is named by the others, and nobody w
     CHECK_MESSAGE(holds(thrown[0], "hetsched: rank 2: "), thrown[0]);
     CHECK_MESSAGE(holds(thrown[1], "hetsched: rank 2: "), thrown[1]);
     CHECK(thrown[2] != "");
+  }
+}
+
+/// A rank's end that neither hears nor speaks once `silent` is set, as that of a stopped process.
+class StoppedTransport {
+public:
+  static constexpr std::size_t max_head = 256;
+
+  StoppedTransport(hs::LoopbackTransport to, std::atomic<int> const& silent)
+      : to_(to), silent_(silent) {}
+
+  [[nodiscard]] int rank() const { return to_.rank(); }
+
+  [[nodiscard]] int ranks() const { return to_.ranks(); }
+
+  void send(int to,
+            std::span<std::byte const> head,
+            std::span<std::byte const> payload,
+            std::uint64_t cookie) {
+    if (silent_ != rank()) {
+      to_.send(to, head, payload, cookie);
+    }
+  }
+
+  template <class I>
+  bool poll(I& inbox) {
+    return silent_ != rank() && to_.poll(inbox);
+  }
+
+  [[nodiscard]] hs::KeptMessages& kept() { return to_.kept(); }
+
+  void abort(std::string_view line) { to_.abort(line); }
+
+private:
+  hs::LoopbackTransport to_;
+  std::atomic<int> const& silent_;
+};
+
+TEST_CASE("distributed: a silent rank is named, and one in a long body is not silent") {
+  for (int silent : {0, 2}) {
+    CAPTURE(silent);
+    hs::LoopbackNetwork net(3);
+    std::atomic<int> stopped = -1;
+    std::vector<std::string> thrown(3);
+    std::vector<std::thread> threads;
+    for (int r = 0; r < 3; ++r) {
+      threads.emplace_back([&, r] {
+        StoppedTransport transport(net.transport(r), stopped);
+        try {
+          RuntimeOn<StoppedTransport> rt(transport, {.cpus = 1, .devices = "none"}, {500'000'000});
+          int x = 0;
+          auto const hx = rt.data(1, x);
+          rt.node().spawn()([] {
+            hs::detail::pause_for(900'000'000);
+            hs::detail::pause_for(100'000'000);
+          });
+          rt.sync();
+          stopped = silent;
+          rt.spawn<Touch>(hs::on_rank(2))(hx, hx);
+          rt.sync();
+        } catch (hs::Error const& error) {
+          thrown[static_cast<std::size_t>(r)] = error.what();
+        }
+      });
+    }
+    for (auto& thread : threads) {
+      thread.join();
+    }
+    for (int r = 0; r < 3; ++r) {
+      auto const& what = thrown[static_cast<std::size_t>(r)];
+      auto const other = silent == r ? std::string("rank ") : "rank " + std::to_string(silent);
+      CHECK_MESSAGE(holds(what, ("hetsched: " + other).c_str()), what);
+      CHECK_MESSAGE(holds(what, "has said nothing for"), what);
+    }
   }
 }
 

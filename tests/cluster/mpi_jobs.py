@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs mpi_ranks as jobs of few ranks: what must work, and what must end with a line. If mpi_programs is
-given, too, it runs COUNT random programs (HETSCHED_TEST_GRAPHS, or 30) on 2 to 4 ranks.
+given, too, it runs COUNT random programs (HETSCHED_TEST_GRAPHS, or 30) on 2 to 4 ranks, and some that go
+wrong.
 
 Each job ends within its time limit. A job that should fail ends with a status that is not 0, and says why.
 
@@ -39,6 +40,14 @@ JOBS = [
 ]
 
 
+# What rank 1 does in the middle of a program, and what stderr must say. Of a rank that was killed the launcher
+# may end the others before they can say anything.
+WRONG = [
+    ("stopped", "hetsched: rank 1: has said nothing for"),
+    ("divergent", r"rank 0 spawned touch\(0\) on rank 0 as call 509 where rank 1 spawned touch\(1\) on rank 0"),
+    ("killed", ""),
+]
+
 # Open MPI asks to be allowed what MPICH allows: root, as in containers, and more ranks than cores.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -69,6 +78,7 @@ def main():
     jobs = [(scenario, ranks, status, words, [program, scenario]) for scenario, ranks, status, words in JOBS]
     if len(sys.argv) == 4:
         count = os.environ.get("HETSCHED_TEST_GRAPHS", "30")
+        jobs += [(how, 3, None, words, [sys.argv[3], how]) for how, words in WRONG]
         jobs += [("random programs", ranks, 0, f"{count} programs", [sys.argv[3], count]) for ranks in (2, 3, 4)]
     failures = 0
     with ThreadPoolExecutor(TOGETHER) as pool:  # a launcher mostly waits

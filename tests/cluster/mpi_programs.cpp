@@ -1,19 +1,53 @@
 // SPDX-License-Identifier: MIT
 // One rank of an MPI job that runs random programs, as distributed_test.cpp does on loopback;
-// mpi_jobs.py starts it. Usage: mpi_programs COUNT [SEED]
-// Exit status: 0 if each gives what one rank gives, otherwise 1.
-
-#include "cluster/distributed_program.hpp"
+// mpi_jobs.py starts it. Usage: mpi_programs COUNT [SEED], or mpi_programs stopped | killed |
+// divergent Exit status: 0 if each gives what one rank gives, otherwise 1.
 
 #include <hetsched/cluster/mpi_transport.hpp>
 
+#include "cluster/distributed_program.hpp"
+
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 
 namespace hs = hetsched;
+
+namespace {
+
+struct Touch : hs::Task<1>::Signature<hs::RW<int>> {
+  static constexpr std::string_view name = "touch";
+
+  static void cpu(int& x) { ++x; }
+};
+
+/// Rank 1 does something wrong in the middle of a program. The job must end.
+[[noreturn]] void go_wrong(hs::MpiTransport& transport, std::string_view how) {
+  distributed_program::RuntimeOn<hs::MpiTransport> rt(
+      transport, {.cpus = 1, .devices = "none"}, {2'000'000'000});
+  int x = 0;
+  auto const hx = rt.data(1, x);
+  auto const hy = rt.data(0, x);
+  for (int k = 0;; ++k) {
+    rt.spawn<Touch>(hs::on_rank(k % rt.ranks()))(hx);
+    if (k == 500 && rt.rank() == 1) {
+      if (how == "divergent") {
+        rt.spawn<Touch>()(hy);
+      } else {
+        raise(how == "stopped" ? SIGSTOP : SIGKILL);
+      }
+    }
+    if (k % 100 == 99) {
+      rt.sync();
+    }
+  }
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
   auto const count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10;
@@ -21,6 +55,9 @@ int main(int argc, char** argv) {
   hs::MpiSession const session;
   try {
     hs::MpiTransport transport(session);
+    if (count == 0) {
+      go_wrong(transport, argv[1]);
+    }
     for (auto seed = first; seed < first + count; ++seed) {
       distributed_program::Program const program(seed);
       auto const wrong = program.run(transport, program.run_alone());

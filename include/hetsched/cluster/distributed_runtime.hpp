@@ -51,8 +51,14 @@ public:
   /// Collective. `transport`, used by nothing else, outlives this. `config`: of this rank. With
   /// several ranks the default is Bind::none, as ranks of one machine know nothing of each other's
   /// cores, and a launcher may have bound the process.
-  explicit DistributedRuntime(T& transport, Config const& config = {})
-      : node_(of_rank(config, transport.ranks())), exchange_(transport, node_.engine(), log_) {}
+  ///
+  /// A rank that says nothing for `patience`, though it has begun, is taken for lost. Each says
+  /// that it is alive once a second or oftener, however long its bodies are; a debugger stops that.
+  explicit DistributedRuntime(T& transport,
+                              Config const& config = {},
+                              Duration patience = {8'000'000'000})
+      : node_(of_rank(config, transport.ranks())),
+        exchange_(transport, node_.engine(), log_, patience) {}
 
   DistributedRuntime(DistributedRuntime const&) = delete;
   DistributedRuntime& operator=(DistributedRuntime const&) = delete;
@@ -435,10 +441,11 @@ private:
 
 /// `hs::DistributedRuntime runtime(transport);` has the policies of `Runtime<>`.
 template <class T>
-DistributedRuntime(T&, Config const& = {}) -> DistributedRuntime<policies::WorkStealing<>,
-                                                                 policies::Lru,
-                                                                 policies::NoModel,
-                                                                 OwnerComputes,
-                                                                 T>;
+DistributedRuntime(T&, Config const& = {}, Duration = {})
+    -> DistributedRuntime<policies::WorkStealing<>,
+                          policies::Lru,
+                          policies::NoModel,
+                          OwnerComputes,
+                          T>;
 
 } // namespace hetsched

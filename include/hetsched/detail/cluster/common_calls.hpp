@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,30 @@ public:
     return std::exchange(failure_, std::nullopt);
   }
 
+  /// Now and then, with when each rank was last heard of (0: never). Rank 0 says to all that it is
+  /// alive, and the others to rank 0; so each rank hears of rank 0, and rank 0 of all.
+  void beat(std::span<std::int64_t const> heard_ns, std::int64_t now_ns, std::int64_t patience_ns) {
+    bool const leads = port_.rank() == 0;
+    auto const last = leads ? port_.ranks() - 1 : 0;
+    for (int r = leads ? 1 : 0; r <= last; ++r) {
+      auto const heard = heard_ns[static_cast<std::size_t>(r)];
+      if (heard != 0 && now_ns - heard > patience_ns) {
+        auto const words =
+            text("has said nothing for %.3g s", static_cast<double>(now_ns - heard) / 1e9);
+        if (leads) {
+          tell_all({.kind = MessageKind::gone, .rank = r}, words);
+        }
+        port_.break_off(rank_gone(r, words));
+        return;
+      }
+      port_.tell(r, {.kind = MessageKind::alive, .rank = port_.rank()}, {});
+    }
+  }
+
+  [[nodiscard]] static Error rank_gone(int rank, std::string_view why) {
+    return {ErrorCode::rank_failed, text("rank %d", rank), std::string(why)};
+  }
+
   /// How many calls are known to be the same on all ranks. Any thread.
   [[nodiscard]] std::uint64_t agreed() const noexcept {
     return agreed_.load(std::memory_order_relaxed);
@@ -104,6 +129,9 @@ public:
     case MessageKind::over:
       disagree(words, false);
       break;
+    case MessageKind::gone:
+      port_.break_off(rank_gone(head.rank, words));
+      break;
     case MessageKind::agreed:
       agreed_.store(head.number, std::memory_order_relaxed);
       break;
@@ -117,6 +145,7 @@ public:
     case MessageKind::proceed:
       ended_.store(head.number, std::memory_order_release);
       return true;
+    case MessageKind::alive:
     case MessageKind::datum:
     case MessageKind::spoilt:
       break;

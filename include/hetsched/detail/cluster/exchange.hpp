@@ -8,6 +8,7 @@
 #include <hetsched/detail/cluster/common_calls.hpp>
 #include <hetsched/detail/cluster/later_messages.hpp>
 #include <hetsched/detail/cluster/messages.hpp>
+#include <hetsched/detail/cluster/pulse.hpp>
 #include <hetsched/detail/cluster/transfers.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
@@ -45,17 +46,25 @@ template <class T>
   requires Transport<T>
 class Exchange {
 public:
-  Exchange(T& transport, ThreadCore& core, SpawnLog const& log)
+  /// A rank that says nothing for `patience` is taken for lost.
+  Exchange(T& transport, ThreadCore& core, SpawnLog const& log, Duration patience)
       : transport_(transport), core_(core), common_(*this, log), look_{*this},
-        sent_(static_cast<std::size_t>(transport.ranks())) {
+        sent_(static_cast<std::size_t>(transport.ranks())),
+        heard_ns_(static_cast<std::size_t>(transport.ranks())), patience_(patience) {
     take_kept();
     ExternalTasks::begin_to_look(core_, look_);
+    if (ranks() > 1) {
+      pulse_.emplace(&beat, this, std::min(longest_pulse_ns, patience.ns / 8)).start();
+    }
   }
 
   Exchange(Exchange const&) = delete;
   Exchange& operator=(Exchange const&) = delete;
 
-  ~Exchange() { ExternalTasks::end_looking(core_); }
+  ~Exchange() {
+    pulse_.reset();
+    ExternalTasks::end_looking(core_);
+  }
 
   [[nodiscard]] int rank() const noexcept { return transport_.rank(); }
 
@@ -129,6 +138,7 @@ public:
 
 private:
   static constexpr std::int64_t look_every_ns = 20000; // between looks of a busy worker
+  static constexpr std::int64_t longest_pulse_ns = 1000000000;
   static constexpr std::int64_t grace_ns = 1000000000; // for what is under way when all is over
 
   struct Look : OutsideLook {
@@ -158,6 +168,18 @@ private:
                     {.external = transfer.get()},
                     attributes);
     (void)transfer.release(); // until its task is granted; see take_granted
+  }
+
+  /// By the pulse. What has come is looked at first: this process may have been stopped for long.
+  static void beat(void* of) {
+    auto& self = *static_cast<Exchange*>(of);
+    for (int k = 0; k < 1000 && self.look(); ++k) {
+    }
+    if (!self.broken()) {
+      std::lock_guard const guard(self.mutex_);
+      self.common_.beat(self.heard_ns_, monotonic_ns(), self.patience_.ns);
+    }
+    self.look();
   }
 
   // ---- looking: by any worker, one at a time ----
@@ -293,6 +315,7 @@ public:
 
   std::byte* begin(int from, std::span<std::byte const> bytes, std::size_t payload) {
     ReadHead const message(bytes);
+    note_heard(from, message);
     if (message.valid && message.head.user > user_) {
       return later_.begin(from, bytes, payload);
     }
@@ -308,6 +331,7 @@ public:
 
   void arrived(int from, std::span<std::byte const> bytes, std::byte* place, std::size_t payload) {
     ReadHead const message(bytes);
+    note_heard(from, message);
     if (!message.valid) {
       break_off(foreign(from));
     } else if (message.head.user > user_) {
@@ -345,7 +369,7 @@ public:
     if (arrivals_.waits_for(rank, datum)) {
       words += text("; datum %u is waited for from there", unsigned{datum});
     }
-    break_off(Error(ErrorCode::rank_failed, text("rank %d", rank), words));
+    break_off(common_.rank_gone(rank, words));
   }
 
 private:
@@ -365,6 +389,12 @@ private:
                         message.whole);
       }
     });
+  }
+
+  void note_heard(int from, ReadHead const& message) {
+    if (message.valid && message.head.user == user_) {
+      heard_ns_[static_cast<std::size_t>(from)] = monotonic_ns();
+    }
   }
 
   /// Room for what nobody wants.
@@ -403,9 +433,12 @@ private:
   std::vector<EndedTransfer> ended_;                // for the next look to end
   std::vector<std::unique_ptr<std::byte[]>> scrap_; // for what nobody wants
   bool told_ = false;                               // what the spawning thread may wait for
+  std::vector<std::int64_t> heard_ns_;              // when each rank has said something; 0: not yet
+  Duration const patience_;                         // with the others
   std::optional<Error> error_;
   std::int64_t broken_at_ns_ = 0;
   Atomic<bool> broken_{false};
+  std::optional<Pulse> pulse_;
 };
 
 } // namespace hetsched::detail

@@ -25,7 +25,9 @@ enum class MessageKind : std::uint8_t {
   failed,   // the same; in words: why the first one failed
   proceed,  // from rank 0: `number`: of the sync that has ended
   spoiled,  // the same; `rank` says why in words, of the first rank where a task failed
-  over      // from rank 0: the ranks disagree; in words, how
+  over,     // from rank 0: the ranks disagree; in words, how
+  alive,    // from rank 0 to all and from all to rank 0, now and then
+  gone      // from rank 0: `rank` is gone; in words, why
 };
 
 /// The head of each message.
