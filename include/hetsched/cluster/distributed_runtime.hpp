@@ -25,6 +25,23 @@
 
 namespace hetsched {
 
+namespace detail {
+
+/// What `DistributedRuntime::checkpoint` and `restore` do, for programs that call them:
+/// cluster/checkpoint.hpp.
+template <class Rt>
+class Checkpoints;
+
+template <class Work>
+struct NeedsCheckpointHeader {
+  static constexpr bool ok = requires { sizeof(Work); };
+  static_assert(ok,
+                "hetsched: DistributedRuntime::checkpoint and restore need `#include "
+                "<hetsched/cluster/checkpoint.hpp>`");
+};
+
+} // namespace detail
+
 /// Runs tasks on several ranks: processes of an MPI program, or, with LoopbackTransport, threads of
 /// one. Each rank makes the same registrations, spawns and syncs in the same order, and has a
 /// `Runtime<Scheduler, Cache, PerfModel>` that runs the tasks which `Placement` gives to the rank.
@@ -67,7 +84,7 @@ public:
   ~DistributedRuntime() {
     try {
       if (!exchange_.broken()) {
-        together(end_call);
+        together(end_call, [] {});
         exchange_.flush();
       }
     } catch (std::exception const& error) {
@@ -136,7 +153,9 @@ public:
   /// exception of a task on this rank, or, if there was none, Error(cancelled) for the first on
   /// another. The runtime stays usable. As the program may have written data, copies elsewhere are
   /// sent once more when they are needed; `value` and `wait` leave them valid.
-  void sync() { together(sync_call); }
+  void sync() {
+    together(sync_call, [] {});
+  }
 
   /// The tasks so far of this rank are complete.
   void wait() {
@@ -169,10 +188,39 @@ public:
     return *static_cast<E const*>(local.home.base);
   }
 
+  // ---- checkpoints: for files that include <hetsched/cluster/checkpoint.hpp> ----
+
+  /// Collective: `sync()`, then the values of all data are written to files PATH and PATH.a.RANK or
+  /// PATH.b.RANK, in a folder that all ranks see. An old checkpoint of that name stays until the
+  /// new one is complete and on the disk, also if a disk is full or a process ends. Throws
+  /// Error(bad_input) on the rank that cannot write, and Error(cancelled) on the others.
+  ///
+  /// What else a program needs to go on, such as the number of a step, it keeps in a datum.
+  template <class Self = DistributedRuntime>
+  void checkpoint(std::string const& path) {
+    if constexpr (detail::NeedsCheckpointHeader<detail::Checkpoints<Self>>::ok) {
+      detail::Checkpoints<Self>(*this, path).save();
+    }
+  }
+
+  /// Collective: the values of all data are those of a checkpoint. The program has registered the
+  /// same data in the same order, at home on any ranks, and may have another number of ranks.
+  /// Throws Error(bad_input): there is none, it is damaged, or it is of other data; the values are
+  /// then not specified.
+  template <class Self = DistributedRuntime>
+  void restore(std::string const& path) {
+    if constexpr (detail::NeedsCheckpointHeader<detail::Checkpoints<Self>>::ok) {
+      detail::Checkpoints<Self>(*this, path).load();
+    }
+  }
+
   /// What this rank has sent to another.
   [[nodiscard]] SentTo sent_to(int rank) const { return exchange_.sent_to(rank); }
 
 private:
+  template <class Rt>
+  friend class detail::Checkpoints;
+
   using ClusterDatum = detail::ClusterDatum;
   using ClusterUse = detail::ClusterUse;
 
@@ -180,7 +228,12 @@ private:
   static constexpr detail::CallName data_call{"data"};
   static constexpr detail::CallName sync_call{"sync"};
   static constexpr detail::CallName value_call{"value"};
-  static constexpr detail::CallName end_call{"the end of the runtime"};
+  static constexpr detail::CallName end_call{"the runtime's destructor"};
+
+  struct Known {
+    std::uint32_t number;
+    std::weak_ptr<ClusterDatum> datum;
+  };
 
   /// See ClusterUses.
   struct Port {
@@ -284,12 +337,11 @@ private:
     auto const low = [](std::size_t number) { return static_cast<std::uint32_t>(number); };
     std::array const numbers{registered_, low(rows), low(cols), low(sizeof(E)), low(home)};
     record(data_call, -1, numbers);
-    ++registered_;
     if (data_.size() == data_.capacity()) {
-      std::erase_if(data_, [](auto const& known) { return known.expired(); });
+      std::erase_if(data_, [](auto const& known) { return known.datum.expired(); });
       data_.reserve(2 * data_.size() + 64);
     }
-    data_.push_back(datum);
+    data_.push_back({registered_++, datum});
     return DistributedHandle<D>(std::move(datum));
   }
 
@@ -392,21 +444,32 @@ private:
     }
   }
 
-  void together(detail::CallName const& call) {
+  /// Those that somebody has a handle of, in the order of registration.
+  template <class F>
+  void for_each_datum(F&& f) {
+    for (auto const& known : data_) {
+      if (auto const datum = known.datum.lock()) {
+        f(*datum);
+      }
+    }
+  }
+
+  /// All ranks make the call. When the tasks of this rank have ended, it does `work`.
+  template <class Work>
+  void together(detail::CallName const& call, Work&& work) {
     check_outside(call.text.data());
     record(call, -1, {});
     if (std::exchange(reduces_, false)) {
-      for (auto const& known : data_) {
-        if (auto const datum = known.lock()) {
-          Uses{{*this, 0}, rank_}.gather(*datum);
-        }
-      }
+      for_each_datum([&](ClusterDatum& datum) { Uses{{*this, 0}, rank_}.gather(datum); });
     }
     exchange_.check();
     std::exception_ptr own;
     std::optional<std::string> why;
     try {
       node_.sync();
+      if (!exchange_.broken()) {
+        work();
+      }
     } catch (std::exception const& error) {
       own = std::current_exception();
       why = error.what();
@@ -423,7 +486,8 @@ private:
       }
       throw Error(ErrorCode::cancelled,
                   detail::text("rank %d", failure->rank),
-                  "a task failed there: " + failure->why);
+                  (call.hash == sync_call.hash ? "a task" : std::string(call.text)) +
+                      " failed there: " + failure->why);
     }
   }
 
@@ -434,7 +498,7 @@ private:
   std::int32_t const ranks_ = exchange_.ranks();
   [[no_unique_address]] PlacementPolicy placement_;
   std::uint32_t registered_ = 0;
-  std::vector<std::weak_ptr<ClusterDatum>> data_;
+  std::vector<Known> data_; // by number
   std::uint32_t syncs_ = 0;
   bool reduces_ = false; // some datum may have contributions that are not in its value
 };
