@@ -142,6 +142,37 @@ TEST_CASE("distributed: contributions of a rank travel together") {
   CHECK(messages == std::vector<std::uint64_t>{2, 1, 1}); // one and the sum; a partial sum each
 }
 
+TEST_CASE("distributed: lambdas") {
+  hs::LoopbackNetwork net(3);
+  auto const thrown = on_ranks(net, [&](Runtime& rt) {
+    int x = 2;
+    std::vector<int> y(4, 1);
+    auto const hx = rt.data(0, x);
+    auto const hy = rt.data(1, y.data(), y.size());
+    long sum = 0;
+    auto const h_sum = rt.data(2, sum);
+    rt.spawn()([](int const& a, hs::VectorView<int> b, int c) { b[3] = a + c; },
+               hs::read(hx),
+               hs::read_write(hy),
+               40);
+    rt.spawn(hs::on_rank(2), hs::label("double"), hs::priority(1))(
+        [](hs::VectorView<int> b) { b[0] *= 2; }, hs::read_write(hy));
+    for (int r = 0; r < 3; ++r) {
+      rt.spawn(hs::on_rank(r))(
+          [](hs::VectorView<int const> b, long& all) {
+            for (std::size_t k = 0; k < b.size(); ++k) {
+              all += b[k];
+            }
+          },
+          hs::read(hy),
+          hs::reduce<hs::Sum<long>>(h_sum));
+    }
+    CHECK(rt.value(h_sum) == 3 * 46);
+    rt.sync();
+  });
+  CHECK(thrown == std::vector<std::string>(3));
+}
+
 TEST_CASE("distributed: the first call in which ranks differ is named on all of them") {
   for (int place : {0, 1, 57, 5000}) {
     CAPTURE(place);

@@ -2,6 +2,7 @@
 #pragma once
 // Handles of data that several ranks know.
 
+#include <hetsched/core/access.hpp>
 #include <hetsched/detail/cluster/cluster_data.hpp>
 
 #include <cstddef>
@@ -48,5 +49,38 @@ public:
 private:
   std::shared_ptr<detail::ClusterDatum> datum_;
 };
+
+/// An argument of a lambda task: a handle with the parameter that it is for.
+template <class Declared, class D>
+struct DistributedAccess {
+  DistributedHandle<D> const& handle;
+};
+
+// As for Handle: how a lambda uses the datum.
+
+template <class D>
+[[nodiscard]] DistributedAccess<R<D>, D> read(DistributedHandle<D> const& handle) {
+  return {handle};
+}
+
+template <class D>
+[[nodiscard]] DistributedAccess<W<D>, D> write(DistributedHandle<D> const& handle) {
+  return {handle};
+}
+
+template <class D>
+[[nodiscard]] DistributedAccess<RW<D>, D> read_write(DistributedHandle<D> const& handle) {
+  return {handle};
+}
+
+template <class D>
+[[nodiscard]] DistributedAccess<Commute<D>, D> commute(DistributedHandle<D> const& handle) {
+  return {handle};
+}
+
+template <class Op, class D>
+[[nodiscard]] DistributedAccess<CW<D, Op>, D> reduce(DistributedHandle<D> const& handle) {
+  return {handle};
+}
 
 } // namespace hetsched

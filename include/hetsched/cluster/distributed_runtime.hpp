@@ -20,6 +20,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -140,9 +141,45 @@ public:
     auto rank = std::int32_t{-1};
     ((rank = std::max(rank, detail::rank_of_attribute(attributes))), ...);
     return [this, rank, attributes...]<class... Args>(Args&&... arguments) {
-      this->template submit<Type>(rank,
-                                  std::tuple(detail::local_attribute(attributes)...),
-                                  std::forward<Args>(arguments)...);
+      this->template submit_task<Type>(rank,
+                                       std::tuple(detail::local_attribute(attributes)...),
+                                       std::forward<Args>(arguments)...);
+    };
+  }
+
+  /// `spawn(attributes...)(lambda, read(h), ...)`: as Runtime::spawn of a lambda.
+  template <detail::cluster_attribute A = detail::NoAttribute,
+            detail::cluster_attribute B = detail::NoAttribute,
+            detail::cluster_attribute C = detail::NoAttribute,
+            detail::cluster_attribute D = detail::NoAttribute,
+            detail::cluster_attribute E = detail::NoAttribute,
+            detail::cluster_attribute F = detail::NoAttribute>
+  [[nodiscard]] auto spawn(A const& a = {},
+                           B const& b = {},
+                           C const& c = {},
+                           D const& d = {},
+                           E const& e = {},
+                           F const& f = {},
+                           std::source_location where = std::source_location::current()) {
+    auto rank = std::int32_t{-1};
+    for (auto const asked : {detail::rank_of_attribute(a),
+                             detail::rank_of_attribute(b),
+                             detail::rank_of_attribute(c),
+                             detail::rank_of_attribute(d),
+                             detail::rank_of_attribute(e),
+                             detail::rank_of_attribute(f)}) {
+      rank = std::max(rank, asked);
+    }
+    auto const local = std::tuple(detail::local_attribute(a),
+                                  detail::local_attribute(b),
+                                  detail::local_attribute(c),
+                                  detail::local_attribute(d),
+                                  detail::local_attribute(e),
+                                  detail::local_attribute(f));
+    return [this, rank, local, where]<class Function, class... Args>(Function&& function,
+                                                                     Args&&... arguments) {
+      submit_lambda(
+          rank, local, where, std::forward<Function>(function), std::forward<Args>(arguments)...);
     };
   }
 
@@ -345,31 +382,42 @@ private:
     return DistributedHandle<D>(std::move(datum));
   }
 
-  /// What every rank does for every spawn, so all of it is inlined.
-  template <class Type, class Attributes, class... Args>
-  [[gnu::always_inline]] void
-  submit(std::int32_t on, Attributes const& attributes, Args&&... arguments) {
-    using Signature = detail::SignatureOf<Type>;
-    constexpr auto count = Signature::data_count;
+  /// The data that are among the arguments of a spawn.
+  template <class Signature, class... Args>
+  [[gnu::always_inline]] static std::array<ClusterDatum*, Signature::data_count>
+  data_among(Args const&... arguments) {
     static_assert(Signature::list_count == 0,
-                  "hetsched: a DistributedRuntime spawns no task type with Each");
+                  "hetsched: a DistributedRuntime spawns no task with Each");
     static_assert(
-        (std::size_t{0} + ... +
-         (detail::is_distributed_handle<std::remove_cvref_t<Args>> ? 1 : 0)) == count,
+        (std::size_t{0} + ... + (detail::is_distributed<Args> ? 1 : 0)) == Signature::data_count,
         "hetsched: a DistributedRuntime spawns on a DistributedHandle for each data parameter");
-    static constexpr detail::CallName name{detail::task_table<Node, Type>.name};
-    check_outside("spawn");
-    std::array<ClusterDatum*, count> data;
-    std::array<std::uint32_t, count> numbers;
+    std::array<ClusterDatum*, Signature::data_count> data;
     std::size_t k = 0;
     auto const take = [&]<class A>(A const& argument) {
       if constexpr (detail::is_distributed_handle<A>) {
-        data[k] = &datum_of(argument);
-        numbers[k] = data[k]->number;
-        ++k;
+        data[k++] = &datum_of(argument);
+      } else if constexpr (detail::is_distributed<A>) {
+        data[k++] = &datum_of(argument.handle);
       }
     };
     (take(arguments), ...);
+    return data;
+  }
+
+  /// What every rank does for every spawn, so all of it is inlined. `spawn_local(argument_of)`
+  /// spawns the task here, with what `argument_of(a)` makes of each argument.
+  template <class Signature, class Attributes, class SpawnLocal>
+  [[gnu::always_inline]] void submit(detail::CallName const& name,
+                                     std::int32_t on,
+                                     std::array<ClusterDatum*, Signature::data_count> const& data,
+                                     Attributes const& attributes,
+                                     SpawnLocal&& spawn_local) {
+    constexpr auto count = Signature::data_count;
+    std::array<std::uint32_t, count> numbers;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < count; ++i) {
+      numbers[i] = data[i]->number;
+    }
     if (on < 0) {
       std::array<PlacedDatum, count> placed;
 #pragma GCC unroll 4
@@ -387,19 +435,19 @@ private:
           concerned || data[i]->home == rank_ || data[i]->concerns(Signature::parameters[i].mode);
     }
     if (concerned) {
-      spawn_here<Type>(on, data, attributes, std::forward<Args>(arguments)...);
+      spawn_here<Signature>(on, data, attributes, std::forward<SpawnLocal>(spawn_local));
     }
   }
 
   /// A spawn that concerns this rank.
-  template <class Type, std::size_t Count, class Attributes, class... Args>
+  template <class Signature, class Attributes, class SpawnLocal>
   [[gnu::noinline]] void spawn_here(std::int32_t on,
-                                    std::array<ClusterDatum*, Count> const& data,
+                                    std::array<ClusterDatum*, Signature::data_count> const& data,
                                     Attributes const& attributes,
-                                    Args&&... arguments) {
-    using Signature = detail::SignatureOf<Type>;
-    std::array<ClusterUse, Count> uses;
-    for (std::size_t i = 0; i < Count; ++i) {
+                                    SpawnLocal&& spawn_local) {
+    constexpr auto count = Signature::data_count;
+    std::array<ClusterUse, count> uses;
+    for (std::size_t i = 0; i < count; ++i) {
       auto const& parameter = Signature::parameters[i];
       uses[i] = {data[i], parameter.mode, parameter.reduction};
       reduces_ = reduces_ || parameter.mode == AccessMode::reduce;
@@ -409,31 +457,23 @@ private:
           return static_cast<detail::Attributes const&>(detail::attributes_of(all...)).priority;
         },
         attributes);
-    std::array<detail::DataRecord*, Count> records{};
+    std::array<detail::DataRecord*, count> records{};
     Uses const transfers{{*this, urgency}, rank_};
     transfers.before(std::span(uses), records, on);
     std::exception_ptr refused;
     if (on == rank_) {
       try {
         std::size_t next = 0;
-        auto const local = [&]<class A>(A&& argument) -> decltype(auto) {
-          if constexpr (detail::is_distributed_handle<std::remove_cvref_t<A>>) {
-            return detail::handle_of<typename std::remove_cvref_t<A>::Data>(*records[next++]);
+        spawn_local([&]<class A>(A&& argument) -> decltype(auto) {
+          using Argument = std::remove_cvref_t<A>;
+          if constexpr (detail::is_distributed_handle<Argument>) {
+            return detail::handle_of<typename Argument::Data>(*records[next++]);
+          } else if constexpr (detail::is_distributed<Argument>) {
+            return detail::LocalAccess<Argument>(*records[next++]);
           } else {
             return std::forward<A>(argument);
           }
-        };
-        std::tuple<decltype(local(std::forward<Args>(arguments)))...> locals{
-            local(std::forward<Args>(arguments))...}; // in braces: from left to right
-        std::apply(
-            [&](auto const&... all) {
-              std::apply(
-                  [&](auto&&... own) {
-                    node_.template spawn<Type>(all...)(std::forward<decltype(own)>(own)...);
-                  },
-                  std::move(locals));
-            },
-            attributes);
+        });
       } catch (...) {
         refused = std::current_exception();
       }
@@ -442,6 +482,61 @@ private:
     if (refused) {
       std::rethrow_exception(refused); // other ranks got the values as they were
     }
+  }
+
+  /// Calls `spawn(arguments...)` with what `argument_of` makes of each, from left to right.
+  template <class ArgumentOf, class Spawn, class... Args>
+  static void spawn_with(ArgumentOf&& argument_of, Spawn&& spawn, Args&&... arguments) {
+    std::tuple<decltype(argument_of(std::forward<Args>(arguments)))...> made{
+        argument_of(std::forward<Args>(arguments))...};
+    std::apply([&](auto&&... all) { spawn(std::forward<decltype(all)>(all)...); }, std::move(made));
+  }
+
+  template <class Type, class Attributes, class... Args>
+  [[gnu::always_inline]] void
+  submit_task(std::int32_t on, Attributes const& attributes, Args&&... arguments) {
+    using Signature = detail::SignatureOf<Type>;
+    static constexpr detail::CallName name{detail::task_table<Node, Type>.name};
+    check_outside("spawn");
+    auto const data = data_among<Signature>(arguments...);
+    submit<Signature>(name, on, data, attributes, [&](auto&& argument_of) {
+      std::apply(
+          [&](auto const&... all) {
+            spawn_with(
+                argument_of, node_.template spawn<Type>(all...), std::forward<Args>(arguments)...);
+          },
+          attributes);
+    });
+  }
+
+  template <class F, class Attributes, class... Args>
+  void submit_lambda(std::int32_t on,
+                     Attributes const& attributes,
+                     std::source_location where,
+                     F&& function,
+                     Args&&... arguments) {
+    using Type =
+        detail::LambdaTask<std::decay_t<F>, detail::DeclaredOf<std::remove_cvref_t<Args>>...>;
+    using Signature = detail::SignatureOf<Type>;
+    check_outside("spawn");
+    auto const data = data_among<Signature>(arguments...);
+    auto const label = std::apply(
+        [](auto const&... all) {
+          return static_cast<detail::Attributes const&>(detail::attributes_of(all...)).label;
+        },
+        attributes);
+    auto const& type = detail::lambda_types<Type, detail::task_table<Node, Type>>.at(label, where);
+    auto const& name = names_.try_emplace(&type, type.name).first->second;
+    submit<Signature>(name, on, data, attributes, [&](auto&& argument_of) {
+      std::apply(
+          [&](auto const&... all) {
+            spawn_with(argument_of,
+                       node_.spawn(all..., where),
+                       std::forward<F>(function),
+                       std::forward<Args>(arguments)...);
+          },
+          attributes);
+    });
   }
 
   /// Those that somebody has a handle of, in the order of registration.
@@ -500,6 +595,7 @@ private:
   std::uint32_t registered_ = 0;
   std::vector<Known> data_; // by number
   std::uint32_t syncs_ = 0;
+  std::unordered_map<detail::TaskType const*, detail::CallName> names_; // of lambdas' types
   bool reduces_ = false; // some datum may have contributions that are not in its value
 };
 

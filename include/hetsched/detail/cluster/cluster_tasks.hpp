@@ -9,6 +9,7 @@
 #include <hetsched/detail/cluster/cluster_data.hpp>
 #include <hetsched/detail/spawn/spawn.hpp>
 #include <hetsched/handles/handle.hpp>
+#include <hetsched/runtime/lambda.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,52 @@ inline constexpr bool is_distributed_handle = false;
 
 template <class D>
 inline constexpr bool is_distributed_handle<DistributedHandle<D>> = true;
+
+/// A handle of a record that others hold, too.
+template <class D>
+[[nodiscard]] Handle<D> handle_of(DataRecord& record) noexcept {
+  record.handles.fetch_add(1, std::memory_order_relaxed);
+  return Handle<D>(&record);
+}
+
+/// Whether an argument of a spawn stands for a datum: a handle, or one with a mode.
+template <class A>
+inline constexpr bool is_distributed = is_distributed_handle<A>;
+
+template <class Declared, class D>
+inline constexpr bool is_distributed<DistributedAccess<Declared, D>> = true;
+
+/// What an argument of a lambda task is declared as.
+template <class A>
+struct DeclaredArgument : LambdaParameter<A> {};
+
+template <class D, class H>
+struct DeclaredArgument<DistributedAccess<D, H>> {
+  using Declared = D;
+};
+
+template <class A>
+using DeclaredOf = typename DeclaredArgument<A>::Declared;
+
+/// A DistributedAccess for the runtime of the rank; it has a handle of its own.
+template <class Access>
+struct LocalAccess;
+
+template <class Declared, class D>
+struct LocalAccess<DistributedAccess<Declared, D>> {
+  Handle<D> handle;
+
+  explicit LocalAccess(DataRecord& record) noexcept : handle(handle_of<D>(record)) {}
+};
+
+template <class P, class D>
+struct LambdaParameter<LocalAccess<DistributedAccess<P, D>>> {
+  using Declared = P;
+
+  static Handle<D> const& forward(LocalAccess<DistributedAccess<P, D>> const& access) noexcept {
+    return access.handle;
+  }
+};
 
 /// Registers memory of a datum, or new memory, with a rank's runtime.
 template <class D, class Node>
@@ -98,12 +145,5 @@ struct AddPartial : Task<4>::Signature<RW<AnyData>, R<AnyData>, V<ReductionOps c
     op->combine(value.data(), shape, partial.data());
   }
 };
-
-/// A handle of a record that others hold, too.
-template <class D>
-[[nodiscard]] Handle<D> handle_of(DataRecord& record) noexcept {
-  record.handles.fetch_add(1, std::memory_order_relaxed);
-  return Handle<D>(&record);
-}
 
 } // namespace hetsched::detail
