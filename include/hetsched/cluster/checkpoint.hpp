@@ -2,7 +2,7 @@
 #pragma once
 // What DistributedRuntime::checkpoint and restore do, for programs that call them.
 
-#include <hetsched/cluster/distributed_runtime.hpp>
+#include <hetsched/cluster/distributed_data.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/checkpoint_file.hpp>
 #include <hetsched/detail/files/new_file.hpp>

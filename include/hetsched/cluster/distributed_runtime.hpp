@@ -2,46 +2,18 @@
 #pragma once
 // One program on several ranks: each makes the same calls, and each runs its part of the tasks.
 
-#include <hetsched/cluster/distributed_handle.hpp>
+#include <hetsched/cluster/distributed_data.hpp>
 #include <hetsched/cluster/placement.hpp>
-#include <hetsched/detail/cluster/cluster_tasks.hpp>
-#include <hetsched/detail/cluster/exchange.hpp>
-#include <hetsched/detail/cluster/spawn_log.hpp>
 #include <hetsched/fwd.hpp>
-#include <hetsched/runtime/runtime.hpp>
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace hetsched {
-
-namespace detail {
-
-/// What `DistributedRuntime::checkpoint` and `restore` do, for programs that call them:
-/// cluster/checkpoint.hpp.
-template <class Rt>
-class Checkpoints;
-
-template <class Work>
-struct NeedsCheckpointHeader {
-  static constexpr bool ok = requires { sizeof(Work); };
-  static_assert(ok,
-                "hetsched: DistributedRuntime::checkpoint and restore need `#include "
-                "<hetsched/cluster/checkpoint.hpp>`");
-};
-
-} // namespace detail
 
 /// Runs tasks on several ranks: processes of an MPI program, or, with LoopbackTransport, threads of
 /// one. Each rank makes the same registrations, spawns and syncs in the same order, and has a
@@ -50,8 +22,9 @@ struct NeedsCheckpointHeader {
 /// what it writes goes back. The result is that of the same program on one rank, bit for bit, but
 /// for floating-point sums by CW, whose order is not fixed.
 ///
-/// One thread of each rank calls it. Idle workers look for messages, busy ones between tasks; there
-/// is no further thread. The destructor waits for all ranks.
+/// One thread of each rank calls it. Idle workers look for messages, busy ones between tasks. One
+/// more thread sleeps, and once a second says that the rank is alive. The destructor waits for all
+/// ranks.
 ///
 /// Ranks that do not make the same calls are told so, with the first call in which they differ, by
 /// Error(bad_call) from the next call that waits; a rank that is gone is named by
@@ -62,72 +35,12 @@ struct NeedsCheckpointHeader {
 /// 2017). Comparing hashes of the calls: Legion's control replication checks.
 template <class Scheduler, class Cache, class PerfModel, class PlacementPolicy, class T>
   requires Placement<PlacementPolicy> && Transport<T>
-class DistributedRuntime {
+class DistributedRuntime : public DistributedData<Runtime<Scheduler, Cache, PerfModel>, T> {
+  using Base = DistributedData<Runtime<Scheduler, Cache, PerfModel>, T>;
+
 public:
-  using Node = Runtime<Scheduler, Cache, PerfModel>;
-
-  /// Collective. `transport`, used by nothing else, outlives this. `config`: of this rank. With
-  /// several ranks the default is Bind::none, as ranks of one machine know nothing of each other's
-  /// cores, and a launcher may have bound the process.
-  ///
-  /// A rank that says nothing for `patience`, though it has begun, is taken for lost. Each says
-  /// that it is alive once a second or oftener, however long its bodies are; a debugger stops that.
-  explicit DistributedRuntime(T& transport,
-                              Config const& config = {},
-                              Duration patience = {8'000'000'000})
-      : node_(of_rank(config, transport.ranks())),
-        exchange_(transport, node_.engine(), log_, patience) {}
-
-  DistributedRuntime(DistributedRuntime const&) = delete;
-  DistributedRuntime& operator=(DistributedRuntime const&) = delete;
-
-  /// Waits for the tasks of all ranks. What no sync has thrown is told in one line on stderr.
-  ~DistributedRuntime() {
-    try {
-      if (!exchange_.broken()) {
-        together(end_call, [] {});
-        exchange_.flush();
-      }
-    } catch (std::exception const& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-    try { // no transfer is left when the exchange goes
-      node_.wait();
-    } catch (std::exception const& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-    }
-  }
-
-  [[nodiscard]] int rank() const noexcept { return rank_; }
-
-  [[nodiscard]] int ranks() const noexcept { return ranks_; }
-
-  /// This rank's own. Tasks that are spawned there are no concern of the others.
-  [[nodiscard]] Node& node() noexcept { return node_; }
-
-  // ---- data ----
-
-  /// Registers a datum whose memory is on rank `home`, where the arguments are as for
-  /// Runtime::data. On other ranks only type and shape count: the memory is not looked at, and a
-  /// pointer may be null. Elements must be trivially copyable. Throws Error: bad_call (no such
-  /// rank, inside a body), and at home what Runtime::data throws.
-  template <class E>
-  [[nodiscard]] DistributedHandle<E> data(int home, E& object) {
-    static_assert(!detail::vector_like<E> && !detail::matrix_like<E>,
-                  "hetsched: DistributedRuntime::data takes a scalar, or a pointer and sizes");
-    return add<E>(home, &object, 1, 1, 1);
-  }
-
-  template <class E>
-  [[nodiscard]] DistributedHandle<VectorView<E>> data(int home, E* first, std::size_t count) {
-    return add<VectorView<E>>(home, first, count, 1, count);
-  }
-
-  template <class E>
-  [[nodiscard]] DistributedHandle<TileView<E>>
-  data(int home, E* first, std::size_t rows, std::size_t cols, std::size_t ld) {
-    return add<TileView<E>>(home, first, rows, cols, ld);
-  }
+  using Base::Base;
+  using typename Base::Node;
 
   // ---- tasks ----
 
@@ -183,204 +96,10 @@ public:
     };
   }
 
-  // ---- waiting ----
-
-  /// Collective: waits until every task of every rank is complete and each datum has its value in
-  /// the memory at home, to be read and written there until the next spawn on it. Throws the first
-  /// exception of a task on this rank, or, if there was none, Error(cancelled) for the first on
-  /// another. The runtime stays usable. As the program may have written data, copies elsewhere are
-  /// sent once more when they are needed; `value` and `wait` leave them valid.
-  void sync() {
-    together(sync_call, [] {});
-  }
-
-  /// The tasks so far of this rank are complete.
-  void wait() {
-    exchange_.check_unbroken();
-    node_.wait();
-  }
-
-  /// Collective: the value of a scalar, when all earlier tasks on it are complete; the same on all
-  /// ranks. Throws what Runtime::sync(handle) throws.
-  template <class E>
-  [[nodiscard]] E value(DistributedHandle<E> const& handle) {
-    check_outside("value");
-    auto& datum = datum_of(handle);
-    record(value_call, -1, std::span(&datum.number, 1));
-    exchange_.check();
-    Uses const uses{{*this, 0}, rank_};
-    uses.gather(datum);
-    for (std::int32_t r = 0; r < ranks(); ++r) {
-      if (r == rank_ || datum.home == rank_) {
-        (void)uses.before({&datum, AccessMode::read, nullptr}, r);
-      }
-    }
-    auto& local = *datum.here(&node_).record;
-    try {
-      node_.sync(detail::handle_of<E>(local));
-    } catch (...) {
-      exchange_.check_unbroken(); // this is why
-      throw;
-    }
-    return *static_cast<E const*>(local.home.base);
-  }
-
-  // ---- checkpoints: for files that include <hetsched/cluster/checkpoint.hpp> ----
-
-  /// Collective: `sync()`, then the values of all data are written to files PATH and PATH.a.RANK or
-  /// PATH.b.RANK, in a folder that all ranks see. An old checkpoint of that name stays until the
-  /// new one is complete and on the disk, also if a disk is full or a process ends. Throws
-  /// Error(bad_input) on the rank that cannot write, and Error(cancelled) on the others.
-  ///
-  /// What else a program needs to go on, such as the number of a step, it keeps in a datum.
-  template <class Self = DistributedRuntime>
-  void checkpoint(std::string const& path) {
-    if constexpr (detail::NeedsCheckpointHeader<detail::Checkpoints<Self>>::ok) {
-      detail::Checkpoints<Self>(*this, path).save();
-    }
-  }
-
-  /// Collective: the values of all data are those of a checkpoint. The program has registered the
-  /// same data in the same order, at home on any ranks, and may have another number of ranks.
-  /// Throws Error(bad_input): there is none, it is damaged, or it is of other data; the values are
-  /// then not specified.
-  template <class Self = DistributedRuntime>
-  void restore(std::string const& path) {
-    if constexpr (detail::NeedsCheckpointHeader<detail::Checkpoints<Self>>::ok) {
-      detail::Checkpoints<Self>(*this, path).load();
-    }
-  }
-
-  /// What this rank has sent to another.
-  [[nodiscard]] SentTo sent_to(int rank) const { return exchange_.sent_to(rank); }
-
 private:
-  template <class Rt>
-  friend class detail::Checkpoints;
-
-  using ClusterDatum = detail::ClusterDatum;
-  using ClusterUse = detail::ClusterUse;
-
-  static constexpr std::uint64_t calls_between_checks = std::uint64_t{1} << 16U;
-  static constexpr detail::CallName data_call{"data"};
-  static constexpr detail::CallName sync_call{"sync"};
-  static constexpr detail::CallName value_call{"value"};
-  static constexpr detail::CallName end_call{"the runtime's destructor"};
-
-  struct Known {
-    std::uint32_t number;
-    std::weak_ptr<ClusterDatum> datum;
-  };
-
-  /// See ClusterUses.
-  struct Port {
-    DistributedRuntime& runtime;
-    std::int32_t urgency;
-
-    [[nodiscard]] void* node() const noexcept { return &runtime.node_; }
-
-    [[nodiscard]] std::uint32_t syncs() const noexcept { return runtime.syncs_; }
-
-    void send(ClusterDatum const& datum, detail::DataRecord& record, int to) const {
-      runtime.exchange_.send(line_of(datum, record), record, to, urgency);
-    }
-
-    void receive(ClusterDatum const& datum, detail::DataRecord& record, int from) const {
-      runtime.exchange_.receive(line_of(datum, record), record, from, urgency);
-    }
-
-    [[nodiscard]] static detail::DatumLine line_of(ClusterDatum const& datum,
-                                                   detail::DataRecord const& record) noexcept {
-      return {datum.number, &record == datum.local->partial};
-    }
-
-    void begin(detail::DataRecord& partial, detail::ReductionOps const& op) const {
-      runtime.node_.template spawn<detail::BeginPartial>(SetArch(ArchHost), priority(urgency))(
-          detail::handle_of<detail::AnyData>(partial), &op, partial.elements());
-    }
-
-    void add(detail::DataRecord& value,
-             detail::DataRecord& partial,
-             detail::ReductionOps const& op) const {
-      auto shape = value.shape;
-      shape.ld = value.home.ld;
-      runtime.node_.template spawn<detail::AddPartial>(SetArch(ArchHost), priority(urgency))(
-          detail::handle_of<detail::AnyData>(value),
-          detail::handle_of<detail::AnyData>(partial),
-          &op,
-          shape);
-    }
-  };
-
-  using Uses = detail::ClusterUses<Port>;
-
-  [[nodiscard]] static Config of_rank(Config config, int ranks) {
-    if (ranks > 1 && !config.bind && std::getenv("HETSCHED_BIND") == nullptr) {
-      config.bind = Bind::none;
-    }
-    return config;
-  }
-
-  void check_outside(char const* operation) const {
-    exchange_.check_unbroken();
-    if (node_.engine().current_task() != nullptr) [[unlikely]] {
-      throw Error(ErrorCode::bad_call,
-                  operation,
-                  "not allowed inside a body: spawn on the runtime that the body is given");
-    }
-  }
-
-  void check_rank(char const* operation, int rank) const {
-    if (rank < 0 || rank >= ranks()) [[unlikely]] {
-      throw Error(ErrorCode::bad_call,
-                  operation,
-                  detail::text("there is no rank %d, only 0 to %d", rank, ranks() - 1));
-    }
-  }
-
-  template <class D>
-  [[nodiscard]] static ClusterDatum& datum_of(DistributedHandle<D> const& handle) {
-    if (!handle) [[unlikely]] {
-      throw Error(ErrorCode::bad_data, "handle", "is empty");
-    }
-    return *handle.datum();
-  }
-
-  /// All ranks make the call now.
-  [[gnu::always_inline]] void
-  record(detail::CallName const& name, std::int32_t on, std::span<std::uint32_t const> numbers) {
-    log_.add(name, on, numbers);
-    if (log_.count() % calls_between_checks == 0) [[unlikely]] {
-      exchange_.check();
-      log_.forget_first(exchange_.agreed());
-    }
-  }
-
-  template <class D, class E>
-  [[nodiscard]] DistributedHandle<D>
-  add(int home, E* first, std::size_t rows, std::size_t cols, std::size_t ld) {
-    static_assert(std::is_trivially_copyable_v<E> && !std::is_const_v<E>,
-                  "hetsched: DistributedRuntime::data needs trivially copyable elements that may "
-                  "be written");
-    check_outside("data");
-    check_rank("data", home);
-    auto datum = std::make_shared<ClusterDatum>(
-        registered_, home, sizeof(E), detail::Shape{rows, cols, ld}, &detail::make_record<D, Node>);
-    if (home == rank_) {
-      auto local = std::make_unique<ClusterDatum::Local>();
-      local->record = datum->make(&node_, *datum, first);
-      datum->local = std::move(local);
-    }
-    auto const low = [](std::size_t number) { return static_cast<std::uint32_t>(number); };
-    std::array const numbers{registered_, low(rows), low(cols), low(sizeof(E)), low(home)};
-    record(data_call, -1, numbers);
-    if (data_.size() == data_.capacity()) {
-      std::erase_if(data_, [](auto const& known) { return known.datum.expired(); });
-      data_.reserve(2 * data_.size() + 64);
-    }
-    data_.push_back({registered_++, datum});
-    return DistributedHandle<D>(std::move(datum));
-  }
+  using typename Base::ClusterDatum;
+  using typename Base::ClusterUse;
+  using typename Base::Uses;
 
   /// The data that are among the arguments of a spawn.
   template <class Signature, class... Args>
@@ -395,9 +114,9 @@ private:
     std::size_t k = 0;
     auto const take = [&]<class A>(A const& argument) {
       if constexpr (detail::is_distributed_handle<A>) {
-        data[k++] = &datum_of(argument);
+        data[k++] = &Base::datum_of(argument);
       } else if constexpr (detail::is_distributed<A>) {
-        data[k++] = &datum_of(argument.handle);
+        data[k++] = &Base::datum_of(argument.handle);
       }
     };
     (take(arguments), ...);
@@ -424,18 +143,19 @@ private:
       for (std::size_t i = 0; i < count; ++i) {
         placed[i] = {data[i]->home, Signature::parameters[i].mode, data[i]->bytes()};
       }
-      on = placement_.rank_of({name.text, placed, log_.count(), ranks_});
+      on = placement_.rank_of({name.text, placed, this->log().count(), this->ranks()});
     }
-    check_rank("spawn", on);
-    record(name, on, numbers);
-    bool concerned = on == rank_;
+    this->check_rank("spawn", on);
+    this->record(name, on, numbers);
+    bool concerned = on == this->rank();
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < count; ++i) {
-      concerned =
-          concerned || data[i]->home == rank_ || data[i]->concerns(Signature::parameters[i].mode);
+      concerned = concerned || data[i]->home == this->rank() ||
+                  data[i]->concerns(Signature::parameters[i].mode);
     }
     if (concerned) {
-      spawn_here<Signature>(on, data, attributes, std::forward<SpawnLocal>(spawn_local));
+      this->template spawn_here<Signature>(
+          on, data, attributes, std::forward<SpawnLocal>(spawn_local));
     }
   }
 
@@ -450,7 +170,9 @@ private:
     for (std::size_t i = 0; i < count; ++i) {
       auto const& parameter = Signature::parameters[i];
       uses[i] = {data[i], parameter.mode, parameter.reduction};
-      reduces_ = reduces_ || parameter.mode == AccessMode::reduce;
+      if (parameter.mode == AccessMode::reduce) {
+        this->note_reduction();
+      }
     }
     auto const urgency = std::apply(
         [](auto const&... all) {
@@ -458,10 +180,10 @@ private:
         },
         attributes);
     std::array<detail::DataRecord*, count> records{};
-    Uses const transfers{{*this, urgency}, rank_};
+    Uses const transfers{{*this, urgency}, this->rank()};
     transfers.before(std::span(uses), records, on);
     std::exception_ptr refused;
-    if (on == rank_) {
+    if (on == this->rank()) {
       try {
         std::size_t next = 0;
         spawn_local([&]<class A>(A&& argument) -> decltype(auto) {
@@ -497,13 +219,14 @@ private:
   submit_task(std::int32_t on, Attributes const& attributes, Args&&... arguments) {
     using Signature = detail::SignatureOf<Type>;
     static constexpr detail::CallName name{detail::task_table<Node, Type>.name};
-    check_outside("spawn");
+    this->check_outside("spawn");
     auto const data = data_among<Signature>(arguments...);
-    submit<Signature>(name, on, data, attributes, [&](auto&& argument_of) {
+    this->template submit<Signature>(name, on, data, attributes, [&](auto&& argument_of) {
       std::apply(
           [&](auto const&... all) {
-            spawn_with(
-                argument_of, node_.template spawn<Type>(all...), std::forward<Args>(arguments)...);
+            spawn_with(argument_of,
+                       this->node().template spawn<Type>(all...),
+                       std::forward<Args>(arguments)...);
           },
           attributes);
     });
@@ -518,7 +241,7 @@ private:
     using Type =
         detail::LambdaTask<std::decay_t<F>, detail::DeclaredOf<std::remove_cvref_t<Args>>...>;
     using Signature = detail::SignatureOf<Type>;
-    check_outside("spawn");
+    this->check_outside("spawn");
     auto const data = data_among<Signature>(arguments...);
     auto const label = std::apply(
         [](auto const&... all) {
@@ -526,12 +249,12 @@ private:
         },
         attributes);
     auto const& type = detail::lambda_types<Type, detail::task_table<Node, Type>>.at(label, where);
-    auto const& name = names_.try_emplace(&type, type.name).first->second;
-    submit<Signature>(name, on, data, attributes, [&](auto&& argument_of) {
+    auto const& name = this->name_of(type);
+    this->template submit<Signature>(name, on, data, attributes, [&](auto&& argument_of) {
       std::apply(
           [&](auto const&... all) {
             spawn_with(argument_of,
-                       node_.spawn(all..., where),
+                       this->node().spawn(all..., where),
                        std::forward<F>(function),
                        std::forward<Args>(arguments)...);
           },
@@ -539,64 +262,7 @@ private:
     });
   }
 
-  /// Those that somebody has a handle of, in the order of registration.
-  template <class F>
-  void for_each_datum(F&& f) {
-    for (auto const& known : data_) {
-      if (auto const datum = known.datum.lock()) {
-        f(*datum);
-      }
-    }
-  }
-
-  /// All ranks make the call. When the tasks of this rank have ended, it does `work`.
-  template <class Work>
-  void together(detail::CallName const& call, Work&& work) {
-    check_outside(call.text.data());
-    record(call, -1, {});
-    if (std::exchange(reduces_, false)) {
-      for_each_datum([&](ClusterDatum& datum) { Uses{{*this, 0}, rank_}.gather(datum); });
-    }
-    exchange_.check();
-    std::exception_ptr own;
-    std::optional<std::string> why;
-    try {
-      node_.sync();
-      if (!exchange_.broken()) {
-        work();
-      }
-    } catch (std::exception const& error) {
-      own = std::current_exception();
-      why = error.what();
-    } catch (...) {
-      own = std::current_exception();
-      why = "a task threw what is no std::exception";
-    }
-    ++syncs_;
-    auto const failure = exchange_.finish_together(why);
-    log_.forget_first(exchange_.agreed());
-    if (failure) {
-      if (own) {
-        std::rethrow_exception(own);
-      }
-      throw Error(ErrorCode::cancelled,
-                  detail::text("rank %d", failure->rank),
-                  (call.hash == sync_call.hash ? "a task" : std::string(call.text)) +
-                      " failed there: " + failure->why);
-    }
-  }
-
-  detail::SpawnLog log_;
-  Node node_;
-  detail::Exchange<T> exchange_;
-  std::int32_t const rank_ = exchange_.rank();
-  std::int32_t const ranks_ = exchange_.ranks();
   [[no_unique_address]] PlacementPolicy placement_;
-  std::uint32_t registered_ = 0;
-  std::vector<Known> data_; // by number
-  std::uint32_t syncs_ = 0;
-  std::unordered_map<detail::TaskType const*, detail::CallName> names_; // of lambdas' types
-  bool reduces_ = false; // some datum may have contributions that are not in its value
 };
 
 /// `hs::DistributedRuntime runtime(transport);` has the policies of `Runtime<>`.
