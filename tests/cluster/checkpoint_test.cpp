@@ -2,9 +2,9 @@
 // Checkpoints of programs on several ranks: what is restored, and what stays if one cannot be made.
 
 #include <hetsched/cluster/checkpoint.hpp>
-#include <hetsched/cluster/loopback.hpp>
 
 #include "cluster/distributed_program.hpp"
+#include "cluster/on_ranks.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -16,7 +16,6 @@
 #include <fstream>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace hs = hetsched;
@@ -44,27 +43,10 @@ struct Folder {
   [[nodiscard]] bool has(char const* name) const { return access(file(name).c_str(), F_OK) == 0; }
 };
 
-/// Runs `f(runtime, rank)` on each of n ranks. Returns what each threw, or "".
 template <class F>
 std::vector<std::string> on_ranks(int ranks, F const& f) {
   hs::LoopbackNetwork net(ranks);
-  std::vector<std::string> thrown(static_cast<std::size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < ranks; ++r) {
-    threads.emplace_back([&, r] {
-      auto transport = net.transport(r);
-      try {
-        Runtime rt(transport, {.cpus = 1, .devices = "none"});
-        f(rt);
-      } catch (hs::Error const& error) {
-        thrown[static_cast<std::size_t>(r)] = error.what();
-      }
-    });
-  }
-  for (auto& thread : threads) {
-    thread.join();
-  }
-  return thrown;
+  return ::on_ranks::run<Runtime>(net, f);
 }
 
 struct Step : hs::Task<2>::Signature<hs::R<hs::TileView<double>>, hs::RW<hs::TileView<double>>> {

@@ -2,9 +2,8 @@
 // Programs on several ranks: the result is that of one rank, bit for bit; mistakes and lost ranks
 // are named.
 
-#include <hetsched/cluster/loopback.hpp>
-
 #include "cluster/distributed_program.hpp"
+#include "cluster/on_ranks.hpp"
 #include "support/env_or.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace hs = hetsched;
@@ -25,27 +23,9 @@ using namespace distributed_program;
 
 using Runtime = RuntimeOn<hs::LoopbackTransport>;
 
-/// Runs `f(runtime)` on each of n ranks, each in a thread. Returns what each threw, or "".
 template <class F>
-std::vector<std::string>
-on_ranks(hs::LoopbackNetwork& net, F const& f, hs::Config const& config = {.cpus = 1}) {
-  std::vector<std::string> thrown(static_cast<std::size_t>(net.ranks()));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < net.ranks(); ++r) {
-    threads.emplace_back([&, r] {
-      auto transport = net.transport(r);
-      try {
-        Runtime rt(transport, config);
-        f(rt);
-      } catch (hs::Error const& error) {
-        thrown[static_cast<std::size_t>(r)] = error.what();
-      }
-    });
-  }
-  for (auto& thread : threads) {
-    thread.join();
-  }
-  return thrown;
+std::vector<std::string> on_ranks(hs::LoopbackNetwork& net, F const& f) {
+  return ::on_ranks::run<Runtime>(net, f);
 }
 
 bool holds(std::string const& text, char const* words) {
@@ -77,17 +57,11 @@ TEST_CASE("distributed: random programs give what one rank gives") {
     CAPTURE(ranks);
     int const delay = dice.pick(0, 3);
     hs::LoopbackNetwork net(ranks, {.seed = seed, .head_delay = delay, .payload_delay = 3 * delay});
-    std::vector<std::thread> threads;
     std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
-    for (int r = 0; r < ranks; ++r) {
-      threads.emplace_back([&, r] {
-        auto transport = net.transport(r);
-        wrong[static_cast<std::size_t>(r)] = program.run(transport, expected);
-      });
-    }
-    for (auto& thread : threads) {
-      thread.join();
-    }
+    (void)::on_ranks::each(ranks, [&](int rank) {
+      auto transport = net.transport(rank);
+      wrong[static_cast<std::size_t>(rank)] = program.run(transport, expected);
+    });
     for (auto const& what : wrong) {
       REQUIRE(what == "");
     }
@@ -333,31 +307,20 @@ TEST_CASE("distributed: a silent rank is named, and one in a long body is not si
     CAPTURE(silent);
     hs::LoopbackNetwork net(3);
     std::atomic<int> stopped = -1;
-    std::vector<std::string> thrown(3);
-    std::vector<std::thread> threads;
-    for (int r = 0; r < 3; ++r) {
-      threads.emplace_back([&, r] {
-        StoppedTransport transport(net.transport(r), stopped);
-        try {
-          RuntimeOn<StoppedTransport> rt(transport, {.cpus = 1, .devices = "none"}, {500'000'000});
-          int x = 0;
-          auto const hx = rt.data(1, x);
-          rt.node().spawn()([] {
-            hs::detail::pause_for(900'000'000);
-            hs::detail::pause_for(100'000'000);
-          });
-          rt.sync();
-          stopped = silent;
-          rt.spawn<Touch>(hs::on_rank(2))(hx, hx);
-          rt.sync();
-        } catch (hs::Error const& error) {
-          thrown[static_cast<std::size_t>(r)] = error.what();
-        }
+    auto const thrown = ::on_ranks::each(3, [&](int rank) {
+      StoppedTransport transport(net.transport(rank), stopped);
+      RuntimeOn<StoppedTransport> rt(transport, {.cpus = 1, .devices = "none"}, {500'000'000});
+      int x = 0;
+      auto const hx = rt.data(1, x);
+      rt.node().spawn()([] {
+        hs::detail::pause_for(900'000'000);
+        hs::detail::pause_for(100'000'000);
       });
-    }
-    for (auto& thread : threads) {
-      thread.join();
-    }
+      rt.sync();
+      stopped = silent;
+      rt.spawn<Touch>(hs::on_rank(2))(hx, hx);
+      rt.sync();
+    });
     for (int r = 0; r < 3; ++r) {
       auto const& what = thrown[static_cast<std::size_t>(r)];
       auto const other = silent == r ? std::string("rank ") : "rank " + std::to_string(silent);

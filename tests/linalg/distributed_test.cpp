@@ -4,11 +4,11 @@
 
 #include <hetsched/cluster/distributed_matrix.hpp>
 #include <hetsched/cluster/distributed_runtime.hpp>
-#include <hetsched/cluster/loopback.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/gemm.hpp>
 
+#include "cluster/on_ranks.hpp"
 #include "support/env_or.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,6 @@
 #include <functional>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace hs = hetsched;
@@ -34,27 +33,11 @@ using Runtime = hs::DistributedRuntime<hs::policies::WorkStealing<>,
                                        hs::LoopbackTransport>;
 using Matrix = hs::DistributedMatrix<double>;
 
-/// Runs `f(runtime)` on n ranks, each in a thread. Returns the first thing that was thrown.
+/// Runs `f(runtime)` on n ranks. Returns the first thing that was thrown, or "".
 template <class F>
 std::string on_ranks(int ranks, F const& f) {
   hs::LoopbackNetwork net(ranks);
-  std::vector<std::string> thrown(static_cast<std::size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < ranks; ++r) {
-    threads.emplace_back([&, r] {
-      auto transport = net.transport(r);
-      try {
-        Runtime rt(transport, {.cpus = 1, .devices = "none"});
-        f(rt);
-      } catch (std::exception const& error) {
-        thrown[static_cast<std::size_t>(r)] = error.what();
-      }
-    });
-  }
-  for (auto& thread : threads) {
-    thread.join();
-  }
-  for (auto const& what : thrown) {
+  for (auto const& what : ::on_ranks::run<Runtime>(net, f)) {
     if (!what.empty()) {
       return what;
     }

@@ -91,7 +91,7 @@ public:
                                   detail::local_attribute(f));
     return [this, rank, local, where]<class Function, class... Args>(Function&& function,
                                                                      Args&&... arguments) {
-      submit_lambda(
+      this->submit_lambda(
           rank, local, where, std::forward<Function>(function), std::forward<Args>(arguments)...);
     };
   }
