@@ -8,9 +8,8 @@
 //
 // Arguments: --n 240 --tile 40 --ranks 4
 // Expected output:
-//   cholesky: n = 240, tiles of 40, 4 ranks in this process, 1 workers each, block-cyclic 2 x 2
-//   56 tasks: ... s, ... GFlop/s, largest error 0
-//   30 messages, 384.0 kB between ranks
+//   cholesky: n = 240, tiles of 40, 4 ranks in this process, 1 workers each, block-cyclic 2 x 2,
+//   double 56 tasks: ... s, ... GFlop/s, largest error 0 30 messages, 384.0 kB between ranks
 
 #include <hetsched/cluster/distributed_matrix.hpp>
 #include <hetsched/cluster/distributed_runtime.hpp>
@@ -41,6 +40,7 @@ struct Options {
   int ranks = 0; // in this process; 0: processes of MPI
   int cpus = 1;
   bool symmetric = false;
+  bool single = false;
 };
 
 struct Count : hs::Task<2>::Signature<hs::CW<double, hs::Sum<double>>, hs::V<double>> {
@@ -58,22 +58,28 @@ struct Compare : hs::Task<2>::Signature<hs::CW<double, Largest>, hs::V<double>> 
 };
 
 /// The factor that the matrix has: three diagonals of small integers, so that nothing rounds.
-double factor(std::size_t i, std::size_t j) {
+int factor(std::size_t i, std::size_t j) {
   return i == j ? 2 : i == j + 1 ? 1 : i == j + 2 ? -1 : 0;
 }
 
-double element(std::size_t i, std::size_t j) {
-  double sum = 0;
+int element(std::size_t i, std::size_t j) {
+  int sum = 0;
   for (std::size_t k = std::max(i, j) < 2 ? 0 : std::max(i, j) - 2; k <= std::min(i, j); ++k) {
     sum += factor(i, k) * factor(j, k);
   }
   return sum;
 }
 
-/// What each rank runs.
-template <class Transport>
+/// What each rank runs, with elements of type T.
+template <class T, class Transport>
 void factorise(Transport& transport, Options const& options, char const* where) {
-  hs::DistributedRuntime rt(transport, {.cpus = options.cpus});
+  // By priority: other ranks wait for the tasks on the critical path.
+  hs::DistributedRuntime<hs::policies::Priority<>,
+                         hs::policies::Lru,
+                         hs::policies::NoModel,
+                         hs::OwnerComputes,
+                         Transport>
+      rt(transport, {.cpus = options.cpus});
   int columns = 1; // of the grid of ranks, which is as square as it can be
   for (int c = 1; c * c <= rt.ranks(); ++c) {
     columns = rt.ranks() % c == 0 ? c : columns;
@@ -84,24 +90,25 @@ void factorise(Transport& transport, Options const& options, char const* where) 
     ++pattern;
   }
   hs::SymmetricBlockCyclic const symmetric(pattern);
-  hs::DistributedMatrix<double> const a(
+  hs::DistributedMatrix<T> const a(
       rt, options.n, options.n, options.tile, [&](std::size_t i, std::size_t j) {
         return options.symmetric ? symmetric.rank_of(i, j) : grid.rank_of(i, j);
       });
-  a.fill(element);
+  a.fill([](std::size_t i, std::size_t j) { return static_cast<T>(element(i, j)); });
   auto const show = rt.rank() == 0;
   if (show) {
     auto const layout =
         options.symmetric
             ? "symmetric block-cyclic, pattern of " + std::to_string(pattern)
             : "block-cyclic " + std::to_string(grid.rows) + " x " + std::to_string(grid.columns);
-    std::printf("cholesky: n = %zu, tiles of %zu, %d ranks %s, %d workers each, %s\n",
+    std::printf("cholesky: n = %zu, tiles of %zu, %d ranks %s, %d workers each, %s, %s\n",
                 options.n,
                 options.tile,
                 rt.ranks(),
                 where,
                 options.cpus,
-                layout.c_str());
+                layout.c_str(),
+                options.single ? "float" : "double");
   }
   rt.sync(); // so that all begin together
   auto const begin = std::chrono::steady_clock::now();
@@ -126,7 +133,7 @@ void factorise(Transport& transport, Options const& options, char const* where) 
         for (std::size_t j = 0; j < tile.cols(); ++j) {
           for (std::size_t i = ti == tj ? j : 0; i < tile.rows(); ++i) {
             auto const right = factor(ti * options.tile + i, tj * options.tile + j);
-            error = std::fmax(error, std::fabs(tile(i, j) - right));
+            error = std::fmax(error, std::fabs(static_cast<double>(tile(i, j)) - right));
           }
         }
       }
@@ -155,6 +162,15 @@ void factorise(Transport& transport, Options const& options, char const* where) 
   }
 }
 
+template <class Transport>
+void factorise_any(Transport& transport, Options const& options, char const* where) {
+  if (options.single) {
+    factorise<float>(transport, options, where);
+  } else {
+    factorise<double>(transport, options, where);
+  }
+}
+
 /// Runs the ranks as threads. Returns the exit status.
 int run_here(Options const& options) {
   hs::LoopbackNetwork network(options.ranks);
@@ -164,7 +180,7 @@ int run_here(Options const& options) {
     threads.emplace_back([&, r] {
       try {
         auto transport = network.transport(r);
-        factorise(transport, options, "in this process");
+        factorise_any(transport, options, "in this process");
       } catch (std::exception const& error) {
         failures[static_cast<std::size_t>(r)] = error.what();
       }
@@ -187,7 +203,7 @@ int run_with_mpi([[maybe_unused]] Options const& options) {
   hs::MpiSession const session;
   try {
     hs::MpiTransport transport(session);
-    factorise(transport, options, "of MPI");
+    factorise_any(transport, options, "of MPI");
     return 0;
   } catch (std::exception const& error) {
     std::fprintf(stderr, "%s\n", error.what());
@@ -207,6 +223,7 @@ int main(int argc, char** argv) {
   app.add_option("--ranks", options.ranks, "ranks as threads of this process, without MPI")
       ->check(CLI::Range(1, 256));
   app.add_option("--cpus", options.cpus, "workers of each rank (1)")->check(CLI::Range(1, 1024));
+  app.add_flag("--single", options.single, "elements of 4 bytes");
   app.add_flag("--symmetric", options.symmetric, "tiles symmetric block-cyclic");
   try {
     app.parse(argc, argv);
