@@ -8,8 +8,9 @@
 //
 // Arguments: --n 240 --tile 40 --ranks 4
 // Expected output:
-//   cholesky: n = 240, tiles of 40, 4 ranks in this process, 1 workers each, block-cyclic 2 x 2,
-//   double 56 tasks: ... s, ... GFlop/s, largest error 0 30 messages, 384.0 kB between ranks
+//   cholesky: n = 240, tiles of 40, 4 ranks in this process, ..., block-cyclic 2 x 2, double
+//   56 tasks: ... s, ... GFlop/s, largest error 0
+//   30 messages, 384.0 kB between ranks
 
 #include <hetsched/cluster/distributed_matrix.hpp>
 #include <hetsched/cluster/distributed_runtime.hpp>
