@@ -245,7 +245,8 @@ TEST_CASE("distributed: a task that fails is told to all ranks, and the runtime 
 }
 
 TEST_CASE("distributed: a rank that is gone is named by the others, and nobody waits for it") {
-  for (std::uint64_t operation : {1, 2, 5, 9, 20, 33, 60, 100, 180, 300}) {
+  for (std::uint64_t operation :
+       {1, 2, 3, 5, 7, 9, 12, 16, 20, 26, 33, 42, 50, 60, 75, 100, 140, 180, 240, 300}) {
     CAPTURE(operation);
     hs::LoopbackNetwork net(3, {.seed = operation, .deaths = {{2, operation}}});
     auto const thrown = on_ranks(net, [&](Runtime& rt) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// expected-error: hetsched: DistributedRuntime::checkpoint and restore need `#include <hetsched/cluster/checkpoint.hpp>`
+
+#include <hetsched/cluster/distributed_runtime.hpp>
+#include <hetsched/cluster/loopback.hpp>
+#include <hetsched/hetsched.hpp>
+
+namespace hs = hetsched;
+
+int main() {
+  hs::LoopbackNetwork network(1);
+  auto transport = network.transport(0);
+  hs::DistributedRuntime rt(transport);
+  rt.checkpoint("state");
+}
