@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the cases beside it get wrong.
 
-#include <hetsched/cluster/checkpoint.hpp>
 #include <hetsched/cluster.hpp>
+#include <hetsched/cluster/checkpoint.hpp>
 #include <hetsched/hetsched.hpp>
 
 namespace hs = hetsched;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expected-error: hetsched: DistributedRuntime::checkpoint and restore need `#include <hetsched/cluster/checkpoint.hpp>`
+// expected-error: hetsched: DistributedRuntime::checkpoint and restore need `#include
 
 #include <hetsched/cluster/distributed_runtime.hpp>
 #include <hetsched/cluster/loopback.hpp>

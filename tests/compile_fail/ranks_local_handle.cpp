@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expected-error: hetsched: a DistributedRuntime spawns on a DistributedHandle for each data parameter
+// expected-error: hetsched: a DistributedRuntime spawns on a DistributedHandle for each
 
 #include <hetsched/cluster.hpp>
 #include <hetsched/hetsched.hpp>
