@@ -156,6 +156,7 @@ public:
     }
     devices_ = dice.pick(0, 3);
     cpus_ = dice.pick(1, 2);
+    most_live_ = dice.chance(25) ? 4 : 0;
   }
 
   /// The values at the syncs and of `value`, in order.
@@ -211,6 +212,7 @@ public:
   [[nodiscard]] std::string run(Transport& transport, std::vector<Number> const& expected) const {
     hs::Config config;
     config.cpus = cpus_;
+    config.max_live_tasks = most_live_;
     if (devices_ > 1 && transport.rank() % 2 == 1) {
       config.devices = devices_ == 2 ? "emu:1@8KB" : "emu:2@64KB";
     } else {
@@ -391,6 +393,7 @@ private:
   std::vector<Step> steps_;
   int devices_ = 0;
   int cpus_ = 1;
+  std::uint64_t most_live_ = 0;
 };
 
 } // namespace distributed_program

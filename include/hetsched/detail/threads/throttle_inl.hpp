@@ -2,6 +2,7 @@
 #pragma once
 // ThreadCore: threads that have spawned too far ahead (Config::max_live_tasks).
 
+#include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/task_execution.hpp>
 #include <hetsched/detail/threads/waiting.hpp>
 
@@ -89,6 +90,9 @@ namespace hetsched::detail {
   }
   if (run_one(worker, done)) {
     return true;
+  }
+  if (waiting_.outside.load(std::memory_order_relaxed) != nullptr) {
+    ExternalTasks::look_if_due(*this); // what it waits for may come from there
   }
   if (patient) {
     waiting_.parking.announce(worker.info.id);
