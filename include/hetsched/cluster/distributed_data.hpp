@@ -178,8 +178,11 @@ public:
     }
   }
 
-  /// What this rank has sent to another.
-  [[nodiscard]] SentTo sent_to(int rank) const { return exchange_.sent_to(rank); }
+  /// What this rank has sent to another. Throws Error(bad_call) for a rank that does not exist.
+  [[nodiscard]] SentTo sent_to(int rank) const {
+    check_rank("sent_to", rank);
+    return exchange_.sent_to(rank);
+  }
 
 protected:
   using ClusterDatum = detail::ClusterDatum;

@@ -45,10 +45,10 @@ public:
   // ---- tasks ----
 
   /// As Runtime::spawn, with `on_rank(r)` as a further attribute; a negative r leaves it to the
-  /// placement policy. Returns at once where it is no
-  /// concern of this rank. Throws Error: bad_call (inside a body, no such rank), bad_data (empty
-  /// handle), what is wrong with the ranks, and on the rank that runs the task what Runtime::spawn
-  /// throws: then the task does not run, and its data keep their values.
+  /// placement policy. Returns at once where it is no concern of this rank. Throws Error: bad_call
+  /// (inside a body, no such rank), bad_data (empty handle), what is wrong with the ranks, and on
+  /// the rank that runs the task what Runtime::spawn throws: then the task does not run, and its
+  /// data keep their values.
   template <task_type Type, detail::cluster_attribute... A>
   [[nodiscard]] auto spawn(A const&... attributes) {
     auto rank = std::int32_t{-1};

@@ -3,6 +3,7 @@
 // The files of a checkpoint.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/fnv_hash.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/files/new_file.hpp>
 
@@ -35,21 +36,11 @@ struct CheckpointRegion {
   [[nodiscard]] std::byte* column(std::size_t j) const noexcept {
     return first + j * ld * element_bytes;
   }
-};
 
-/// A sum of what was written, so that damage is seen. Any split of the bytes gives the same.
-class CheckpointSum {
-public:
-  void add(std::byte const* bytes, std::size_t count) noexcept {
-    for (std::size_t k = 0; k < count; ++k) {
-      sum_ = (sum_ ^ static_cast<std::uint64_t>(bytes[k])) * 0x100000001b3U;
-    }
+  /// The same, to be written.
+  [[nodiscard]] std::string_view text(std::size_t j) const noexcept {
+    return {reinterpret_cast<char const*>(column(j)), column_bytes()};
   }
-
-  [[nodiscard]] std::uint64_t value() const noexcept { return sum_; }
-
-private:
-  std::uint64_t sum_ = 0xcbf29ce484222325U;
 };
 
 /// One datum in a part: its elements follow, column by column. In the byte order of the machine.
@@ -70,9 +61,9 @@ public:
   explicit CheckpointWriter(std::string const& path) : file_(path) {}
 
   void add(std::uint32_t number, CheckpointRegion const& region) {
-    CheckpointSum sum;
+    FnvHash sum;
     for (std::size_t j = 0; j < region.cols; ++j) {
-      sum.add(region.column(j), region.column_bytes());
+      sum.add(region.text(j));
     }
     put({.number = number,
          .element_bytes = static_cast<std::uint32_t>(region.element_bytes),
@@ -80,7 +71,7 @@ public:
          .cols = region.cols,
          .sum = sum.value()});
     for (std::size_t j = 0; j < region.cols; ++j) {
-      file_.add({reinterpret_cast<char const*>(region.column(j)), region.column_bytes()});
+      file_.add(region.text(j));
     }
   }
 
@@ -136,12 +127,12 @@ public:
                 into.cols,
                 into.element_bytes));
     }
-    CheckpointSum sum;
+    FnvHash sum;
     auto at = entry.at;
     for (std::size_t j = 0; j < into.cols; ++j) {
       get(into.column(j), into.column_bytes(), at);
       at += static_cast<off_t>(into.column_bytes());
-      sum.add(into.column(j), into.column_bytes());
+      sum.add(into.text(j));
     }
     if (sum.value() != entry.sum) {
       fail(text("datum %u is damaged", unsigned{entry.number}));

@@ -195,7 +195,7 @@ struct ClusterUses {
         own.readers.push_back(on);
       }
     } else {
-      datum.cached = on == rank && on != datum.home;
+      datum.cached = on == rank;
       if (datum.cached) {
         port.send(datum, *datum.local->record, datum.home);
       }

@@ -125,13 +125,8 @@ public:
     }
   }
 
-  /// Throws Error(bad_call) for a rank that does not exist.
+  /// `rank` exists.
   [[nodiscard]] SentTo sent_to(int rank) const {
-    if (rank < 0 || rank >= ranks()) {
-      throw Error(ErrorCode::bad_call,
-                  "sent_to",
-                  text("there is no rank %d, only 0 to %d", rank, ranks() - 1));
-    }
     std::lock_guard const guard(mutex_);
     return sent_[static_cast<std::size_t>(rank)];
   }
@@ -148,11 +143,6 @@ private:
         : OutsideLook{[](OutsideLook& self) { return static_cast<Look&>(self).exchange.look(); },
                       look_every_ns},
           exchange(its_exchange) {}
-  };
-
-  /// A send that the transport has not reported as sent.
-  struct Outgoing {
-    std::unique_ptr<Transfer> transfer; // null: no payload
   };
 
   void spawn(DatumLine line, DataRecord& record, int peer, bool sends, std::int32_t priority) {
@@ -276,7 +266,7 @@ private:
             std::span<std::byte const> payload,
             std::unique_ptr<Transfer> transfer = nullptr) {
     auto const cookie = ++cookies_;
-    outgoing_[cookie] = {std::move(transfer)};
+    outgoing_[cookie] = std::move(transfer);
     try {
       transport_.send(to, head, payload, cookie);
     } catch (Error const& error) {
@@ -356,8 +346,8 @@ public:
     if (found == outgoing_.end()) {
       return; // ended when all was over
     }
-    if (found->second.transfer != nullptr) {
-      ended_.push_back({std::move(found->second.transfer), false});
+    if (found->second != nullptr) {
+      ended_.push_back({std::move(found->second), false});
     }
     outgoing_.erase(found);
     told_ = told_ || outgoing_.empty();
@@ -410,9 +400,9 @@ private:
   }
 
   void end_outgoing() {
-    for (auto& [cookie, outgoing] : outgoing_) {
-      if (outgoing.transfer != nullptr) {
-        ended_.push_back({std::move(outgoing.transfer), true});
+    for (auto& [cookie, transfer] : outgoing_) {
+      if (transfer != nullptr) {
+        ended_.push_back({std::move(transfer), true});
       }
     }
     outgoing_.clear();
@@ -427,7 +417,8 @@ private:
   Look look_;
   GrantedTransfers granted_;
   Arrivals arrivals_;
-  std::unordered_map<std::uint64_t, Outgoing> outgoing_; // by cookie
+  /// What the transport has not reported as sent, by cookie; null: a message without payload.
+  std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>> outgoing_;
   std::uint64_t cookies_ = 0;
   std::vector<SentTo> sent_;
   std::vector<EndedTransfer> ended_;                // for the next look to end

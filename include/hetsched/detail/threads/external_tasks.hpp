@@ -57,14 +57,12 @@ public:
   private:
     [[nodiscard]] bool begin() noexcept;
     void end() noexcept;
+    [[nodiscard]] bool look();
 
     ThreadCore& core_;
     bool watches_ = false;
     int idle_rounds_ = 0;
   };
-
-private:
-  static bool look(ThreadCore& core);
 };
 
 } // namespace hetsched::detail

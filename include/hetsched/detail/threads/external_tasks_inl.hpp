@@ -25,32 +25,41 @@ namespace hetsched::detail {
   }
 }
 
-/// seq_cst: either `end_looking` sees the thread in `looking`, or the thread sees that there is
-/// nothing to look at.
-[[gnu::cold]] HETSCHED_INLINE bool ExternalTasks::look(ThreadCore& core) {
-  auto& waiting = core.waiting_;
-  waiting.looking.fetch_add(1, std::memory_order_seq_cst);
-  auto* const outside = waiting.outside.load(std::memory_order_seq_cst);
-  bool happened = false;
-  if (outside != nullptr) {
-    outside->last_ns.store(monotonic_ns(), std::memory_order_relaxed);
-    happened = outside->look(*outside);
+/// What there is to look at, null if nothing, which stays while this lives. seq_cst: either
+/// `end_looking` sees the thread in `looking`, or the thread sees that there is nothing.
+class OutsideUse {
+public:
+  explicit OutsideUse(Waiting& waiting) noexcept : looking_(waiting.looking) {
+    looking_.fetch_add(1, std::memory_order_seq_cst);
+    outside_ = waiting.outside.load(std::memory_order_seq_cst);
   }
-  waiting.looking.fetch_sub(1, std::memory_order_seq_cst);
-  return happened;
+
+  OutsideUse(OutsideUse const&) = delete;
+  OutsideUse& operator=(OutsideUse const&) = delete;
+
+  ~OutsideUse() { looking_.fetch_sub(1, std::memory_order_seq_cst); }
+
+  [[nodiscard]] OutsideLook* get() const noexcept { return outside_; }
+
+private:
+  Atomic<int>& looking_;
+  OutsideLook* outside_ = nullptr;
+};
+
+/// Returns whether anything had happened.
+[[gnu::cold]] HETSCHED_INLINE bool look_at(OutsideLook& outside, std::int64_t now_ns) {
+  outside.last_ns.store(now_ns, std::memory_order_relaxed);
+  return outside.look(outside);
 }
 
 [[gnu::cold]] HETSCHED_INLINE void ExternalTasks::look_if_due(ThreadCore& core) {
-  auto& waiting = core.waiting_;
-  waiting.looking.fetch_add(1, std::memory_order_seq_cst); // so that *outside stays
-  auto* const outside = waiting.outside.load(std::memory_order_seq_cst);
-  bool const due =
-      outside != nullptr &&
-      monotonic_ns() - outside->last_ns.load(std::memory_order_relaxed) >= outside->patience_ns;
-  if (due) {
-    look(core);
+  OutsideUse const use(core.waiting_);
+  if (auto* const outside = use.get()) {
+    auto const now = monotonic_ns();
+    if (now - outside->last_ns.load(std::memory_order_relaxed) >= outside->patience_ns) {
+      look_at(*outside, now);
+    }
   }
-  waiting.looking.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 [[gnu::cold]] HETSCHED_INLINE void
@@ -94,24 +103,26 @@ ExternalTasks::end(ThreadCore& core, TaskRecord& task, bool failed) {
 /// seq_cst: this worker has announced sleep. If it finds another one watching, that one finds it
 /// asleep when it ends to watch.
 [[gnu::cold]] HETSCHED_INLINE bool ExternalTasks::Watch::begin() noexcept {
-  auto& waiting = core_.waiting_;
-  waiting.looking.fetch_add(1, std::memory_order_seq_cst);
-  auto* const outside = waiting.outside.load(std::memory_order_seq_cst);
+  OutsideUse const use(core_.waiting_);
+  auto* const outside = use.get();
   watches_ = outside != nullptr && !outside->watched.exchange(true, std::memory_order_seq_cst);
-  waiting.looking.fetch_sub(1, std::memory_order_seq_cst);
   return watches_;
 }
 
 [[gnu::cold]] HETSCHED_INLINE void ExternalTasks::Watch::end() noexcept {
-  auto& waiting = core_.waiting_;
   watches_ = false;
-  waiting.looking.fetch_add(1, std::memory_order_seq_cst);
-  if (auto* const outside = waiting.outside.load(std::memory_order_seq_cst)) {
+  OutsideUse const use(core_.waiting_);
+  if (auto* const outside = use.get()) {
     outside->watched.store(false, std::memory_order_seq_cst); // before the look at who sleeps
-    waiting.parking.find_asleep(
-        [&](WorkerId worker) { return waiting.parking.unpark(worker, WakeReason::condition); });
+    auto& parking = core_.waiting_.parking;
+    parking.find_asleep(
+        [&](WorkerId worker) { return parking.unpark(worker, WakeReason::condition); });
   }
-  waiting.looking.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+[[gnu::cold]] HETSCHED_INLINE bool ExternalTasks::Watch::look() {
+  OutsideUse const use(core_.waiting_);
+  return use.get() != nullptr && look_at(*use.get(), monotonic_ns());
 }
 
 HETSCHED_INLINE ExternalTasks::Watch::~Watch() {
@@ -131,7 +142,7 @@ HETSCHED_INLINE bool ExternalTasks::Watch::looks_instead() {
   if (!watches_ && !begin()) {
     return false;
   }
-  if (look(core_)) {
+  if (look()) {
     idle_rounds_ = 0;
   } else {
     pause_for(idle_rounds_ > rounds_to_idle
