@@ -53,8 +53,8 @@ struct AnyInbox {
   void lost(int, std::string_view) {}
 };
 
-/// What came for who will use the transport next, while another still did: ranks do not begin at the
-/// same moment. A transport only has it.
+/// What came for who will use the transport next, while another still did: ranks do not begin at
+/// the same moment. A transport only has it.
 struct KeptMessages {
   struct Message {
     int from;
