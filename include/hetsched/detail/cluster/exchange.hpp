@@ -147,7 +147,7 @@ private:
 
   void spawn(DatumLine line, DataRecord& record, int peer, bool sends, std::int32_t priority) {
     check_unbroken();
-    auto transfer = std::make_unique<Transfer>(
+    auto transfer = std::make_unique<RankTransfer>(
         granted_, line, peer, sends, record.home.base, record.shape, record.element_bytes);
     Attributes attributes;
     attributes.priority = priority;
@@ -208,7 +208,7 @@ private:
 
   /// Those of high priority first, else in the order in which they were granted.
   bool take_granted() {
-    std::vector<std::unique_ptr<Transfer>> transfers;
+    std::vector<std::unique_ptr<RankTransfer>> transfers;
     for (auto* transfer = granted_.take(); transfer != nullptr;) {
       auto* const next = transfer->next;
       transfer->taken_before = transfers.size();
@@ -225,7 +225,7 @@ private:
     return !transfers.empty();
   }
 
-  void start(std::unique_ptr<Transfer> transfer) {
+  void start(std::unique_ptr<RankTransfer> transfer) {
     if (broken()) {
       ended_.push_back({std::move(transfer), true});
       return;
@@ -264,7 +264,7 @@ private:
   void post(int to,
             std::span<std::byte const> head,
             std::span<std::byte const> payload,
-            std::unique_ptr<Transfer> transfer = nullptr) {
+            std::unique_ptr<RankTransfer> transfer = nullptr) {
     auto const cookie = ++cookies_;
     outgoing_[cookie] = std::move(transfer);
     try {
@@ -418,7 +418,7 @@ private:
   GrantedTransfers granted_;
   Arrivals arrivals_;
   /// What the transport has not reported as sent, by cookie; null: a message without payload.
-  std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>> outgoing_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<RankTransfer>> outgoing_;
   std::uint64_t cookies_ = 0;
   std::vector<SentTo> sent_;
   std::vector<EndedTransfer> ended_;                // for the next look to end

@@ -33,29 +33,29 @@ struct DatumLine {
   }
 };
 
-struct Transfer;
+struct RankTransfer;
 
 /// Transfers whose tasks hold their data. Any thread adds, one at a time takes all.
 class GrantedTransfers {
 public:
   /// Release: who takes the transfer sees it, and the value that its task waited for.
-  inline void add(Transfer& transfer) noexcept;
+  inline void add(RankTransfer& transfer) noexcept;
 
   /// The last one to be added first, linked by `next`. Acquire pairs with `add`.
-  [[nodiscard]] Transfer* take() noexcept {
+  [[nodiscard]] RankTransfer* take() noexcept {
     return first_.load(std::memory_order_relaxed) == nullptr
                ? nullptr
                : first_.exchange(nullptr, std::memory_order_acquire);
   }
 
 private:
-  Atomic<Transfer*> first_{nullptr};
+  Atomic<RankTransfer*> first_{nullptr};
 };
 
 /// A send or a receive: an external task that reads or writes the datum on this rank.
-struct Transfer : ExternalUse {
+struct RankTransfer : ExternalUse {
   GrantedTransfers& all;
-  Transfer* next = nullptr;
+  RankTransfer* next = nullptr;
   TaskRecord* task = nullptr;   // since it was granted
   std::size_t taken_before = 0; // how many, when it was taken
   DatumLine line;
@@ -66,7 +66,7 @@ struct Transfer : ExternalUse {
   std::size_t element_bytes;
   std::unique_ptr<std::byte[]> packed; // of a sent one whose columns are not contiguous
 
-  Transfer(GrantedTransfers& granted_ones,
+  RankTransfer(GrantedTransfers& granted_ones,
            DatumLine its_line,
            int its_peer,
            bool is_sent,
@@ -102,13 +102,13 @@ struct Transfer : ExternalUse {
 
 private:
   static void note_granted(ExternalUse& use, TaskRecord& task) noexcept {
-    auto& transfer = static_cast<Transfer&>(use);
+    auto& transfer = static_cast<RankTransfer&>(use);
     transfer.task = &task;
     transfer.all.add(transfer);
   }
 };
 
-inline void GrantedTransfers::add(Transfer& transfer) noexcept {
+inline void GrantedTransfers::add(RankTransfer& transfer) noexcept {
   transfer.next = first_.load(std::memory_order_relaxed);
   while (!first_.compare_exchange_weak(
       transfer.next, &transfer, std::memory_order_release, std::memory_order_relaxed)) {
@@ -117,7 +117,7 @@ inline void GrantedTransfers::add(Transfer& transfer) noexcept {
 
 /// A transfer that is over: its task is to be ended.
 struct EndedTransfer {
-  std::unique_ptr<Transfer> transfer;
+  std::unique_ptr<RankTransfer> transfer;
   bool failed;
 };
 
@@ -126,7 +126,7 @@ struct EndedTransfer {
 class Arrivals {
 public:
   /// A receive holds its datum. Adds it to `ended` if its value is there.
-  void expect(std::unique_ptr<Transfer> receive, std::vector<EndedTransfer>& ended) {
+  void expect(std::unique_ptr<RankTransfer> receive, std::vector<EndedTransfer>& ended) {
     auto& line = lines_[{receive->line.number(), receive->peer}];
     if (line.early.empty()) {
       line.waiting.push_back(std::move(receive));
@@ -146,7 +146,7 @@ public:
   /// A value begins to arrive. Where it shall go.
   [[nodiscard]] std::byte* begin(DatumLine of, int from, std::size_t bytes) {
     auto& line = lines_[{of.number(), from}];
-    std::unique_ptr<Transfer> receive;
+    std::unique_ptr<RankTransfer> receive;
     if (!line.waiting.empty()) {
       receive = std::move(line.waiting.front());
       line.waiting.pop_front();
@@ -258,18 +258,18 @@ private:
   };
 
   struct Line {
-    std::deque<std::unique_ptr<Transfer>> waiting;
+    std::deque<std::unique_ptr<RankTransfer>> waiting;
     std::deque<Early> early;
   };
 
   struct UnderWay {
     Key line;
-    std::unique_ptr<Transfer> receive;  // null: not yet granted
+    std::unique_ptr<RankTransfer> receive;  // null: not yet granted
     std::unique_ptr<std::byte[]> block; // null: it goes straight to the datum, or an Early has it
   };
 
   /// `block`: where the value is if not in the datum's memory.
-  static void finish(std::unique_ptr<Transfer> receive,
+  static void finish(std::unique_ptr<RankTransfer> receive,
                      bool spoilt,
                      std::byte const* block,
                      std::size_t bytes,
