@@ -121,7 +121,7 @@ void factorise(Transport& transport, Options const& options, char const* where) 
   auto const messages = rt.data(0, sums[0]);
   auto const bytes = rt.data(0, sums[1]);
   auto const largest = rt.data(0, sums[2]);
-  hs::SentTo sent;
+  hs::Traffic sent;
   for (int r = 0; r < rt.ranks(); ++r) {
     sent.messages += rt.sent_to(r).messages;
     sent.bytes += rt.sent_to(r).bytes;

@@ -70,7 +70,7 @@ TEST_CASE("distributed: random programs give what one rank gives") {
 
 TEST_CASE("distributed: a value goes once to each rank that reads it") {
   hs::LoopbackNetwork net(3);
-  std::vector<hs::SentTo> sent(3);
+  std::vector<hs::Traffic> sent(3);
   auto const thrown = on_ranks(net, [&](Runtime& rt) {
     int x = 5;
     std::vector<int> y(3, 0);

@@ -179,7 +179,7 @@ public:
   }
 
   /// What this rank has sent to another. Throws Error(bad_call) for a rank that does not exist.
-  [[nodiscard]] SentTo sent_to(int rank) const {
+  [[nodiscard]] Traffic sent_to(int rank) const {
     check_rank("sent_to", rank);
     return exchange_.sent_to(rank);
   }

@@ -14,6 +14,7 @@
 #include <hetsched/detail/spawn/hints.hpp>
 #include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
+#include <hetsched/platform/network.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -24,16 +25,6 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
-
-namespace hetsched {
-
-/// What a rank has sent to another, of values of data.
-struct SentTo {
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-};
-
-} // namespace hetsched
 
 namespace hetsched::detail {
 
@@ -126,7 +117,7 @@ public:
   }
 
   /// `rank` exists.
-  [[nodiscard]] SentTo sent_to(int rank) const {
+  [[nodiscard]] Traffic sent_to(int rank) const {
     std::lock_guard const guard(mutex_);
     return sent_[static_cast<std::size_t>(rank)];
   }
@@ -255,9 +246,7 @@ private:
       payload = {place, transfer->bytes()};
     }
     auto const to = transfer->peer;
-    auto& counted = sent_[static_cast<std::size_t>(to)];
-    ++counted.messages;
-    counted.bytes += payload.size();
+    sent_[static_cast<std::size_t>(to)].add(payload.size());
     post(to, head.bytes(), payload, std::move(transfer));
   }
 
@@ -420,7 +409,7 @@ private:
   /// What the transport has not reported as sent, by cookie; null: a message without payload.
   std::unordered_map<std::uint64_t, std::unique_ptr<RankTransfer>> outgoing_;
   std::uint64_t cookies_ = 0;
-  std::vector<SentTo> sent_;
+  std::vector<Traffic> sent_;
   std::vector<EndedTransfer> ended_;                // for the next look to end
   std::vector<std::unique_ptr<std::byte[]>> scrap_; // for what nobody wants
   bool told_ = false;                               // what the spawning thread may wait for

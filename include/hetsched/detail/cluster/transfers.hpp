@@ -67,12 +67,12 @@ struct RankTransfer : ExternalUse {
   std::unique_ptr<std::byte[]> packed; // of a sent one whose columns are not contiguous
 
   RankTransfer(GrantedTransfers& granted_ones,
-           DatumLine its_line,
-           int its_peer,
-           bool is_sent,
-           void* its_memory,
-           Shape const& its_shape,
-           std::size_t bytes)
+               DatumLine its_line,
+               int its_peer,
+               bool is_sent,
+               void* its_memory,
+               Shape const& its_shape,
+               std::size_t bytes)
       : ExternalUse{&note_granted}, all(granted_ones), line(its_line), peer(its_peer),
         sends(is_sent), memory(static_cast<std::byte*>(its_memory)), shape(its_shape),
         element_bytes(bytes) {}
@@ -264,7 +264,7 @@ private:
 
   struct UnderWay {
     Key line;
-    std::unique_ptr<RankTransfer> receive;  // null: not yet granted
+    std::unique_ptr<RankTransfer> receive; // null: not yet granted
     std::unique_ptr<std::byte[]> block; // null: it goes straight to the datum, or an Early has it
   };
 

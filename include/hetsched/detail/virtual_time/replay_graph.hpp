@@ -19,6 +19,60 @@
 
 namespace hetsched::detail {
 
+/// The task types of graphs that are plain data.
+class GraphTypes {
+public:
+  /// The same for all tasks that have these parameters.
+  TaskType const& of(TaskGraph::Node const& node) {
+    Key key{node.type, {}};
+    for (auto const& access : node.accesses) {
+      key.second.emplace_back(access.mode, access.reduction);
+    }
+    auto const [known, fresh] = types_->try_emplace(std::move(key));
+    auto& type = known->second;
+    if (fresh) {
+      for (auto const& access : node.accesses) {
+        auto const reduces = access.mode == AccessMode::reduce;
+        type.parameters.push_back({access.mode, reduces ? &operator_of(access) : nullptr});
+      }
+      type.table = laid_out(
+          {node.type, TaskKind::user, {}, type.parameters, nullptr, nullptr, nullptr}, false);
+    }
+    return type.table;
+  }
+
+  /// Of a CW access. They differ, and are never called.
+  ReductionOps const& operator_of(GraphAccess const& access) {
+    return operators_[access.reduction];
+  }
+
+  /// For cores that may keep tasks longer than this lives.
+  [[nodiscard]] std::shared_ptr<void const> kept() const { return types_; }
+
+private:
+  /// A task type with its parameters.
+  struct Type {
+    std::vector<ParameterInfo> parameters;
+    TaskType table;
+  };
+
+  using Key = std::pair<std::string_view, std::vector<std::pair<AccessMode, void const*>>>;
+
+  std::shared_ptr<std::map<Key, Type>> const types_ = std::make_shared<std::map<Key, Type>>();
+  std::map<void const*, ReductionOps> operators_;
+};
+
+/// What the spawn of a graph's task v says, but for its data.
+[[nodiscard]] inline Attributes attributes_of_node(TaskGraph const& graph, std::size_t v) {
+  auto const& node = graph.nodes()[v];
+  Attributes attributes;
+  attributes.priority = node.priority;
+  attributes.label = node.label;
+  attributes.flops = node.flops;
+  attributes.graph_node = static_cast<std::int32_t>(v);
+  return attributes;
+}
+
 /// The task types and the data of a graph's tasks. The data have addresses, and no memory.
 class GraphReplay {
 public:
@@ -54,21 +108,17 @@ public:
       of_one_.push_back(data_[access.data]);
     }
     auto const archs = allowed_.empty() ? Attributes{}.archs : allowed_[v];
-    return {&type_of(node), archs, node.label, of_one_, node.flops};
+    return {&types_.of(node), archs, node.label, of_one_, node.flops};
   }
 
   /// Spawns all tasks, in order, with the priorities of `ranked`, the same graph.
   template <class Core>
   void spawn_all(Core& core, TaskGraph const& ranked) {
-    core.keep(types_);
+    core.keep(types_.kept());
     for (std::size_t v = 0; v < graph_.size(); ++v) {
       auto const task = prospect(v);
-      Attributes attributes;
+      auto attributes = attributes_of_node(ranked, v);
       attributes.archs = task.archs;
-      attributes.priority = ranked.nodes()[v].priority;
-      attributes.label = task.label;
-      attributes.flops = task.flops;
-      attributes.graph_node = static_cast<std::int32_t>(v);
       spawn_task(core, *task.type, attributes, task.data, {});
     }
   }
@@ -76,38 +126,11 @@ public:
 private:
   static constexpr std::uintptr_t first_address = std::uintptr_t{1} << 44U;
 
-  /// A task type with its parameters.
-  struct Type {
-    std::vector<ParameterInfo> parameters;
-    TaskType table;
-  };
-
-  using Key = std::pair<std::string_view, std::vector<std::pair<AccessMode, void const*>>>;
-
-  TaskType const& type_of(TaskGraph::Node const& node) {
-    Key key{node.type, {}};
-    for (auto const& access : node.accesses) {
-      key.second.emplace_back(access.mode, access.reduction);
-    }
-    auto const [known, fresh] = types_->try_emplace(std::move(key));
-    auto& type = known->second;
-    if (fresh) {
-      for (auto const& access : node.accesses) {
-        auto const reduces = access.mode == AccessMode::reduce;
-        type.parameters.push_back({access.mode, reduces ? &operators_[access.reduction] : nullptr});
-      }
-      type.table = laid_out(
-          {node.type, TaskKind::user, {}, type.parameters, nullptr, nullptr, nullptr}, false);
-    }
-    return type.table;
-  }
-
   TaskGraph const& graph_;
   std::span<ArchMask const> const allowed_;
   std::vector<DataRecord*> data_;
   std::vector<DataRecord*> of_one_; // of the task that was asked for last
-  std::shared_ptr<std::map<Key, Type>> const types_ = std::make_shared<std::map<Key, Type>>();
-  std::map<void const*, ReductionOps> operators_; // they differ, and are never called
+  GraphTypes types_;
 };
 
 } // namespace hetsched::detail

@@ -230,6 +230,32 @@ public:
 
   [[nodiscard]] std::string dump(DataRegistry& registry) const;
 
+  // ---- for a cluster, whose engines share one time (virtual_core_run.hpp) ----
+
+  /// Offers work to idle workers, in their order, until none of them finds any.
+  void offer_work();
+
+  /// The time of the next event; VirtualMemory::never if there is none.
+  [[nodiscard]] Instant next_event() const noexcept;
+
+  /// Sets the time to `now`, at most the next event, and performs all events of that time.
+  void advance(Instant now);
+
+  /// An external task that was granted its datum: whether host memory has that, to be read or
+  /// written. If not it will, and is to be asked for again after an `advance`.
+  [[nodiscard]] bool holds_at_home(TaskRecord& external) {
+    return !memory_ || memory_->acquire_on_host(external);
+  }
+
+  /// Ends an external task whose datum was at home.
+  void end_external(TaskRecord& external);
+
+  /// Tasks of the program's and of the library's own that are not complete.
+  [[nodiscard]] std::uint64_t live() const noexcept { return tasks_.live(); }
+
+  /// The tasks that are left never complete.
+  void abandon() noexcept { given_up_ = true; }
+
 protected:
   /// `runtime`: what bodies take that only spawn.
   VirtualCore(Simulation const& config, void* runtime)
@@ -290,7 +316,6 @@ private:
   [[noreturn, gnu::cold]] void refuse(TaskRecord const& task, WorkerId worker, bool is_ready);
 
   // The loop (virtual_core_run.hpp, virtual_core_end.hpp).
-  void offer_work();
   bool offer_to_devices();
   bool offer(bool claims_yield);
   void begin(TaskId id, WorkerId worker);
@@ -302,8 +327,6 @@ private:
   [[gnu::cold]] bool spawn_children(TaskRecord& task, WorkerId worker);
   void end_own_tasks();
   [[nodiscard]] bool end_own_task(TaskRecord& task);
-  [[nodiscard]] Instant next_event() const noexcept;
-  void advance(Instant now);
   template <class Done>
   void run_until(Done const& done);
   void run_until(bool (*done)(void const* what), void const* what);

@@ -121,6 +121,20 @@ inline void VirtualCore::end_own_tasks() {
   own_.being_ended = false;
 }
 
+/// What it makes ready is activated by a core that is idle, as such a one looks for messages.
+inline void VirtualCore::end_external(TaskRecord& external) {
+  if (memory_) {
+    memory_->end_on_host(external);
+  }
+  std::size_t rank = 0;
+  auto worker = idle_.next(rank);
+  while (worker && machine_.worker(worker).arch != ArchHost) {
+    worker = idle_.next(rank);
+  }
+  complete(external, worker ? worker : workers().front().id);
+  end_own_tasks();
+}
+
 /// Returns false if it waits for data.
 inline bool VirtualCore::end_own_task(TaskRecord& task) {
   if (memory_ && task.type_of().kind == TaskKind::merge) {

@@ -104,7 +104,6 @@ inline void VirtualCore::give_up_waiting() {
 
 // ---- the loop ----
 
-/// Offers work to idle workers, in their order, until none of them finds any.
 inline void VirtualCore::offer_work() {
   while (offer_to_devices() || (memory_ && offer(false)) || offer(true) || preempt() ||
          activate_early()) {
@@ -234,13 +233,11 @@ inline void fetch_successors(TaskRecord const& task) noexcept {
   }
 }
 
-/// The time of the next event; VirtualMemory::never if there is none.
 inline Instant VirtualCore::next_event() const noexcept {
   auto const transfer = memory_ ? memory_->next() : VirtualMemory::never;
   return clock_.idle() ? transfer : std::min(transfer, clock_.next());
 }
 
-/// Sets the time to `now`, at most the next event, and performs all events of that time.
 inline void VirtualCore::advance(Instant now) {
   clock_.set(now);
   aborted_now_ = 0;
