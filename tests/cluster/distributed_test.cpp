@@ -35,7 +35,9 @@ bool holds(std::string const& text, char const* words) {
 struct Touch : hs::Task<2>::Signature<hs::R<int>, hs::RW<int>> {
   static constexpr std::string_view name = "touch";
 
-  static void cpu(int x, int& y) { y = 3 * y + x; }
+  static void cpu(int x, int& y) { // may overflow
+    y = static_cast<int>(3 * static_cast<unsigned>(y) + static_cast<unsigned>(x));
+  }
 };
 
 struct Fails : hs::Task<1>::Signature<hs::RW<int>> {
