@@ -51,19 +51,24 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"lru", "fifo", "reuse", "nextuse", "luf"}));
   app.add_option("--device-memory", options.device_memory, "of each GPU, such as 2GB")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--memory-trace", options.memory_trace, "file for what decides which bytes move");
-  app.add_option("--reuse-profile",
-                 options.reuse_profile,
-                 "file for how often tasks use each datum: written, or read if it is there");
-  app.add_option("--explain",
-                 options.explain,
-                 "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");
-  app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
-  app.add_option("--trace", options.trace, "file for what happened in the one run");
+  auto* const memory_trace = app.add_option(
+      "--memory-trace", options.memory_trace, "file for what decides which bytes move");
+  auto* const reuse_profile =
+      app.add_option("--reuse-profile",
+                     options.reuse_profile,
+                     "file for how often tasks use each datum: written, or read if it is there");
+  auto* const explain = app.add_option(
+      "--explain",
+      options.explain,
+      "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");
+  auto* const gantt =
+      app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
+  auto* const trace =
+      app.add_option("--trace", options.trace, "file for what happened in the one run");
   app.add_option("--effort",
                  options.effort,
                  "tasks that heteroprio:lookahead simulates beforehand (default 30000000)");
-  app.add_flag(
+  auto* const related = app.add_flag(
       "--related", options.related, "GPUs as many times faster as on average, at anything");
   app.add_option("--noise", options.noise, "times are off by up to so much: 0 to below 1")
       ->check(CLI::Range(0.0, 0.999));
@@ -76,6 +81,21 @@ int main(int argc, char** argv) {
   app.add_flag("--speed", options.speed, "measure how fast the simulation is, not the decisions")
       ->excludes("--deterministic");
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
+  auto* const network =
+      app.add_option("--network", options.network, "file that describes what joins --nodes");
+  auto* const nodes =
+      app.add_option("--nodes", options.nodes, "as many of the machine, as a cluster")
+          ->check(CLI::Range(1, 100'000))
+          ->needs(network);
+  network->needs(nodes);
+  app.add_option("--distribution",
+                 options.distribution,
+                 "of data to --nodes: 2dbc:PxQ, sbc:R, sbc-basic:R (tiles of cholesky and lu), "
+                 "cyclic, or homes:FILE with a node's number for each datum")
+      ->needs(nodes);
+  for (auto* const of_one_machine : {memory_trace, reuse_profile, explain, gantt, trace, related}) {
+    nodes->excludes(of_one_machine);
+  }
   return benchmarks::run_program("simulate", app, argc, argv, [&] {
     options.record = !options.plans.save.empty();
     benchmarks::print(options);

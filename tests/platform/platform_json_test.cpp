@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <hetsched/platform/network_json.hpp>
 #include <hetsched/platform/platform_json.hpp>
 
 #include "../support/mutations.hpp"
@@ -148,6 +149,47 @@ TEST_CASE("platform: mutated files are refused or make sense") {
         REQUIRE((!time || time->mean.ns > 0));
       }
     }
+  });
+  CHECK(accepted > 0);
+}
+
+constexpr char const* tree = R"({"format": "network-1", "name": "tree", "out_bytes_per_s": 2e9,
+  "latency_s": 1e-6, "leaf_nodes": 4, "leaf_bytes_per_s": 4e9})";
+
+TEST_CASE("network: what the file says") {
+  auto const n = hs::parse_network(tree, "FILE");
+  CHECK(n.name == "tree");
+  CHECK(n.in_bytes_per_s == 2e9);
+  CHECK(n.time(1000).ns == 1500);
+  CHECK(n.leaf_nodes == 4);
+  CHECK(n.sharing == hs::Network::Sharing::in_order);
+}
+
+TEST_CASE("network: what is wrong is said, and where") {
+  check_wrong_files(
+      hs::parse_network,
+      tree,
+      {{"network-1", "platform-1", "/format: is not \"network-1\""},
+       {"\"latency_s\"", "\"latency\"", "/: 'latency' is not known here"},
+       {"\"latency_s\": 1e-6,", "", "/: 'latency_s' is missing"},
+       {"1e-6", "-1", "/latency_s: is -1"},
+       {"2e9", "0", "/out_bytes_per_s: is 0, not from 1 to 1e+15"},
+       {"2e9", "2e9, \"sharing\": \"fair\"", "/sharing: is neither \"in order\" nor \"none\""},
+       {"\"leaf_nodes\": 4,", "", "/leaf_bytes_per_s: without leaf_nodes"},
+       {"\"leaf_nodes\": 4", "\"leaf_nodes\": 0", "/leaf_nodes: is 0, not from 1 to 1000000"},
+       {", \"leaf_bytes_per_s\": 4e9", "", "/: 'leaf_bytes_per_s' is missing"}},
+      [](std::string const& got, std::string const& error) {
+        return got.find(error) != std::string::npos && got.find('\n') == std::string::npos;
+      });
+}
+
+TEST_CASE("network: mutated files are refused or make sense") {
+  auto const accepted = try_mutations(tree, [](std::string const& text) {
+    auto const n = hs::parse_network(text, "FILE");
+    REQUIRE(n.out_bytes_per_s >= 1);
+    REQUIRE(n.in_bytes_per_s >= 1);
+    REQUIRE(n.latency.ns >= 0);
+    REQUIRE((n.leaf_nodes == 0 || n.leaf_bytes_per_s >= 1));
   });
   CHECK(accepted > 0);
 }

@@ -686,10 +686,81 @@ def what_if_in(folder, program, haswell):
     refuses(program, "there is no worker", "--trace-times", on_cores, "--cpus", "0")
 
 
+CLUSTER_KEYS = {
+    "dag", "platform", "network", "nodes", "distribution", "tiles", "tasks", "scheduler", "seed",
+    "makespan_s", "gflops", "area_bound_s", "busiest_node_s", "path_bound_s", "ports_bound_s",
+    "bound_s", "limit", "ratio", "busy", "messages", "message_bytes", "most_sent_bytes",
+    "most_received_bytes", "real_s",
+}  # fmt: skip
+
+
+def check_clusters(program, haswell):
+    networks = Path(__file__).parents[2] / "benchmarks" / "networks"
+    edr = [*haswell, "--gpus", "0", "--network", str(networks / "edr.json")]
+    # Versions of tiles that other nodes read: Cholesky by grids and symmetrically, then LU, in
+    # which column k goes along its rows and row k along its columns.
+    for nodes, tiles, dag, distribution, messages in [
+        (4, 32, "cholesky", "2dbc:2x2", 992),
+        (4, 32, "cholesky", None, 992),
+        (15, 32, "cholesky", "sbc:6", 2085),
+        (32, 32, "cholesky", "sbc-basic:8", 3612),
+        (16, 32, "cholesky", "2dbc:16x1", 4640),
+        (4, 8, "lu", "2dbc:2x2", lu_messages(8, 2, 2)),
+    ]:
+        chosen = ["--distribution", distribution] if distribution else []
+        (row,) = json_lines(program, *edr, "--nodes", str(nodes), "--tiles", str(tiles), "--dag",
+                            dag, "--scheduler", "priority", "--rank", "min", *chosen)  # fmt: skip
+        check(set(row) == CLUSTER_KEYS, f"simulate: keys {sorted(set(row) ^ CLUSTER_KEYS)}")
+        check(row["messages"] == messages, f"simulate: not {messages} messages: {row}")
+        check(row["message_bytes"] == messages * 8 * 960 * 960, f"simulate: {row}")
+        bounds = [row[key] for key in row if "bound_s" in key or key == "busiest_node_s"]
+        check(row["bound_s"] == max(bounds) and row["ratio"] >= 1, f"simulate: {row}")
+    same = ["--nodes", "6", "--tiles", "12", "--deterministic", "--noise", "0.2"]
+    rows = json_lines(program, *edr, *same)
+    check(rows == json_lines(program, *edr, *same), "simulate: a cluster is not deterministic")
+    names = ["portfolio", "heteroprio:lookahead"]
+    check([row["scheduler"] for row in rows] == [n for n in ALL_SCHEDULERS if n not in names],
+          str([row["scheduler"] for row in rows]))  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        homes = Path(folder) / "homes"
+        homes.write_text("0\n1\n0\n")
+        three = ["--nodes", "2", "--tiles", "2", "--scheduler", "eager", "--distribution",
+                 f"homes:{homes}"]  # fmt: skip
+        (row,) = json_lines(program, *edr, *three)
+        check(row["messages"] == 2, f"simulate: {row}")  # potrf's tile there, trsm's back
+        homes.write_text("0\n2\n0\n")
+        refuses(program, "line 2 is no node from 0 to 1", *edr, *three)
+        homes.write_text("0\n1\n")
+        refuses(program, "has nodes for 2 of 3 data", *edr, *three)
+        homes.write_text('{"format": "network-1"}')
+        refuses(program, "'name' is missing", *haswell, "--nodes", "2", "--network", str(homes))
+    refuses(program, "--network", *haswell, "--nodes", "2")
+    refuses(program, "is for 15 nodes, not 4", *edr, "--nodes", "4", "--distribution", "sbc:6")
+    refuses(program, "no 2dbc:ROWSxCOLUMNS", *edr, "--nodes", "4", "--distribution", "2dbc:4")
+    refuses(program, "and even", *edr, "--nodes", "4", "--distribution", "sbc-basic:7")
+    refuses(program, "is for the tiles", *edr, "--nodes", "15", "--dag", "qr", "--distribution",
+            "sbc:6")  # fmt: skip
+    refuses(program, "plans for one machine", *edr, "--nodes", "2", "--scheduler", "portfolio")
+    refuses(program, "--gantt", *edr, "--nodes", "2", "--gantt", "x.svg")
+
+
+def lu_messages(tiles, rows, columns):
+    """Each version of a tile goes once to each other node that reads it."""
+    node = lambda i, j: (i % rows, j % columns)
+    sent = set()
+    for k in range(tiles):
+        for m in range(k + 1, tiles):
+            sent |= {((k, k), node(k, m)), ((k, k), node(m, k))}
+            for n in range(k + 1, tiles):
+                sent |= {((m, k), node(m, n)), ((k, n), node(m, n))}
+    return sum(node(*tile) != to for tile, to in sent)
+
+
 def test_simulate(program):
     platforms = Path(__file__).parents[2] / "benchmarks" / "platforms"
     haswell = ["--platform", str(platforms / "haswell_k40.json")]
     test_what_if(program, haswell)
+    check_clusters(program, haswell)
     rows = json_lines(program, *haswell)
     check(len(rows) == 7 * len(ALL_SCHEDULERS), str(rows))
     peak = (20 / 0.048532 + 4 / 0.0016851) * 2 * 960**3 / 1e9

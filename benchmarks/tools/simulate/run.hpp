@@ -40,6 +40,9 @@ struct Options {
   std::string gantt;
   std::string trace;
   std::string explain;
+  std::string network;           // of several nodes
+  std::string distribution;      // of data to them; empty: by the graph
+  int nodes = 0;                 // 0: one machine
   std::size_t device_memory = 0; // 0: what the platform says
   int window = hetsched::Simulation{}.window;
   std::string noise_is = "type";
@@ -93,6 +96,9 @@ void add_own_schedulers();
 [[nodiscard]] std::vector<std::string> schedulers_of(std::string const& asked);
 
 // ---- in runs.cpp ----
+
+[[nodiscard]] hs::Simulation
+simulation(Case const& instance, Options const& options, std::uint64_t seed);
 
 [[nodiscard]] hs::Priorities priorities(std::string const& rank);
 
@@ -149,6 +155,11 @@ void write_trace(Case const& instance,
                  Result& result);
 
 void draw(Case const& instance, Options const& options, std::string_view scheduler, Result& result);
+
+// ---- in cluster.cpp ----
+
+/// The same as `print`, on several nodes.
+void print_cluster(Options const& options);
 
 // ---- in table.cpp ----
 

@@ -13,8 +13,6 @@
 
 namespace benchmarks {
 
-namespace {
-
 using namespace hs::policies;
 
 hs::Simulation simulation(Case const& instance, Options const& options, std::uint64_t seed) {
@@ -35,6 +33,8 @@ hs::Simulation simulation(Case const& instance, Options const& options, std::uin
           .priorities = priorities(options.rank),
           .time_decisions = !options.deterministic && !options.speed};
 }
+
+namespace {
 
 Result run(std::string const& scheduler,
            Case const& instance,

@@ -40,18 +40,27 @@ void tell_measured(Machine const& machine, hs::Platform const& platform) {
   }
 }
 
+void choose_cache(Options const& options) {
+  auto const& names = example::ChosenCache::names;
+  example::ChosenCache::choose(static_cast<std::size_t>(
+      std::find(names.begin(), names.end(), options.cache) - names.begin()));
+}
+
 } // namespace
 
 void print(Options const& options) {
+  if (options.nodes != 0) {
+    choose_cache(options);
+    print_cluster(options);
+    return;
+  }
   auto described = options.machine.read();
   for (auto& node : described.nodes) {
     if (options.device_memory != 0 && &node != &described.nodes.front()) {
       node.capacity_bytes = options.device_memory;
     }
   }
-  auto const& names = example::ChosenCache::names;
-  example::ChosenCache::choose(static_cast<std::size_t>(
-      std::find(names.begin(), names.end(), options.cache) - names.begin()));
+  choose_cache(options);
   bool heading = !options.json;
   auto const those = schedulers_of(options.scheduler);
   // What a run takes goes with its tasks, and their number with the cube of the tiles in a row.
