@@ -11,6 +11,7 @@
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/lu.hpp>
 #include <hetsched/linalg/lu_kernels.hpp>
+#include <hetsched/linalg/lu_without_pivoting.hpp>
 #include <hetsched/linalg/matrix_io.hpp>
 #include <hetsched/linalg/matrix_market.hpp>
 #include <hetsched/linalg/qr.hpp>

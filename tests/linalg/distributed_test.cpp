@@ -7,6 +7,7 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/gemm.hpp>
+#include <hetsched/linalg/lu_without_pivoting.hpp>
 
 #include "cluster/on_ranks.hpp"
 #include "support/env_or.hpp"
@@ -167,6 +168,84 @@ TEST_CASE("distributed linalg: gemm on four ranks gives the product of one") {
     CHECK(wrong == 0);
   });
   CHECK(thrown == "");
+}
+
+/// Diagonally dominant, and not symmetric.
+double dominant(std::size_t i, std::size_t j) {
+  auto const place = static_cast<double>((7 * i + 3 * j) % 11);
+  return i == j ? 40.0 + place : place / 10.0;
+}
+
+TEST_CASE("distributed linalg: lu without pivoting gives the factors of one rank") {
+  constexpr std::size_t n = 45;
+  constexpr std::size_t tile = 6;
+  std::vector<double> expected(n * n);
+  for (std::size_t k = 0; k < n * n; ++k) {
+    expected[k] = dominant(k % n, k / n);
+  }
+  {
+    hs::Runtime<> rt({.cpus = 1, .devices = "none"});
+    hs::linalg::TiledMatrix<double> const a(rt, expected.data(), n, n, n, tile);
+    hs::linalg::lu_without_pivoting(rt, a);
+    rt.sync();
+  }
+  for (int const ranks : {2, 6}) {
+    std::mutex mutex;
+    std::uint64_t messages = 0;
+    auto const thrown = on_ranks(ranks, [&](Runtime& rt) {
+      hs::BlockCyclic const where{2, rt.ranks() / 2};
+      Matrix const a(rt, n, n, tile, where);
+      a.fill(dominant);
+      hs::linalg::lu_without_pivoting(rt, a);
+      rt.sync();
+      std::size_t wrong = 0;
+      for (std::size_t tj = 0; tj < a.tile_cols(); ++tj) {
+        for (std::size_t ti = 0; ti < a.tile_rows(); ++ti) {
+          if (a.is_here(ti, tj)) {
+            auto const block = a.here(ti, tj);
+            for (std::size_t j = 0; j < block.cols(); ++j) {
+              for (std::size_t i = 0; i < block.rows(); ++i) {
+                wrong += block(i, j) != expected[ti * tile + i + (tj * tile + j) * n] ? 1 : 0;
+              }
+            }
+          }
+        }
+      }
+      CHECK(wrong == 0);
+      std::lock_guard const guard(mutex);
+      for (int r = 0; r < rt.ranks(); ++r) {
+        messages += rt.sent_to(r).messages;
+      }
+    });
+    CHECK(thrown == "");
+    // L(i, k) goes to the ranks of row i on its right, U(k, j) to those of column j below, L(k, k)
+    // and U(k, k) to both.
+    std::uint64_t counted = 0;
+    hs::BlockCyclic const where{2, ranks / 2};
+    constexpr std::size_t count = (n + tile - 1) / tile;
+    for (std::size_t k = 0; k < count; ++k) {
+      auto const readers = [&](std::size_t i, std::size_t j, auto const& reads) {
+        std::vector<char> seen(static_cast<std::size_t>(ranks));
+        for (std::size_t m = k + 1; m < count; ++m) {
+          reads(m, seen);
+        }
+        seen[static_cast<std::size_t>(where.rank_of(i, j))] = 0;
+        counted += static_cast<std::uint64_t>(std::count(seen.begin(), seen.end(), 1));
+      };
+      auto const note = [&](std::vector<char>& seen, std::size_t i, std::size_t j) {
+        seen[static_cast<std::size_t>(where.rank_of(i, j))] = 1;
+      };
+      readers(k, k, [&](std::size_t m, auto& seen) {
+        note(seen, k, m);
+        note(seen, m, k);
+      });
+      for (std::size_t i = k + 1; i < count; ++i) {
+        readers(i, k, [&](std::size_t m, auto& seen) { note(seen, i, m); });
+        readers(k, i, [&](std::size_t m, auto& seen) { note(seen, m, i); });
+      }
+    }
+    CHECK(messages == counted);
+  }
 }
 
 /// The messages of a tile Cholesky factorisation of N x N tiles.

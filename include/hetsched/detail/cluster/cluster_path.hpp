@@ -23,7 +23,7 @@ namespace hetsched::detail {
 class ClusterPath {
 public:
   ClusterPath(TaskGraph const& graph, Network const& network, std::span<std::int32_t const> homes)
-      : graph_(graph), network_(network), data_(homes.size()) {
+      : graph_(graph), data_(homes.size()) {
     for (std::size_t d = 0; d < homes.size(); ++d) {
       data_[d].home = homes[d];
       data_[d].message = network.time(graph.data_bytes()[d]);
@@ -136,7 +136,6 @@ private:
   }
 
   TaskGraph const& graph_;
-  Network const& network_;
   std::vector<Datum> data_;
 };
 
