@@ -53,7 +53,7 @@ public:
             std::span<std::int32_t const> homes,
             std::span<std::int32_t const> on,
             std::span<std::int32_t const> numbers) {
-    std::vector<ReductionOps const*> reduced(homes.size());
+    std::vector<char> reduced(homes.size());
     for (auto& rank : ranks_) {
       rank.core.keep(types.kept());
     }
@@ -66,14 +66,12 @@ public:
       }
       for (auto const& access : node.accesses) {
         forget_old(known_[access.data]);
-        if (access.mode == AccessMode::reduce) {
-          reduced[access.data] = &types.operator_of(access);
-        }
+        reduced[access.data] |= access.mode == AccessMode::reduce ? 1 : 0;
       }
       check_matched();
     }
     for (std::uint32_t d = 0; d < homes.size(); ++d) { // as a sync does
-      if (reduced[d] == nullptr) {
+      if (reduced[d] == 0) {
         continue;
       }
       concerned_.clear();
@@ -95,6 +93,11 @@ public:
     std::vector<std::size_t> touched(ranks_.size());
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       touched[r] = r;
+      now_ =
+          std::max(now_, ranks_[r].core.clock()); // what devices had came home at different times
+    }
+    for (auto& rank : ranks_) {
+      rank.core.advance(now_);
     }
     for (;;) {
       for (auto const r : touched) {

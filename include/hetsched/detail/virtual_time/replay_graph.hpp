@@ -33,17 +33,12 @@ public:
     if (fresh) {
       for (auto const& access : node.accesses) {
         auto const reduces = access.mode == AccessMode::reduce;
-        type.parameters.push_back({access.mode, reduces ? &operator_of(access) : nullptr});
+        type.parameters.push_back({access.mode, reduces ? &operators_[access.reduction] : nullptr});
       }
       type.table = laid_out(
           {node.type, TaskKind::user, {}, type.parameters, nullptr, nullptr, nullptr}, false);
     }
     return type.table;
-  }
-
-  /// Of a CW access. They differ, and are never called.
-  ReductionOps const& operator_of(GraphAccess const& access) {
-    return operators_[access.reduction];
   }
 
   /// For cores that may keep tasks longer than this lives.
@@ -59,7 +54,7 @@ private:
   using Key = std::pair<std::string_view, std::vector<std::pair<AccessMode, void const*>>>;
 
   std::shared_ptr<std::map<Key, Type>> const types_ = std::make_shared<std::map<Key, Type>>();
-  std::map<void const*, ReductionOps> operators_;
+  std::map<void const*, ReductionOps> operators_; // they differ, and are never called
 };
 
 /// What the spawn of a graph's task v says, but for its data.
