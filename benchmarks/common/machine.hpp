@@ -2,6 +2,7 @@
 #pragma once
 // What programs about described machines share: the machine and the graph, from the command line.
 
+#include <hetsched/bounds/bounds.hpp>
 #include <hetsched/graphs/named_graph.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/platform/platform.hpp>
@@ -76,6 +77,13 @@ struct Machine {
   /// The library asked for, or the first that has all of the graph's kernels.
   [[nodiscard]] std::string library_of(hs::Platform const& platform,
                                        hs::TaskGraph const& graph) const;
+
+  /// What the graph's tasks take on the machine, by that library.
+  [[nodiscard]] hs::ClassTimes times_of(hs::Platform const& platform,
+                                        hs::TaskGraph const& graph,
+                                        std::string const& chosen_library) const {
+    return hs::class_times(graph, platform, kernels_of(), arithmetic(), tile, chosen_library);
+  }
 
   /// The graph that the library's algorithm spawns; of LU, whose own pivots, the one that the
   /// platform's kernels are for.

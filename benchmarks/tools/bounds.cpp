@@ -43,8 +43,7 @@ void print(Options const& options, hs::Platform const& platform) {
   auto const& machine = options.machine;
   machine.each_graph(platform, [&](hs::TaskGraph const& graph, std::optional<std::size_t> tiles) {
     auto const library = machine.library_of(platform, graph);
-    auto const times = hs::class_times(
-        graph, platform, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
+    auto const times = machine.times_of(platform, graph, library);
     auto const bounds =
         options.bounds.of(graph, machine, platform, library, tiles, times, options.comm);
     auto const best = bounds.best();

@@ -58,8 +58,7 @@ ChosenPlan StaticChoice::config_for(hs::TaskGraph const& graph,
     return chosen;
   }
   auto const slower = platform.with_slower_cores(slower_cores);
-  auto const times = hs::class_times(
-      graph, slower, machine.kernels_of(), machine.arithmetic(), machine.tile, library);
+  auto const times = machine.times_of(slower, graph, library);
   auto plan = hs::heft_plan(graph, slower, times, rank);
   if (searches() || solves()) {
     plan = search(

@@ -11,7 +11,6 @@
 
 #include "../../../examples/common/chosen_cache.hpp"
 #include "../../../examples/common/static_name.hpp"
-#include "../../common/progress.hpp"
 #include "run.hpp"
 
 #include <nlohmann/json.hpp>
@@ -20,8 +19,6 @@
 #include <charconv>
 #include <cstdio>
 #include <functional>
-#include <limits>
-#include <map>
 #include <utility>
 
 namespace benchmarks {
@@ -212,12 +209,12 @@ ordered_json row_of(Case const& instance,
                     Options const& options,
                     std::string const& scheduler,
                     std::uint64_t seed,
+                    std::string const& distribution,
                     Homes const& homes,
                     hs::Network const& network) {
   hs::ClusterSimulation config{
       .node = simulation(instance, options, seed), .network = network, .nodes = options.nodes};
   config.node.time_decisions = false;
-  config.node.explain.clear();
   auto const begin = hs::detail::clock_seconds();
   hs::SimulatedCluster<hs::policies::AnyScheduler, example::ChosenCache> cluster(
       config, hs::policies::AnyScheduler::Config{scheduler});
@@ -246,7 +243,7 @@ ordered_json row_of(Case const& instance,
   row["platform"] = instance.platform.name;
   row["network"] = network.name;
   row["nodes"] = options.nodes;
-  row["distribution"] = distribution_of(options);
+  row["distribution"] = distribution;
   row["tiles"] = instance.tiles ? ordered_json(*instance.tiles) : ordered_json(nullptr);
   row["tasks"] = instance.graph.size();
   row["scheduler"] = scheduler;
@@ -307,12 +304,7 @@ void print_cluster(Options const& options) {
   bool heading = !options.json;
   options.machine.each_graph(platform, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
     auto const library = options.machine.library_of(platform, graph);
-    auto times = hs::class_times(graph,
-                                 platform,
-                                 options.machine.kernels_of(),
-                                 options.machine.arithmetic(),
-                                 options.machine.tile,
-                                 library);
+    auto times = options.machine.times_of(platform, graph, library);
     Case const instance{platform, std::move(graph), tiles, library, {}, std::move(times), {}};
     auto const homes = homes_of(instance.graph, tiles, options, distribution);
     if (std::exchange(heading, false)) {
@@ -330,7 +322,7 @@ void print_cluster(Options const& options) {
     for (auto const& scheduler : schedulers) {
       for (int k = 0; k < options.repeat; ++k) {
         auto const seed = options.seed + static_cast<std::uint64_t>(k);
-        auto const row = row_of(instance, options, scheduler, seed, homes, network);
+        auto const row = row_of(instance, options, scheduler, seed, distribution, homes, network);
         if (options.json) {
           std::printf("%s\n", row.dump().c_str());
         } else {

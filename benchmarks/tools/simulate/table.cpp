@@ -49,8 +49,8 @@ void choose_cache(Options const& options) {
 } // namespace
 
 void print(Options const& options) {
+  choose_cache(options);
   if (options.nodes != 0) {
-    choose_cache(options);
     print_cluster(options);
     return;
   }
@@ -60,7 +60,6 @@ void print(Options const& options) {
       node.capacity_bytes = options.device_memory;
     }
   }
-  choose_cache(options);
   bool heading = !options.json;
   auto const those = schedulers_of(options.scheduler);
   // What a run takes goes with its tasks, and their number with the cube of the tiles in a row.
@@ -86,12 +85,7 @@ void print(Options const& options) {
     if (options.related) {
       related = options.machine.make_related(platform, graph, library);
     }
-    auto times = hs::class_times(graph,
-                                 platform,
-                                 options.machine.kernels_of(),
-                                 options.machine.arithmetic(),
-                                 options.machine.tile,
-                                 library);
+    auto times = options.machine.times_of(platform, graph, library);
     if (options.rank == "fifo") {
       graph = graph.with_priorities(std::vector<std::int32_t>(graph.size()));
     }

@@ -34,7 +34,7 @@ public:
 
   VirtualNetwork(Network const& network, int nodes)
       : network_(network), ports_(static_cast<std::size_t>(nodes)),
-        free_(static_cast<std::size_t>(nodes)) {}
+        free_(ports_.size() + 2 * (network.leaf_nodes != 0 ? leaf_of(nodes) + 1 : 0)) {}
 
   /// Asks for a message, which begins at the next `start` or later. It lives until it has arrived.
   void ask(VirtualMessage& message) {
@@ -153,22 +153,21 @@ private:
   }
 
   struct Place {
-    std::size_t number; // ports inwards, then links up, then links down
+    std::size_t number; // ports inwards, then the link up and the link down of each switch
     double bytes_per_s;
   };
 
-  [[nodiscard]] Place next_place(VirtualMessage const& message) {
-    if (auto const leaf = static_cast<std::size_t>(network_.leaf_nodes);
-        leaf != 0 && message.stage < 2) {
-      auto const up = static_cast<std::size_t>(message.from) / leaf;
-      auto const down = static_cast<std::size_t>(message.to) / leaf;
+  [[nodiscard]] std::size_t leaf_of(std::int32_t node) const noexcept {
+    return static_cast<std::size_t>(node / network_.leaf_nodes);
+  }
+
+  [[nodiscard]] Place next_place(VirtualMessage const& message) const noexcept {
+    if (network_.leaf_nodes != 0 && message.stage < 2) {
+      auto const up = leaf_of(message.from);
+      auto const down = leaf_of(message.to);
       if (up != down) {
-        auto const link = 2 * (message.stage == 0 ? up : down) + message.stage;
-        auto const place = ports_.size() + link;
-        if (place >= free_.size()) {
-          free_.resize(place + 1);
-        }
-        return {place, network_.leaf_bytes_per_s};
+        auto const leaf = message.stage == 0 ? up : down;
+        return {ports_.size() + 2 * leaf + message.stage, network_.leaf_bytes_per_s};
       }
     }
     return {static_cast<std::size_t>(message.to), network_.in_bytes_per_s};
