@@ -53,6 +53,8 @@ build/benchmarks/hetsched-report build/demo/run.*.json -o "$report"
 
 # The same algorithm on four ranks: processes, if there is an MPI.
 echo
+rm -f build/demo/ranks.*.json
+export HETSCHED_TRACE=build/demo/ranks.json
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 if mpirun -n 4 build/examples/distributed_cholesky --n 2000 </dev/null 2>/dev/null; then
   ranks="processes of MPI"
@@ -60,6 +62,7 @@ else
   ranks="threads of one process, as no MPI could be used"
   build/examples/distributed_cholesky --n 2000 --ranks 4 </dev/null
 fi
+build/benchmarks/hetsched-report build/demo/ranks.rank*.json -o build/demo/ranks.html
 
 echo
 echo "Demo done. Every scheduler factorised the matrix three times on this machine's CPU cores, and"
@@ -68,5 +71,5 @@ echo "Matrix: $matrix."
 echo "Times on cores alone are medians of three runs: compare them only where the ranges beside them"
 echo "do not meet. Those with devices are of one run, in which schedulers that ask for times only"
 echo "learn them."
-echo "Four ranks on this machine were $ranks."
+echo "Four ranks on this machine were $ranks. Which waited for which: build/demo/ranks.html."
 echo "What happened in the runs with devices, side by side: $report (open it in a browser)."

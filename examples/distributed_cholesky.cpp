@@ -17,6 +17,7 @@
 #include <hetsched/cluster/loopback.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
+#include <hetsched/recording.hpp> // HETSCHED_TRACE=run.json writes run.rank0.json, run.rank1.json, ...
 
 #ifdef HETSCHED_HAVE_MPI
 #include <hetsched/cluster/mpi_transport.hpp>

@@ -5,8 +5,10 @@
 #include <hetsched/detail/files/text_file.hpp>
 #include <hetsched/detail/recording/read_events.hpp>
 #include <hetsched/platform/platform_json.hpp>
+#include <hetsched/trace/analysis/merge_ranks.hpp>
 #include <hetsched/trace/formats/read_trace.hpp>
 #include <hetsched/trace/formats/trace_export.hpp>
+#include <hetsched/trace/formats/write_trace.hpp>
 #ifdef HETSCHED_HAVE_CLP
 #include <hetsched/trace/analysis/trace_transfer_bound.hpp>
 #endif
@@ -38,6 +40,7 @@ using hs::detail::TextWriter;
 struct Options {
   std::vector<std::string> traces;
   std::string page;
+  std::string merged;
   std::string chrome;
   std::string paje;
   std::string csv;
@@ -99,6 +102,32 @@ std::string drawn(hs::Trace const& trace, std::string const& name) {
     }
   }
   return gantt.svg(title, workers, end - begin, marks);
+}
+
+/// The runs in files, with what to call them: the traces of several ranks are those of one run.
+std::vector<std::pair<std::string, hs::Trace>> read_runs(std::vector<std::string> const& paths) {
+  std::vector<std::pair<std::string, hs::Trace>> runs;
+  bool of_ranks = false;
+  for (auto const& path : paths) {
+    auto& trace = runs.emplace_back(path, hs::detail::read_trace_or_events(path)).second;
+    of_ranks = of_ranks || hs::rank_of(trace) != hs::Trace::none;
+  }
+  if (!of_ranks || paths.size() == 1) {
+    return runs;
+  }
+  std::vector<hs::Trace> ranks;
+  for (auto& [path, trace] : runs) {
+    if (hs::rank_of(trace) == hs::Trace::none) {
+      throw hs::Error(hs::ErrorCode::bad_input,
+                      path,
+                      "is not of one rank of several, as other files are: give those of one run");
+    }
+    ranks.push_back(std::move(trace));
+  }
+  auto const first = paths.front();
+  runs.clear();
+  runs.emplace_back(first, hs::merge_ranks(std::move(ranks)));
+  return runs;
 }
 
 /// The page's data of all traces, which share its room.
@@ -169,26 +198,23 @@ void add_transfer_bound([[maybe_unused]] hs::Trace& trace,
 }
 
 void report(Options const& options) {
-  bool const other_forms = !options.chrome.empty() || !options.paje.empty() ||
-                           !options.csv.empty() || !options.dot.empty() || !options.svg.empty();
+  bool const other_forms = !options.merged.empty() || !options.chrome.empty() ||
+                           !options.paje.empty() || !options.csv.empty() || !options.dot.empty() ||
+                           !options.svg.empty();
   if (options.page.empty() && !other_forms) {
     throw hs::Error(hs::ErrorCode::bad_input, "-o", "is missing: what is to be written?");
-  }
-  if (other_forms && options.traces.size() != 1) {
-    throw hs::Error(hs::ErrorCode::bad_input,
-                    "--chrome, --paje, --csv, --dot, --svg",
-                    "are for one trace, and these are " + std::to_string(options.traces.size()));
   }
   std::optional<hs::Platform> platform;
   if (!options.platform.empty()) {
     platform = hs::read_platform(options.platform);
   }
   std::vector<std::pair<std::string, hs::Trace>> traces;
-  for (auto const& path : options.traces) {
-    auto trace = hs::detail::read_trace_or_events(path);
+  std::vector<std::string> files; // of these
+  for (auto& [path, trace] : read_runs(options.traces)) {
     if (platform) {
       add_transfer_bound(trace, path, *platform);
     }
+    files.push_back(path);
     auto name = name_of(trace, path);
     for (int k = 2; std::any_of(
              traces.begin(), traces.end(), [&](auto const& other) { return other.first == name; });
@@ -197,31 +223,38 @@ void report(Options const& options) {
     }
     traces.emplace_back(std::move(name), std::move(trace));
   }
+  if (other_forms && traces.size() != 1) {
+    throw hs::Error(hs::ErrorCode::bad_input,
+                    "--merged, --chrome, --paje, --csv, --dot, --svg",
+                    "are for one run, and these are " + std::to_string(traces.size()));
+  }
   // All are written before any is replaced.
-  std::vector<std::unique_ptr<TextWriter>> files;
+  std::vector<std::unique_ptr<TextWriter>> written;
   auto const make = [&](std::string const& path, std::function<void(TextWriter&)> const& write) {
     if (!path.empty()) {
-      files.push_back(std::make_unique<TextWriter>(path));
-      write(*files.back());
-      files.back()->flush();
+      written.push_back(std::make_unique<TextWriter>(path));
+      write(*written.back());
+      written.back()->flush();
     }
   };
   make(options.page, [&](TextWriter& out) {
     for (auto const part : benchmarks::page_before_data) {
       out << part;
     }
-    out << for_page(data_of(traces, options.traces, options.tasks));
+    out << for_page(data_of(traces, files, options.tasks));
     for (auto const part : benchmarks::page_after_data) {
       out << part;
     }
   });
   auto const& [name, trace] = traces.front();
   make(options.svg, [&](TextWriter& out) { out << drawn(trace, name); });
+  make(options.merged,
+       [&](TextWriter& out) { hs::detail::TraceText<hs::Trace>(trace, out).write(); });
   make(options.chrome, [&](TextWriter& out) { hs::write_chrome(trace, out); });
   make(options.paje, [&](TextWriter& out) { hs::write_paje(trace, out); });
   make(options.csv, [&](TextWriter& out) { hs::write_csv(trace, out); });
   make(options.dot, [&](TextWriter& out) { hs::write_trace_dot(trace, out); });
-  for (auto const& file : files) {
+  for (auto const& file : written) {
     file->close();
   }
 }
@@ -231,7 +264,9 @@ void report(Options const& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Makes a page of traces: where the time of runs went.");
-  app.add_option("traces", options.traces, "trace files of runs, side by side in one page")
+  app.add_option("traces",
+                 options.traces,
+                 "trace files of runs, side by side in one page, or of all ranks of one run")
       ->required();
   app.add_option("-o,--out", options.page, "the page, HTML that needs nothing else");
   app.add_option("--platform",
@@ -241,6 +276,7 @@ int main(int argc, char** argv) {
                  options.tasks,
                  "how many tasks the page has one by one; of more it has sums (default 40000)")
       ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--merged", options.merged, "also the trace, one of all ranks of a run");
   app.add_option("--chrome", options.chrome, "also for Perfetto and chrome://tracing");
   app.add_option("--paje", options.paje, "also for ViTE and pajeng");
   app.add_option("--csv", options.csv, "also as a table of tasks");

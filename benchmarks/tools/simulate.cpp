@@ -63,8 +63,7 @@ int main(int argc, char** argv) {
       "says on stderr why tasks go where they go: TYPE, LABEL or #NUMBER in the graph");
   auto* const gantt =
       app.add_option("--gantt", options.gantt, "file for a picture of the one run, SVG");
-  auto* const trace =
-      app.add_option("--trace", options.trace, "file for what happened in the one run");
+  app.add_option("--trace", options.trace, "file for what happened in the one run");
   app.add_option("--effort",
                  options.effort,
                  "tasks that heteroprio:lookahead simulates beforehand (default 30000000)");
@@ -93,7 +92,7 @@ int main(int argc, char** argv) {
                  "of data to --nodes: 2dbc:PxQ, sbc:R, sbc-basic:R (tiles of cholesky and lu), "
                  "cyclic, or homes:FILE with a node's number for each datum")
       ->needs(nodes);
-  for (auto* const of_one_machine : {memory_trace, reuse_profile, explain, gantt, trace, related}) {
+  for (auto* const of_one_machine : {memory_trace, reuse_profile, explain, gantt, related}) {
     nodes->excludes(of_one_machine);
   }
   return benchmarks::run_program("simulate", app, argc, argv, [&] {

@@ -8,6 +8,7 @@
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/files/new_file.hpp>
+#include <hetsched/detail/files/path_with_part.hpp>
 #include <hetsched/detail/recording/described_run.hpp>
 #include <hetsched/detail/recording/event_file.hpp>
 #include <hetsched/detail/recording/recorded_events.hpp>
@@ -137,6 +138,40 @@ public:
                   std::int64_t{at.value},
                   std::int64_t{dirty},
                   static_cast<std::int64_t>(datum.bytes()));
+    });
+  }
+
+  void of_rank(std::uint32_t rank, std::uint32_t ranks, Instant at) override {
+    write_by(no_worker, [&](std::size_t lane) {
+      events_.add(lane, EventKind::of_rank, 0, no_worker, at.ns, std::int64_t{rank} << 32 | ranks);
+    });
+  }
+
+  void message(TaskRecord const& task, MessageRoute const& route, Instant at) override {
+    auto const& datum = *task.accesses()[0].queue->data;
+    write_by(no_worker, [&](std::size_t lane) {
+      events_.add(lane,
+                  EventKind::message,
+                  0,
+                  no_worker,
+                  task.id().value,
+                  at.ns,
+                  reinterpret_cast<std::uintptr_t>(&datum),
+                  datum.bytes(),
+                  route.number,
+                  std::uint64_t{route.from} << 32U | route.to);
+    });
+  }
+
+  void passed(TaskId task, Instant asked, Instant begin, Instant end) override {
+    write_by(no_worker, [&](std::size_t lane) {
+      events_.add(lane, EventKind::passed, 0, no_worker, task.value, asked.ns, begin.ns, end.ns);
+    });
+  }
+
+  void compared_clocks(Instant at, Duration offset, Duration error) override {
+    write_by(no_worker, [&](std::size_t lane) {
+      events_.add(lane, EventKind::clocks, 0, no_worker, at.ns, offset.ns, error.ns);
     });
   }
 

@@ -9,10 +9,9 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/multi_prio.hpp>
 
+#include "cluster_graphs.hpp"
 #include "on_ranks.hpp"
-#include "support/dice.hpp"
 #include "support/env_or.hpp"
-#include "support/simulated_machine.hpp"
 
 #include <doctest/doctest.h>
 
@@ -31,24 +30,13 @@ namespace simulated_cluster_test {
 
 namespace hs = hetsched;
 using enum hs::AccessMode;
+using cluster_graphs::cluster;
+using cluster_graphs::Homes;
+using cluster_graphs::network;
+using cluster_graphs::random_graph;
+using cluster_graphs::RandomGraph;
+using cluster_graphs::task;
 using support::Dice;
-using Homes = std::vector<std::int32_t>;
-
-/// 1 byte a nanosecond in and out, 7 ns of latency.
-hs::Network network() {
-  return {.name = "by hand", .out_bytes_per_s = 1e9, .in_bytes_per_s = 1e9, .latency = {7}};
-}
-
-hs::ClusterSimulation cluster(int nodes, int cpus = 1, int gpus = 0) {
-  return {.node = simulated::on(cpus, gpus), .network = network(), .nodes = nodes};
-}
-
-hs::TaskGraph::Node task(std::string_view type, std::vector<hs::GraphAccess> accesses) {
-  hs::TaskGraph::Node node;
-  node.type = type;
-  node.accesses = std::move(accesses);
-  return node;
-}
 
 hs::ClassTimes times_of(hs::TaskGraph const& graph, hs::Simulation const& node) {
   return hs::class_times(
@@ -224,7 +212,7 @@ TEST_CASE("simulated cluster: messages of tile Cholesky by distribution") {
   };
 
   auto const most = support::env_or("HETSCHED_TEST_GRAPHS", std::uint64_t{0}) == 0 ? 1U : 3U;
-  // distributed.md A5: as many as versions have remote reading ranks.
+  // As many as versions have other ranks that read them.
   Row const rows[] = {
       {"2DBC 2x2",
        {992, 4032, 9900},
@@ -276,49 +264,6 @@ TEST_CASE("simulated cluster: messages of tile Cholesky by distribution") {
       CHECK(rt.stats().sent.bytes == 1000 * row.messages[k]);
     }
   }
-}
-
-// ---- random graphs ----
-
-int const sum_of_ints = 0; // the identity of an operator
-int const maximum_of_ints = 0;
-
-struct RandomGraph {
-  hs::TaskGraph graph;
-  Homes homes;
-  Homes on;
-};
-
-/// All modes, two operators; `nodes` > 0.
-RandomGraph random_graph(Dice& dice, int nodes) {
-  auto const data = static_cast<std::uint32_t>(1 + dice.below(8));
-  std::vector<std::size_t> bytes;
-  RandomGraph made;
-  for (std::uint32_t d = 0; d < data; ++d) {
-    bytes.push_back(8 * static_cast<std::size_t>(1 + dice.below(30)));
-    made.homes.push_back(dice.below(nodes));
-  }
-  std::vector<hs::TaskGraph::Node> tasks;
-  int const count = 1 + dice.below(60);
-  for (int v = 0; v < count; ++v) {
-    auto node = task(dice.of({"Even", "Fast", "Mix"}), {});
-    node.priority = dice.below(5) - 2;
-    for (std::uint32_t d = 0; d < data; ++d) {
-      if (dice.below(static_cast<int>(data)) > 1) {
-        continue;
-      }
-      auto const mode = dice.of({read, read, write, read_write, commute, reduce});
-      node.accesses.push_back({d,
-                               mode,
-                               mode != reduce    ? nullptr
-                               : dice.chance(70) ? &sum_of_ints
-                                                 : &maximum_of_ints});
-    }
-    tasks.push_back(std::move(node));
-    made.on.push_back(dice.chance(60) ? -1 : dice.below(nodes));
-  }
-  made.graph = hs::TaskGraph(std::move(tasks), std::move(bytes));
-  return made;
 }
 
 using Log = std::vector<std::tuple<int, std::int32_t, std::int64_t, std::int64_t>>;

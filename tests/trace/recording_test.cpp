@@ -322,7 +322,7 @@ TEST_CASE("recording: HETSCHED_TRACE writes a file for each runtime") {
   for (auto const* const name : {"run.json", "run.2.json"}) {
     std::stringstream text;
     text << std::ifstream(folder / name).rdbuf();
-    CHECK(text.str().find("\"trace-2\"") != std::string::npos);
+    CHECK(text.str().find("\"trace-3\"") != std::string::npos);
     CHECK(text.str().find("\"hello\"") != std::string::npos);
   }
   auto config = support::on_cpus(1);

@@ -5,6 +5,7 @@
 Usage: report_test.py files PROGRAM     what it refuses and what it writes
        report_test.py page PROGRAM      the page in Chromium; status 77 if that is not there
        report_test.py runs PROGRAM CHOLESKY SIMULATE PLATFORM   real and simulated runs are alike
+       report_test.py ranks PROGRAM DISTRIBUTED_CHOLESKY SIMULATE PLATFORM NETWORK   the same of ranks
 """
 
 import html
@@ -82,7 +83,7 @@ def check_files(program, folder):
         "foreign.json": '{"name": "a platform"}\n',
         "not_json.json": "digraph { a -> b }\n",
         "worker.json": text.replace('"thief": [', '"thief": [99, ', 1),
-        "format.json": text.replace("trace-2", "trace-0"),
+        "format.json": text.replace("trace-3", "trace-0"),
     }
     for name, content in bad.items():
         (folder / name).write_text(content)
@@ -92,7 +93,7 @@ def check_files(program, folder):
     check_refused(program, folder, "no/page.html", "run.json", "-o", "no/page.html")
     check_refused(program, folder, "no/x.csv", "run.json", "-o", "page.html", "--csv", "no/x.csv")
     check_refused(program, folder, "-o", "run.json")
-    check_refused(program, folder, "one trace", "run.json", "run.json", "--svg", "x.svg")
+    check_refused(program, folder, "one run", "run.json", "run.json", "--svg", "x.svg")
     check_refused(program, folder, "traces", "-o", "page.html")
     check_refused(program, folder, "--none", "run.json", "-o", "page.html", "--none")
 
@@ -380,6 +381,55 @@ def structure(value):
     return "number" if isinstance(value, (int, float)) else type(value).__name__
 
 
+def check_ranks(program, distributed, simulate, platform, network, folder):
+    """Four ranks, really and in virtual time: traces that are merged, and what their pages say."""
+    environment = {**os.environ, "HETSCHED_TRACE": str(folder / "real.json")}
+    subprocess.run([distributed, "--n", "480", "--tile", "40", "--ranks", "4"], check=True,
+                   stdout=subprocess.DEVNULL, env=environment)
+    parts = sorted(folder.glob("real.rank?.json"))
+    check([its.name for its in parts] == [f"real.rank{r}.json" for r in range(4)], f"files {parts}")
+    (row,) = subprocess.run([simulate, "--platform", platform, "--gpus", "0", "--cpus", "2",
+                             "--nodes", "4", "--network", network, "--tiles", "12", "--scheduler",
+                             "priority", "--json", "--trace", folder / "virtual.json"], check=True,
+                            capture_output=True, text=True).stdout.splitlines()  # fmt: skip
+    row = json.loads(row)
+    shapes = []
+    for name, files in [("real", parts), ("virtual", [folder / "virtual.json"])]:
+        done = report(program, *files, "-o", f"{name}.html", "--merged", f"{name}.all.json",
+                      folder=folder)
+        check(done.returncode == 0, f"{name}: {done.stderr}")
+        found = re.search(r'<script id="data" type="application/json">(.*?)</script>',
+                          (folder / f"{name}.html").read_text(), re.DOTALL)
+        (page,) = json.loads(found.group(1))["traces"]
+        check(len(page["ranks"]) == 4, f"{name}: {len(page['ranks'])} ranks")
+        shapes.append(structure(page["ranks"]))
+        per_rank = len(page["workers"]) // 4
+        no_ready = 2 + page["causes"].index("no ready task")
+        for r, rank in enumerate(page["ranks"]):
+            workers = page["workers_time"][r * per_rank : (r + 1) * per_rank]
+            check(rank["times"] == [sum(its) for its in zip(*workers)], f"{name}: rank {r}")
+            waits = rank["own"] + rank["work"] + rank["network"]
+            check(waits == rank["times"][no_ready], f"{name}: rank {r} waits {waits}: {rank}")
+            check(all(0 <= its["rank"] < 4 and its["rank"] != r for its in rank["others"]), str(rank))
+        check(0 < page["chain"][1] < page["chain"][0] <= page["makespan"] * 1.02, f"{name}: {page['chain']}")
+        check("ranks" in page["verdict"]["text"] or "rank " in page["verdict"]["text"],
+              f"{name}: {page['verdict']}")
+        merged = json.loads((folder / f"{name}.all.json").read_text())
+        check(merged["ranks"]["workers"] == [per_rank] * 4, f"{name}: {merged['ranks']}")
+        # One message for each tile's last value and each other rank that reads it.
+        of_tiles = sum(number % 2 == 0 and merged["data_bytes"][datum] > 8 for number, datum in
+                       zip(merged["messages"]["number"], merged["messages"]["datum"]))  # fmt: skip
+        check(of_tiles == 132, f"{name}: {of_tiles} messages of tiles")
+        for sent, came in zip(merged["messages"]["begin"], merged["messages"]["end"]):
+            check(sent <= came, f"{name}: a message comes before it is sent")
+    check(shapes[0] == shapes[1], f"reports differ:\n{shapes[0]}\n{shapes[1]}")
+    check(row["messages"] == 132 and abs(row["makespan_s"] * 1e9 - page["makespan"]) < 1, str(row))
+    check({"busiest node", "ports"} <= {name for name, _ in page["bounds"]}, str(page["bounds"]))
+    check_refused(program, folder, "rank 2: has no trace", *[its.name for its in parts if "2" not in
+                  its.name], "-o", "page.html")  # fmt: skip
+    check_refused(program, folder, "virtual.json", parts[0].name, "virtual.json", "-o", "page.html")
+
+
 def check_runs(program, cholesky, simulate, platform, folder):
     """The same graph on a core and a device, really and in virtual time: two like reports."""
     # With so many tiles the device gets some tasks of each type, which a bound needs.
@@ -419,7 +469,7 @@ def check_runs(program, cholesky, simulate, platform, folder):
 
 
 def main():
-    if len(sys.argv) < 3 or len(sys.argv) != {"files": 3, "page": 3, "runs": 6}.get(sys.argv[1]):
+    if len(sys.argv) < 3 or len(sys.argv) != {"files": 3, "page": 3, "runs": 6, "ranks": 7}.get(sys.argv[1]):
         sys.exit(__doc__)
     program = Path(sys.argv[2]).resolve()
     with tempfile.TemporaryDirectory() as name:
@@ -428,6 +478,8 @@ def main():
             check_files(program, folder)
         elif sys.argv[1] == "runs":
             check_runs(program, *[Path(its).resolve() for its in sys.argv[3:]], folder)
+        elif sys.argv[1] == "ranks":
+            check_ranks(program, *[Path(its).resolve() for its in sys.argv[3:]], folder)
         else:
             chromium = shutil.which("chromium") or shutil.which("google-chrome")
             if not chromium:

@@ -41,7 +41,7 @@ class Trace:
 
     def __init__(self, path):
         whole = json.loads(path.read_text(encoding="utf-8"))
-        check(whole["format"] == "trace-2", f"{path}: {whole['format']}")
+        check(whole["format"] == "trace-3", f"{path}: {whole['format']}")
         self.workers = [worker["name"] for worker in whole["workers"]]
         self.nodes = [node["name"] for node in whole["nodes"]]
         self.types = [its["name"] for its in whole["types"]]

@@ -40,7 +40,11 @@ char const* const small = R"({"format":"trace-1","simulated":true,"scheduler":"h
 "attempts":{"task":[2],"worker":[1],"begin":[40],"end":[55]},
 "transfers":{"datum":[0,1],"bytes":[8,16],"from":[0,1],"to":[1,0],"begin":[14,20],"end":[20,29]},
 "evictions":{"datum":[0],"node":[1],"at":[95],"dirty":[true]},
-"steals":{"task":[1],"thief":[0],"at":[32]}})";
+"steals":{"task":[1],"thief":[0],"at":[32]},
+"messages":{"datum":[1,0],"number":[5,8589934591],"from":[0,1],"to":[1,0],"tasks":[0,3],
+ "asked":[3,-1],"begin":[4,-1],"end":[9,-1]},
+"ranks":{"workers":[0,2],"nodes":[0,2]},
+"clocks":{"at":[7],"offset":[-5],"error":[2]}})";
 
 TEST_SUITE_BEGIN("trace");
 
@@ -68,6 +72,11 @@ TEST_CASE("trace file: what is in it") {
   CHECK(trace.accesses_of(2)[0].mode == hs::AccessMode::reduce);
   CHECK(trace.evictions[0].dirty);
   CHECK(trace.steals[0].at == hs::Instant{32});
+  CHECK(trace.messages[1].number == 8589934591);
+  CHECK(trace.messages[1].tasks == 3);
+  CHECK(trace.messages[1].end == Trace::never);
+  CHECK(trace.ranks[1].workers == 2);
+  CHECK(trace.clocks[0].offset == hs::Duration{-5});
   CHECK(hs::span_of(trace) == std::pair(hs::Instant{2}, hs::Instant{90}));
 }
 
@@ -108,12 +117,12 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
       hs::parse_trace,
       small,
       {
-          {"trace-1", "trace-3", "/format: is \"trace-3\", not \"trace-2\""},
+          {"trace-1", "trace-4", "/format: is \"trace-4\", not \"trace-3\""},
           {"\"trace-1\"", "1", "/format: is no string"},
           {"\"format\":\"trace-1\",", "", "/: 'format' is missing"},
           {"{\"format\"",
            "{\"traceEvents\":[],\"format\"",
-           "is no trace of format \"trace-2\": it begins with 'traceEvents'"},
+           "is no trace of format \"trace-3\": it begins with 'traceEvents'"},
           {"\"dropped\"", "\"drops\"", "/: 'drops' is not known here"},
           {"\"dropped\"", "\"simulated\"", "a key comes twice: 'simulated'"},
           {":true", ":1", "/simulated: is neither true nor false"},
@@ -202,17 +211,26 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
           {"\"thief\":[0]", "\"thief\":[2]", "/steals/thief/0: is 2, and there are 2 workers"},
           {"\"task\":[1]", "\"task\":[3]", "/steals/task/0: is 3, and there are 3 tasks"},
           {"\"steals\":{", "\"steals\":{\"at\":{", "/steals/at: is no array"},
-          {"[32]}}", "[32]}", "is no JSON, or not all of it: parse error at line 16"},
-          {"[32]}}", "[32]}}}", "is no JSON, or not all of it: parse error at line 16"},
+          {"[0,3]", "[0,4]", "/messages/tasks/1: is 4, and there are 3 tasks"},
+          {"[0,3]", "[2,1]", "/messages/tasks/1: is less than that of the one before it"},
+          {"\"number\":[5", "\"number\":[-5", "/messages/number/0: is -5, not from 0 to"},
+          {"[0,1],\"to\":[1,0],\"t",
+           "[0,2],\"to\":[1,0],\"t",
+           "/messages/from/1: is 2, and there are 2 ranks"},
+          {"\"asked\":[3,-1]", "\"asked\":[5,-1]", "/messages/begin/0: is 4, before 5"},
+          {"\"workers\":[0,2]", "\"workers\":[1,2]", "/ranks: do not have all workers and nodes"},
+          {"\"error\":[2]", "\"error\":[-2]", "/clocks/error/0: is -2, not from 0 to"},
+          {"[2]}}", "[2]}", "is no JSON, or not all of it: parse error at line 20"},
+          {"[2]}}", "[2]}}}", "is no JSON, or not all of it: parse error at line 20"},
       },
       [](std::string const& got, std::string const& error) {
         return got.starts_with("hetsched: FILE: " + error);
       });
   auto const of = [](std::string const& text) { return error_of(hs::parse_trace, text); };
   CHECK(of("[{\"ph\":\"X\"}]") ==
-        "hetsched: FILE: is no trace of format \"trace-2\": it is no JSON object");
+        "hetsched: FILE: is no trace of format \"trace-3\": it is no JSON object");
   CHECK(of("{\"format\":\"graph-1\",\"tasks\":[]}") ==
-        "hetsched: FILE: /format: is \"graph-1\", not \"trace-2\"");
+        "hetsched: FILE: /format: is \"graph-1\", not \"trace-3\"");
   CHECK(of("").starts_with("hetsched: FILE: is no JSON, or not all of it: parse error at line 1"));
   CHECK(of("#Paje\n\xff").starts_with("hetsched: FILE: is no JSON, or not all of it: parse error"));
   CHECK(of("{}") == "hetsched: FILE: /: 'format' is missing");

@@ -70,6 +70,18 @@ inline auto members(Trace::Steal const& s) {
   return std::tie(s.task, s.thief, s.at);
 }
 
+inline auto members(Trace::Message const& m) {
+  return std::tie(m.datum, m.number, m.from, m.to, m.tasks, m.asked, m.begin, m.end);
+}
+
+inline auto members(Trace::Rank const& r) {
+  return std::tie(r.workers, r.nodes);
+}
+
+inline auto members(Trace::Clock const& c) {
+  return std::tie(c.at, c.offset, c.error);
+}
+
 inline auto members(Trace::Task const& t) {
   return std::tie(t.type,
                   t.label,
@@ -103,7 +115,8 @@ inline bool same(Trace const& a, Trace const& b) {
          same_rows(a.edges, b.edges) && same_rows(a.attempts, b.attempts) &&
          same_rows(a.waits, b.waits) && same_rows(a.syncs, b.syncs) &&
          same_rows(a.transfers, b.transfers) && same_rows(a.evictions, b.evictions) &&
-         same_rows(a.steals, b.steals) && a.dropped == b.dropped;
+         same_rows(a.steals, b.steals) && same_rows(a.messages, b.messages) &&
+         same_rows(a.ranks, b.ranks) && same_rows(a.clocks, b.clocks) && a.dropped == b.dropped;
 }
 
 /// Draws a run of `tasks` tasks on three cores and two GPUs: list scheduling of a graph by lot,
@@ -145,6 +158,9 @@ public:
     std::sort(trace_.steals.begin(), trace_.steals.end(), [](auto& a, auto& b) {
       return std::tuple(a.at, members(a)) < std::tuple(b.at, members(b));
     });
+    if (draw(2) == 0) {
+      add_ranks();
+    }
   }
 
   [[nodiscard]] Trace take() { return std::move(trace_); }
@@ -153,6 +169,27 @@ private:
   using Outcome = Trace::Outcome;
 
   std::uint32_t draw(std::size_t below) { return static_cast<std::uint32_t>(random_() % below); }
+
+  /// It is of one rank of three.
+  void add_ranks() {
+    auto const own = draw(3);
+    trace_.ranks.resize(3);
+    trace_.ranks[own] = {static_cast<std::uint32_t>(trace_.workers.size()),
+                         static_cast<std::uint32_t>(trace_.nodes.size())};
+    for (std::uint32_t v = 0; v < trace_.tasks.size() && !trace_.data.empty(); ++v) {
+      auto const peer = (own + 1 + draw(2)) % 3;
+      bool const sends = draw(2) == 0;
+      Trace::Message message{
+          draw(trace_.data.size()), draw(40), sends ? own : peer, sends ? peer : own, v};
+      if (draw(8) != 0) { // else it never came
+        message.asked = later({}, 100);
+        message.begin = later(message.asked, 10);
+        message.end = later(message.begin, 100);
+      }
+      trace_.messages.push_back(message);
+      trace_.clocks.push_back({{v}, {static_cast<std::int64_t>(draw(2000)) - 1000}, {draw(50)}});
+    }
+  }
 
   hs::Instant later(hs::Instant at, std::size_t most) {
     return at + hs::Duration{static_cast<std::int64_t>(draw(most)) * 1000};

@@ -46,7 +46,7 @@ function fillLegend(place, entries) {
 }
 
 /// Stacked bars of what workers did: one bar for each of `bars`, {name, times}.
-function stackedBars(place, bars) {
+function stackedBars(place, bars, parts = doing) {
   const row = bars.length > 40 ? 12 : 20;
   const left = Math.min(270, Math.max(118, 16 + 7 * d3.max(bars, bar => bar.name.length)));
   const its = chart(place, bars.length * row + 44, {bottom: 28, top: 4, left});
@@ -64,8 +64,8 @@ function stackedBars(place, bars) {
     bar.times.forEach((time, what) => {
       if (time > 0) {
         line.append("rect").attr("x", x(from)).attr("y", row * 0.08).attr("height", row * 0.84)
-          .attr("width", Math.max(x(time) - x(0), 0.1)).attr("fill", doing[what].colour)
-          .append("title").text(`${bar.name}: ${doing[what].name} ${timeText(time)}, ` +
+          .attr("width", Math.max(x(time) - x(0), 0.1)).attr("fill", parts[what].colour)
+          .append("title").text(`${bar.name}: ${parts[what].name} ${timeText(time)}, ` +
             percentText(time / d3.sum(bar.times)));
       }
       from += time;

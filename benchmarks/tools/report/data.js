@@ -28,6 +28,12 @@ const doing = [
   {name: "no ready task", colour: "#b4b9c0"},
   {name: "end of graph", colour: "#e4e7eb"}
 ];
+// What a rank without a ready task waits for.
+const rankWaits = [
+  {name: "own tasks", colour: "#b4b9c0"},
+  {name: "other ranks", colour: "#cc6677"},
+  {name: "messages", colour: "#117733"}
+];
 const transferColours = {in: "#44aa99", out: "#999933"};
 const outcomes = ["done", "failed", "cancelled", "unfinished"];
 

@@ -109,7 +109,7 @@ function showSummary(trace) {
     ["workers", trace.classes.map(its => `${trace.workers.filter(w => w.class === its).length} ` +
       className(trace, its)).join(", ")],
     ["memories", trace.nodes.map(node => node.name).join(", ")]];
-  const counted = ["edges", "transfers", "evictions", "steals", "attempts"]
+  const counted = ["edges", "messages", "transfers", "evictions", "steals", "attempts"]
     .filter(what => trace.counts[what] > 0).map(what => `${countText(trace.counts[what])} ${what}`);
   if (counted.length > 0) {
     facts.push(["recorded", counted.join(", ")]);
@@ -219,6 +219,35 @@ function showIdle(trace) {
       row("all", trace.allTimes, "all")])));
 }
 
+function showRanks(trace) {
+  byId("ranks-section").hidden = trace.ranks.length === 0;
+  byId("ranks").replaceChildren();
+  if (trace.ranks.length === 0) {
+    return;
+  }
+  const [chain, messages] = trace.chain;
+  byId("ranks-note").textContent = "The longest chain of tasks and messages takes " +
+    `${timeText(chain)}, of which ${timeText(messages)} for messages: ` +
+    `${percentText(chain / (trace.makespan || 1))} of the run.`;
+  // "No ready task" in three parts, in place of one.
+  const idle = doing.findIndex(its => its.name === "no ready task");
+  const parts = [...doing.slice(0, idle), ...rankWaits, ...doing.slice(idle + 1)];
+  const rows = trace.ranks.map((rank, r) => ({name: `rank ${r}`, others: rank.others,
+    times: [...rank.times.slice(0, idle), rank.own, rank.work, rank.network,
+      ...rank.times.slice(idle + 1)]}));
+  fillLegend(byId("ranks-legend"), parts);
+  if (rows.length <= 64) {
+    stackedBars(byId("ranks"), rows, parts);
+  }
+  const longest = its => its.slice(0, 3).filter(other => other.work + other.network > 0).map(other =>
+    `rank ${other.rank} ${timeText(other.work + other.network, 3)}` +
+    `${other.type ? ` (${other.type})` : ""}`).join(", ");
+  byId("ranks-table").replaceChildren(element("div", {class: "scroll"}, numbersTable(
+    ["rank", "waited longest for", ...parts.map(its => its.name)],
+    rows.map(row => [row.name, longest(row.others), ...row.times.map((ns, k) =>
+      timeCell(ns, {"data-rank": row.name, "data-what": parts[k].name}))]), 2)));
+}
+
 function showTimes(trace) {
   byId("times-section").hidden = trace.times.length === 0;
   byId("times").replaceChildren();
@@ -268,6 +297,7 @@ function choose(k) {
   showGantt(trace);
   showPathSums(trace);
   showIdle(trace);
+  showRanks(trace);
   byId("ready").replaceChildren();
   readyChart(byId("ready"), trace);
   showTimes(trace);

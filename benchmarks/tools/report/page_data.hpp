@@ -3,6 +3,8 @@
 // What a report's page shows, as JSON: the page draws and formats, everything else is done here.
 
 #include <hetsched/detail/trace/analysis/time_pieces.hpp>
+#include <hetsched/trace/analysis/merge_ranks.hpp>
+#include <hetsched/trace/analysis/rank_report.hpp>
 #include <hetsched/trace/analysis/trace_idle.hpp>
 #include <hetsched/trace/analysis/trace_path.hpp>
 #include <hetsched/trace/analysis/trace_series.hpp>
@@ -10,6 +12,7 @@
 #include <hetsched/trace/analysis/trace_verdict.hpp>
 #include <hetsched/trace/trace.hpp>
 
+#include "rank_data.hpp"
 #include "task_choice.hpp"
 
 #include <nlohmann/json.hpp>
@@ -118,6 +121,7 @@ private:
                      {"edges", trace_.edges.size()},
                      {"attempts", trace_.attempts.size()},
                      {"transfers", trace_.transfers.size()},
+                     {"messages", trace_.messages.size()},
                      {"evictions", trace_.evictions.size()},
                      {"steals", trace_.steals.size()}};
   }
@@ -134,7 +138,14 @@ private:
                               static_cast<std::int64_t>(cause)});
           }
         });
-    auto const verdict = hs::verdict_of(trace_, times, path_);
+    auto verdict = hs::verdict_of(trace_, times, path_);
+    run["ranks"] = ordered_json::array();
+    if (trace_.ranks.size() > 1 && hs::rank_of(trace_) == hs::Trace::none) {
+      auto const report = hs::report_ranks(trace_);
+      run["ranks"] = rank_rows(trace_, report);
+      run["chain"] = {report.chain.ns, report.chain_messages.ns};
+      verdict = report.verdict;
+    }
     run["verdict"] = {{"why", hs::to_string(verdict.why)}, {"text", verdict.text}};
     run["causes"] = ordered_json::array();
     for (std::size_t c = 0; c < hs::idle_causes; ++c) {

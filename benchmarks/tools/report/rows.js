@@ -50,10 +50,10 @@ function rowsOf(trace) {
   for (let k = 0; k < transfers.rows; ++k) {
     const item = {kind: "transfer", place: k, begin: transfers.begin[k],
       end: transfers.begin[k] + transfers.length[k]};
-    if (transfers.to[k] !== 0) {
+    if (transfers.to[k] !== 0 || trace.ranks.length > 0) {
       rowFor(transfers.to[k], true).items.push({...item});
     }
-    if (transfers.from[k] !== 0) {
+    if (transfers.from[k] !== 0 || trace.ranks.length > 0) {
       rowFor(transfers.from[k], false).items.push({...item});
     }
   }
@@ -80,7 +80,7 @@ function rowsOf(trace) {
   workers.forEach((row, w) => {
     rows.push(row);
     const more = workers.slice(w + 1).some(other => other.node === row.node);
-    if (row.node !== 0 && !more && !nodes.has(row.node)) {
+    if ((row.node !== 0 || trace.ranks.length > 0) && !more && !nodes.has(row.node)) {
       nodes.add(row.node);
       for (const into of [true, false]) {
         const transfersRow = moving.get(`${row.node} ${into}`);

@@ -8,6 +8,9 @@
 #include <hetsched/hetsched.hpp>
 #include <hetsched/platform/network_json.hpp>
 #include <hetsched/policies/any_scheduler.hpp>
+#include <hetsched/recording.hpp>
+#include <hetsched/trace/analysis/merge_ranks.hpp>
+#include <hetsched/trace/formats/write_trace.hpp>
 
 #include "../../../examples/common/chosen_cache.hpp"
 #include "../../../examples/common/static_name.hpp"
@@ -201,6 +204,34 @@ char const* limit_of(hs::ClusterBounds const& bounds) {
              : "area";
 }
 
+/// What all nodes did, in one trace.
+void write_trace(Options const& options,
+                 std::string const& scheduler,
+                 std::string const& distribution,
+                 hs::Network const& network,
+                 Case const& instance,
+                 hs::ClusterBounds const& bounds,
+                 std::vector<hs::Trace> nodes) {
+  auto trace = nodes.size() == 1 ? std::move(nodes.front()) : hs::merge_ranks(std::move(nodes));
+  trace.scheduler = scheduler;
+  for (auto const& [key, value] : {std::pair("platform", instance.platform.name),
+                                   std::pair("network", network.name),
+                                   std::pair("distribution", distribution),
+                                   std::pair("graph", options.machine.dag),
+                                   std::pair("rank", options.rank)}) {
+    trace.about.emplace_back(key, value);
+  }
+  if (bounds.area) {
+    trace.bounds.emplace_back("area", *bounds.area);
+  }
+  if (bounds.busiest) {
+    trace.bounds.emplace_back("busiest node", *bounds.busiest);
+  }
+  trace.bounds.emplace_back("path", bounds.path);
+  trace.bounds.emplace_back("ports", bounds.ports);
+  hs::write_trace(trace, options.trace);
+}
+
 ordered_json seconds_or_null(std::optional<hs::Duration> const& time) {
   return time ? ordered_json(time->seconds()) : ordered_json(nullptr);
 }
@@ -215,6 +246,7 @@ ordered_json row_of(Case const& instance,
   hs::ClusterSimulation config{
       .node = simulation(instance, options, seed), .network = network, .nodes = options.nodes};
   config.node.time_decisions = false;
+  config.node.record = !options.trace.empty();
   auto const begin = hs::detail::clock_seconds();
   hs::SimulatedCluster<hs::policies::AnyScheduler, example::ChosenCache> cluster(
       config, hs::policies::AnyScheduler::Config{scheduler});
@@ -227,6 +259,13 @@ ordered_json row_of(Case const& instance,
                                          homes,
                                          cluster.placed(instance.graph, homes),
                                          cluster.traffic());
+  if (!options.trace.empty()) {
+    std::vector<hs::Trace> traces;
+    for (int node = 0; node < options.nodes; ++node) {
+      traces.push_back(cluster.node(node).trace());
+    }
+    write_trace(options, scheduler, distribution, network, instance, bounds, std::move(traces));
+  }
   std::uint64_t most_sent = 0;
   std::uint64_t most_received = 0;
   for (auto const& port : cluster.traffic()) {
@@ -301,6 +340,11 @@ void print_cluster(Options const& options) {
     refuse("--scheduler", "'" + options.scheduler + "' plans for one machine, not for --nodes");
   }
   auto const platform = options.machine.read();
+  if (!options.trace.empty()) {
+    check_one_run(options,
+                  (options.machine.own_graph() ? options.machine.tiles.size() : 1) *
+                      schedulers.size() * static_cast<std::size_t>(options.repeat));
+  }
   bool heading = !options.json;
   options.machine.each_graph(platform, [&](hs::TaskGraph graph, std::optional<std::size_t> tiles) {
     auto const library = options.machine.library_of(platform, graph);

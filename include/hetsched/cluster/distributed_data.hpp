@@ -6,6 +6,7 @@
 #include <hetsched/detail/cluster/cluster_tasks.hpp>
 #include <hetsched/detail/cluster/exchange.hpp>
 #include <hetsched/detail/cluster/spawn_log.hpp>
+#include <hetsched/detail/files/path_with_part.hpp>
 #include <hetsched/runtime/runtime.hpp>
 
 #include <array>
@@ -49,14 +50,15 @@ public:
 
   /// Collective. `transport`, used by nothing else, outlives this. `config`: of this rank. With
   /// several ranks the default is Bind::none, as ranks of one machine know nothing of each other's
-  /// cores, and a launcher may have bound the process.
+  /// cores, and a launcher may have bound the process; and a trace that is asked for goes to a file
+  /// of each rank: run.rank2.json, where run.json was named.
   ///
   /// A rank that says nothing for `patience`, though it has begun, is taken for lost. Each says
   /// that it is alive once a second or oftener, however long its bodies are; a debugger stops that.
   explicit DistributedData(T& transport,
                            Config const& config = {},
                            Duration patience = {8'000'000'000})
-      : node_(of_rank(config, transport.ranks())),
+      : node_(of_rank(config, transport.rank(), transport.ranks())),
         exchange_(transport, node_.engine(), log_, patience) {}
 
   DistributedData(DistributedData const&) = delete;
@@ -241,9 +243,16 @@ protected:
 
   using Uses = detail::ClusterUses<Port>;
 
-  [[nodiscard]] static Config of_rank(Config config, int ranks) {
+  [[nodiscard]] static Config of_rank(Config config, int rank, int ranks) {
     if (ranks > 1 && !config.bind && std::getenv("HETSCHED_BIND") == nullptr) {
       config.bind = Bind::none;
+    }
+    if (char const* const file = std::getenv("HETSCHED_TRACE");
+        config.trace.empty() && file != nullptr) {
+      config.trace = file;
+    }
+    if (ranks > 1 && !config.trace.empty()) {
+      config.trace = path_with_part(config.trace, "rank" + std::to_string(rank));
     }
     return config;
   }

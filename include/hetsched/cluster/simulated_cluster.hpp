@@ -27,7 +27,8 @@ namespace hetsched {
 /// The settings of a SimulatedCluster.
 struct ClusterSimulation {
   /// Of every node. Its seed is of node 0; node k has the k-th after it. `trace`, `memory_trace`,
-  /// `reuse_profile` and `on_task` are of one runtime, and must be empty.
+  /// `reuse_profile` and `on_task` are of one runtime, and must be empty; with `record`,
+  /// merge_ranks makes one trace of those of the nodes.
   Simulation node = {};
   Network network = {};
   int nodes = 1;
@@ -83,7 +84,12 @@ public:
           tell(rank, task);
         };
       }
-      cluster_.add(nodes_.emplace_back(own, knobs...));
+      auto& node = nodes_.emplace_back(own, knobs...);
+      if (auto* const recorder = node.engine().recorder(); recorder && config.nodes > 1) {
+        recorder->of_rank(
+            static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(config.nodes), {});
+      }
+      cluster_.add(node);
     }
   }
 

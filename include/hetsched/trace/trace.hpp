@@ -126,6 +126,33 @@ struct Trace {
     Instant at;
   };
 
+  /// One end of a value's way between the ranks of a program (DistributedRuntime), or, in a trace
+  /// of all ranks, both. The k-th that a rank sends by a number to another is the k-th that the
+  /// other receives by it from there. In the order of the program.
+  struct Message {
+    std::uint32_t datum = none;
+    std::uint64_t number = 0; // twice DistributedHandle::number, and 1 more for contributions
+    std::uint32_t from = 0;   // ranks
+    std::uint32_t to = 0;     //
+    std::uint32_t tasks = 0;  // how many of the trace's tasks come before it
+    Instant asked = never;    // the sender has the value; on the other end: its place is free
+    Instant begin = never;    // it is given to the network; known to the sender
+    Instant end = never;      // it is there; on the sender's end: may be overwritten
+  };
+
+  /// The part of a rank in `workers` and `nodes`: so many, behind those of the ranks before it.
+  struct Rank {
+    std::uint32_t workers = 0;
+    std::uint32_t nodes = 0;
+  };
+
+  /// What rank 0's trace has as time when this one has `at`: `at + offset`, to `error`.
+  struct Clock {
+    Instant at;
+    Duration offset;
+    Duration error;
+  };
+
   /// u -> v: v waits for u to end.
   struct Edge {
     std::uint32_t from = none;
@@ -152,6 +179,10 @@ struct Trace {
   std::vector<Transfer> transfers; // by begin
   std::vector<Eviction> evictions; // by time
   std::vector<Steal> steals;       // by time
+  std::vector<Message> messages;   // in a trace of all ranks: by begin
+  /// A row for each rank if there are several. In the trace of one rank all others have none.
+  std::vector<Rank> ranks;
+  std::vector<Clock> clocks; // by time; of one rank
   /// Events that were not kept for want of memory: Config::trace_memory.
   std::uint64_t dropped = 0;
 

@@ -3,6 +3,7 @@
 // Deals the tasks of a graph to the ranks of a cluster in virtual time, with the transfers that
 // follow.
 
+#include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/cluster/virtual_rank.hpp>
 #include <hetsched/detail/core/assert.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
@@ -133,12 +134,14 @@ private:
       auto& transfer = all.matched(datum, rank.number, to, true);
       transfer.priority = urgency;
       transfer.bytes = datum.bytes();
+      transfer.number = DatumLine{datum.number, datum.local->partial == &record}.number();
       spawn(transfer.send, transfer, record, AccessMode::read);
       all.count(transfer);
     }
 
     void receive(ClusterDatum& datum, DataRecord& record, std::int32_t from) const {
       auto& transfer = all.matched(datum, from, rank.number, false);
+      transfer.number = DatumLine{datum.number, datum.local->partial == &record}.number();
       if (datum.local->partial == &record) {
         all.partial_ = &transfer; // `add` follows
       } else {
@@ -150,7 +153,7 @@ private:
     void begin(DataRecord& partial, ReductionOps const& /*op*/) const {
       auto& end = all.beginnings_.emplace_back();
       end.rank = &rank;
-      spawn_uncounted(rank.core, external_type, partial, AccessMode::write, {.external = &end}, {});
+      spawn_uncounted(rank.core, external_type, partial, AccessMode::write, {.external = &end});
     }
 
     /// The same. The values that have come need no memory here.
@@ -166,7 +169,21 @@ private:
       end.transfer = &transfer;
       Attributes attributes;
       attributes.priority = urgency;
-      spawn_uncounted(rank.core, external_type, record, mode, {.external = &end}, attributes);
+      spawn_uncounted(rank.core,
+                      external_type,
+                      record,
+                      mode,
+                      {.external = &end},
+                      attributes,
+                      [&](TaskRecord const& task) {
+                        if (auto* const recorder = rank.core.recorder()) {
+                          recorder->message(task,
+                                            {transfer.number,
+                                             static_cast<std::uint32_t>(transfer.from),
+                                             static_cast<std::uint32_t>(transfer.to)},
+                                            rank.core.clock());
+                        }
+                      });
     }
   };
 

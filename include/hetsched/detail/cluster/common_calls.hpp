@@ -148,6 +148,8 @@ public:
     case MessageKind::alive:
     case MessageKind::datum:
     case MessageKind::spoilt:
+    case MessageKind::time:
+    case MessageKind::time_is:
       break;
     }
     return false;

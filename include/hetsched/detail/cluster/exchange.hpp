@@ -9,6 +9,7 @@
 #include <hetsched/detail/cluster/later_messages.hpp>
 #include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/cluster/pulse.hpp>
+#include <hetsched/detail/cluster/rank_recording.hpp>
 #include <hetsched/detail/cluster/transfers.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/spawn/hints.hpp>
@@ -39,11 +40,13 @@ class Exchange {
 public:
   /// A rank that says nothing for `patience` is taken for lost.
   Exchange(T& transport, ThreadCore& core, SpawnLog const& log, Duration patience)
-      : transport_(transport), core_(core), common_(*this, log), look_{*this},
+      : transport_(transport), core_(core), common_(*this, log),
+        recording_(core, transport.rank(), transport.ranks()), look_{*this},
         sent_(static_cast<std::size_t>(transport.ranks())),
         heard_ns_(static_cast<std::size_t>(transport.ranks())), patience_(patience) {
     take_kept();
     ExternalTasks::begin_to_look(core_, look_);
+    compare_clocks();
     if (ranks() > 1) {
       pulse_.emplace(&beat, this, std::min(longest_pulse_ns, patience.ns / 8)).start();
     }
@@ -83,6 +86,7 @@ public:
   /// All tasks here have ended; `failure`: why the first one failed, else nothing. Waits until that
   /// is so on all ranks. Returns the first rank that had a failure, if any did.
   std::optional<RankFailure> finish_together(std::optional<std::string> const& failure) {
+    compare_clocks();
     auto const sync = [&] {
       std::lock_guard const guard(mutex_);
       return common_.end_here(failure);
@@ -147,8 +151,19 @@ private:
                     record,
                     sends ? AccessMode::read : AccessMode::write,
                     {.external = transfer.get()},
-                    attributes);
+                    attributes,
+                    [&](TaskRecord const& task) { recording_.spawned(task, *transfer); });
     (void)transfer.release(); // until its task is granted; see take_granted
+  }
+
+  /// If a recorder wants to know of other ranks' clocks.
+  void compare_clocks() {
+    if (recording_.on()) {
+      std::lock_guard const guard(mutex_);
+      if (auto const question = recording_.ask_time()) {
+        tell(0, *question);
+      }
+    }
   }
 
   /// By the pulse. What has come is looked at first: this process may have been stopped for long.
@@ -189,6 +204,9 @@ private:
       told = std::exchange(told_, false);
     }
     for (auto& [transfer, failed] : ended) {
+      if (!failed) {
+        recording_.passed(*transfer);
+      }
       ExternalTasks::end(core_, *transfer->task, failed);
     }
     if (told) {
@@ -246,6 +264,7 @@ private:
       payload = {place, transfer->bytes()};
     }
     auto const to = transfer->peer;
+    RankRecording::begun(*transfer);
     sent_[static_cast<std::size_t>(to)].add(payload.size());
     post(to, head.bytes(), payload, std::move(transfer));
   }
@@ -325,6 +344,12 @@ public:
                               from,
                               message.head.kind == MessageKind::spoilt,
                               ended_);
+    } else if (message.head.kind == MessageKind::time) {
+      tell(from, recording_.tell_time(message.head));
+    } else if (message.head.kind == MessageKind::time_is) {
+      if (auto const question = recording_.heard_time(message.head)) {
+        tell(0, *question);
+      }
     } else {
       told_ = common_.handle(from, message.head, message.words) || told_;
     }
@@ -403,6 +428,7 @@ private:
   ThreadCore& core_;
   mutable Mutex mutex_; // of all below that is not atomic, and of the transport
   CommonCalls<Exchange> common_;
+  RankRecording recording_;
   Look look_;
   GrantedTransfers granted_;
   Arrivals arrivals_;

@@ -12,6 +12,22 @@
 
 namespace hetsched::detail {
 
+/// Which values come one after the other from a rank: those of a datum, or its partial ones. The
+/// two are in different places, so their order may not be that of the program.
+struct DatumLine {
+  std::uint32_t datum;
+  bool partial;
+
+  /// For messages.
+  [[nodiscard]] std::uint64_t number() const noexcept {
+    return std::uint64_t{datum} << 1U | (partial ? 1U : 0U);
+  }
+
+  [[nodiscard]] static DatumLine of(std::uint64_t number) noexcept {
+    return {static_cast<std::uint32_t>(number >> 1U), (number & 1U) != 0};
+  }
+};
+
 enum class MessageKind : std::uint8_t {
   datum,    // `number`: a value of that datum is the payload
   spoilt,   // `number`: the value of that datum does not exist, as a task failed
@@ -27,12 +43,14 @@ enum class MessageKind : std::uint8_t {
   spoiled,  // the same; `rank` says why in words, of the first rank where a task failed
   over,     // from rank 0: the ranks disagree; in words, how
   alive,    // from rank 0 to all and from all to rank 0, now and then
+  time,     // to rank 0: `number`: what the clock here shows
+  time_is,  // from rank 0: the same number; `hash`: what its clock shows
   gone      // from rank 0: `rank` is gone; in words, why
 };
 
 /// The head of each message.
 struct MessageHead {
-  static constexpr std::uint32_t magic_value = 0x68730001; // changes with the protocol
+  static constexpr std::uint32_t magic_value = 0x68730002; // changes with the protocol
 
   std::uint32_t magic = magic_value;
   std::uint32_t user = 0; // of the transport: how many there were before

@@ -3,7 +3,9 @@
 // Values on their way from rank to rank.
 
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
 #include <cstddef>
@@ -16,22 +18,6 @@
 #include <vector>
 
 namespace hetsched::detail {
-
-/// Which values come one after the other from a rank: those of a datum, or its partial ones. The
-/// two are in different places, so their order may not be that of the program.
-struct DatumLine {
-  std::uint32_t datum;
-  bool partial;
-
-  /// For messages.
-  [[nodiscard]] std::uint64_t number() const noexcept {
-    return std::uint64_t{datum} << 1U | (partial ? 1U : 0U);
-  }
-
-  [[nodiscard]] static DatumLine of(std::uint64_t number) noexcept {
-    return {static_cast<std::uint32_t>(number >> 1U), (number & 1U) != 0};
-  }
-};
 
 struct RankTransfer;
 
@@ -58,6 +44,9 @@ struct RankTransfer : ExternalUse {
   RankTransfer* next = nullptr;
   TaskRecord* task = nullptr;   // since it was granted
   std::size_t taken_before = 0; // how many, when it was taken
+  bool timed = false;           // somebody wants to know when:
+  std::int64_t granted_ns = 0;  // it was granted
+  std::int64_t begun_ns = 0;    // a sent one was given to the transport
   DatumLine line;
   std::int32_t peer;
   bool sends;
@@ -104,6 +93,9 @@ private:
   static void note_granted(ExternalUse& use, TaskRecord& task) noexcept {
     auto& transfer = static_cast<RankTransfer&>(use);
     transfer.task = &task;
+    if (transfer.timed) [[unlikely]] {
+      transfer.granted_ns = monotonic_ns();
+    }
     transfer.all.add(transfer);
   }
 };

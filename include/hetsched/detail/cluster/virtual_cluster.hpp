@@ -75,7 +75,7 @@ public:
         ranks_[r].core.advance(now_);
       }
       for (auto* const of : std::exchange(ended_, {})) {
-        of->rank->core.end_external(*of->task);
+        end_transfer(*of);
       }
     }
     return now_;
@@ -91,13 +91,22 @@ private:
 
   void begin_transfer(TransferEnd& end) {
     auto* const transfer = end.transfer;
+    end.asked = now_;
     if (transfer != nullptr && &end == &transfer->send) {
       network_.ask(*transfer);
     } else if (transfer != nullptr && !transfer->arrived) {
       transfer->awaited = true;
     } else {
-      end.rank->core.end_external(*end.task);
+      end_transfer(end);
     }
+  }
+
+  void end_transfer(TransferEnd& end) {
+    if (auto* const recorder = end.rank->core.recorder(); recorder && end.transfer != nullptr) {
+      bool const sends = &end == &end.transfer->send;
+      recorder->passed(end.task->id(), end.asked, sends ? end.transfer->began : end.asked, now_);
+    }
+    end.rank->core.end_external(*end.task);
   }
 
   void note_due(std::size_t r) {

@@ -22,6 +22,7 @@ struct VirtualMessage {
   std::size_t bytes = 0;
 
   // of VirtualNetwork
+  Instant began = {};      // when its port began with it
   Instant tail = {};       // when its last byte has passed what it has passed
   std::uint32_t stage = 0; // of what it passes after the port that sends it
 };
@@ -124,6 +125,7 @@ private:
     do {
       auto& message = *port.waiting.top().message;
       port.waiting.pop();
+      message.began = now;
       auto const out = now + Network::at(message.bytes, network_.out_bytes_per_s);
       add(out, message, What::leaves);
       if (alone) {

@@ -25,6 +25,7 @@ struct TransferEnd : ExternalUse {
   VirtualTransfer* transfer = nullptr; // null: a partial value begins
   TaskRecord* task = nullptr;          // once it was granted its datum
   TransferEnd* next = nullptr;         // granted later
+  Instant asked;                       // when host memory had the datum
 
   TransferEnd() : ExternalUse{&note_granted} {}
 
@@ -36,6 +37,7 @@ private:
 struct VirtualTransfer : VirtualMessage {
   TransferEnd send;
   TransferEnd receive;
+  std::uint64_t number = 0; // see DatumLine
   bool arrived = false;
   bool awaited = false; // the receiving task has its datum
 };

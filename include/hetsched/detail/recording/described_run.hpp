@@ -6,9 +6,20 @@
 #include <hetsched/trace/trace.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace hetsched::detail {
+
+/// The part of a rank's trace in those of all ranks is all of it.
+inline void describe_rank(Trace& trace) {
+  for (auto& rank : trace.ranks) {
+    if (rank.workers != 0) {
+      rank = {static_cast<std::uint32_t>(trace.workers.size()),
+              static_cast<std::uint32_t>(trace.nodes.size())};
+    }
+  }
+}
 
 /// Adds the description to a trace that has the events.
 inline void describe_run(Trace& trace, RunDescription const& run) {
@@ -33,6 +44,7 @@ inline void describe_run(Trace& trace, RunDescription const& run) {
                                               : "core ";
     trace.workers.push_back({kind + std::to_string(number), info.arch, info.node, info.cores});
   }
+  describe_rank(trace);
 }
 
 } // namespace hetsched::detail

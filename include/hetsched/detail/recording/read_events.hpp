@@ -5,6 +5,7 @@
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/files/text_file.hpp>
+#include <hetsched/detail/recording/described_run.hpp>
 #include <hetsched/detail/recording/event_file.hpp>
 #include <hetsched/detail/recording/recorded_events.hpp>
 #include <hetsched/detail/recording/spawn_event.hpp>
@@ -45,6 +46,7 @@ public:
     told.scheduler = std::move(trace.scheduler);
     told.workers = std::move(trace.workers);
     told.nodes = std::move(trace.nodes);
+    describe_rank(told);
     told.about.emplace_back("unfinished", "the run did not come to its end");
     count_accesses(told);
     TraceCheck(told, name_).run();
@@ -175,6 +177,16 @@ private:
       return words.size() == 5 && times(1, 2);
     case EventKind::seated:
       return words.size() == 1 && times(0, 1);
+    case EventKind::message:
+      return words.size() == 6 && times(1, 2) && words[4] <= 2 * Word{UINT32_MAX} + 1;
+    case EventKind::passed:
+      return words.size() == 4 && times(1, 4);
+    case EventKind::of_rank:
+      return words.size() == 2 && times(0, 1) && (words[1] >> 32U) < (words[1] & UINT32_MAX) &&
+             (words[1] & UINT32_MAX) <= most_ranks;
+    case EventKind::clocks: // an offset may be negative
+      return words.size() == 3 && times(0, 1) && times(2, 3) &&
+             words[1] + Word{trace_year} <= 2 * Word{trace_year};
     case EventKind::named:
       break;
     }
@@ -195,6 +207,8 @@ private:
     }
     return accesses.size() % 2 == 0;
   }
+
+  static constexpr Word most_ranks = 1'000'000;
 
   std::string_view const file_;
   std::string const& name_;

@@ -43,6 +43,10 @@ enum class EventKind : std::uint8_t {
   moved,    // datum, begin, end, from and to, bytes
   evicted,  // datum, at, node, dirty, bytes
   seated,   // at; detail: sits down
+  message,  // task, at, datum, bytes, number, ranks from and to: as a spawn
+  passed,   // task, asked, begin, end: a message
+  of_rank,  // at, rank and how many there are
+  clocks,   // at, offset, error
   named     // the name of a task type, with as many zeros as fill the last word; on: its number
 };
 

@@ -46,6 +46,13 @@ struct Taking {
   bool stolen = false; // the steal hook gave it
 };
 
+/// Which way a message goes.
+struct MessageRoute {
+  std::uint64_t number; // see Trace::Message
+  std::uint32_t from;
+  std::uint32_t to;
+};
+
 /// Keeps events. Trace says how each of them shows. `by`: the worker whose thread calls, one thread
 /// at a time. no_worker: any thread; this takes a lock.
 class Recorder {
@@ -88,6 +95,19 @@ public:
 
   virtual void moved(Replicas const& datum, NodeId from, NodeId to, Instant begin, Instant end) = 0;
   virtual void evicted(Replicas const& datum, NodeId at, Instant when, bool dirty) = 0;
+
+  // ---- of a rank of several ----
+
+  /// This runtime is that rank's of so many: before all messages.
+  virtual void of_rank(std::uint32_t rank, std::uint32_t ranks, Instant at) = 0;
+
+  /// The external task, which carries a message, is about to be registered; its one access is
+  /// complete. Trace::Message has the meaning of the rest.
+  virtual void message(TaskRecord const& task, MessageRoute const& route, Instant at) = 0;
+  virtual void passed(TaskId task, Instant asked, Instant begin, Instant end) = 0;
+
+  /// See Trace::Clock.
+  virtual void compared_clocks(Instant at, Duration offset, Duration error) = 0;
 
   /// Traces will not show events before this time.
   virtual void forget(Instant before) = 0;

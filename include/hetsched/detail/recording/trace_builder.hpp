@@ -4,7 +4,8 @@
 
 #include <hetsched/detail/recording/recorded_events.hpp>
 #include <hetsched/detail/recording/spawn_event.hpp>
-#include <hetsched/graphs/task_graph.hpp>
+#include <hetsched/detail/recording/spawned_by_id.hpp>
+#include <hetsched/detail/recording/trace_edges.hpp>
 #include <hetsched/trace/trace.hpp>
 
 #include <algorithm>
@@ -20,9 +21,8 @@
 
 namespace hetsched::detail {
 
-/// Makes a Trace of the events recorded from a moment on. Events name tasks by ids, which recur
-/// after some ten thousand spawns. An event belongs to the last task with its id that was spawned
-/// before the event.
+/// Makes a Trace of the events recorded from a moment on. An event belongs to the last task
+/// with its id that was spawned before the event.
 class TraceBuilder {
 public:
   TraceBuilder(RecordedEvents const& events, std::int64_t since) : events_(events), since_(since) {}
@@ -37,7 +37,7 @@ public:
     for (std::size_t lane = 0; lane < events_.lanes(); ++lane) {
       events_.each(lane, [&](RecordedEvents::Event const& event) { add(event); });
     }
-    add_edges();
+    TraceEdges(trace_, divisions_).add();
     auto edge = trace_.edges.begin();
     for (std::uint32_t v = 0; v < trace_.tasks.size(); ++v) {
       auto ready = trace_.tasks[v].spawned;
@@ -58,6 +58,7 @@ public:
     sort(trace_.transfers,
          [](auto const& row) { return std::tie(row.begin, row.datum, row.to, row.end); });
     sort(trace_.evictions, [](auto const& row) { return std::tie(row.at, row.datum, row.node); });
+    sort(trace_.clocks, [](auto const& row) { return std::tie(row.at, row.error); });
     sort(trace_.steals, [](auto const& row) { return std::tie(row.at, row.task); });
     return std::move(trace_);
   }
@@ -73,21 +74,6 @@ private:
     Event event;      // may divide a region instead
   };
 
-  /// The division of a region into parts, or the joining of the parts, among the children of
-  /// `parent`.
-  struct Division {
-    std::uint32_t before; // task
-    std::uint32_t parent;
-    std::uint32_t opened;               // of a joining: the division that made the parts, or none
-    std::vector<std::uint32_t> data;    // the whole, its parts
-    std::vector<std::uint32_t> awaited; // tasks
-  };
-
-  struct Node {
-    bool divides;
-    std::uint32_t number; // of the task or the division
-  };
-
   static std::int64_t number(Word word) noexcept { return static_cast<std::int64_t>(word); }
 
   /// Numbers the tasks by the times of their spawns. If one thread spawns, this is program order.
@@ -98,15 +84,17 @@ private:
     for (std::size_t lane = 0; lane < events_.lanes(); ++lane) {
       std::optional<Spawn> latest; // in the lane, of the program's own
       events_.each(lane, [&](Event const& event) {
-        bool const divides = event.kind == EventKind::divided;
-        if ((event.kind != EventKind::spawned && !divides) || number(event.words[1]) < since_) {
+        bool const spawns_task = event.kind == EventKind::spawned;
+        if ((!spawns_task && event.kind != EventKind::divided &&
+             event.kind != EventKind::message) ||
+            number(event.words[1]) < since_) {
           return;
         }
         Spawn noted{number(event.words[1]), lane, 2 * spawns.size() + 1, event};
         SpawnEvent const spawn(event);
-        if (!divides && trace_.types[spawn.type()].name != merge_task_name) {
+        if (spawns_task && trace_.types[spawn.type()].name != merge_task_name) {
           latest = noted;
-        } else if (!divides && latest && !spawn.accesses().empty() &&
+        } else if (spawns_task && latest && !spawn.accesses().empty() &&
                    SpawnEvent(latest->event).accesses(spawn.accesses()[0])) {
           noted.at = latest->at;
           noted.turn = latest->turn - 1;
@@ -120,6 +108,8 @@ private:
     for (auto const& spawn : spawns) {
       if (spawn.event.kind == EventKind::divided) {
         add_division(spawn.event);
+      } else if (spawn.event.kind == EventKind::message) {
+        add_message(spawn.event);
       } else {
         add_task(SpawnEvent(spawn.event));
       }
@@ -128,10 +118,9 @@ private:
   }
 
   void add_task(SpawnEvent const& spawn) {
-    auto const self = static_cast<std::uint32_t>(trace_.tasks.size());
     auto& task = trace_.tasks.emplace_back();
     task.spawned = {spawn.at()};
-    task.parent = spawn.parent() == 0 ? Trace::none : find(spawn.parent(), spawn.at());
+    task.parent = spawn.parent() == 0 ? Trace::none : ids_.find(spawn.parent(), spawn.at());
     task.type = spawn.type();
     task.archs = spawn.archs();
     task.priority = spawn.priority();
@@ -149,40 +138,35 @@ private:
       auto const datum = datum_of(all[k], all[k + 1] >> 8U);
       trace_.accesses.push_back({datum, static_cast<AccessMode>(all[k + 1] & 0xffU)});
     }
-    auto const [known, fresh] = latest_.try_emplace(spawn.task(), self);
-    before_.push_back(fresh ? Trace::none : std::exchange(known->second, self));
+    ids_.add(spawn.task(), spawn.at());
   }
 
-  /// The key of a datum among the children of `parent`.
-  static Word among(std::uint32_t parent, std::uint32_t datum) noexcept {
-    return Word{parent} << 32U | datum;
+  void add_message(Event const& event) {
+    auto const& words = event.words;
+    auto& message = trace_.messages.emplace_back();
+    message.datum = datum_of(words[2], words[3]);
+    message.number = words[4];
+    message.from = static_cast<std::uint32_t>(words[5] >> 32U);
+    message.to = static_cast<std::uint32_t>(words[5]);
+    message.tasks = static_cast<std::uint32_t>(trace_.tasks.size());
+    messages_.add(words[0], number(words[1]));
   }
 
   void add_division(Event const& event) {
     auto const& words = event.words;
     auto const self = static_cast<std::uint32_t>(divisions_.size());
-    auto const parent = words[0] == 0 ? Trace::none : find(words[0], number(words[1]));
+    auto const parent = words[0] == 0 ? Trace::none : ids_.find(words[0], number(words[1]));
     std::vector<std::uint32_t> data;
     for (std::size_t k = 2; k < words.size(); k += 2) {
       data.push_back(datum_of(words[k], words[k + 1]));
     }
-    auto const known = opened_.try_emplace(among(parent, data[0]), Trace::none).first;
+    auto const known = opened_.try_emplace(TraceEdges::among(parent, data[0]), Trace::none).first;
     auto const opened = std::exchange(known->second, event.detail == 0 ? self : Trace::none);
     divisions_.push_back({static_cast<std::uint32_t>(trace_.tasks.size()),
                           parent,
                           event.detail == 0 ? Trace::none : opened,
                           std::move(data),
                           {}});
-  }
-
-  /// The last task of that id that was spawned at or before a time; none if it is not known.
-  [[nodiscard]] std::uint32_t find(Word id, std::int64_t at) const {
-    auto const known = latest_.find(id);
-    auto task = known == latest_.end() ? Trace::none : known->second;
-    while (task != Trace::none && trace_.tasks[task].spawned.ns > at) {
-      task = before_[task];
-    }
-    return task;
   }
 
   [[nodiscard]] std::uint32_t datum_of(Word key, std::uint64_t bytes) {
@@ -200,8 +184,26 @@ private:
       add_seated(event.detail != 0, {number(words[0])});
       return;
     }
+    if (event.kind == EventKind::of_rank) {
+      trace_.ranks.resize(words[1] & UINT32_MAX);
+      trace_.ranks[words[1] >> 32U] = {1, 1}; // workers and nodes follow
+      return;
+    }
+    if (event.kind == EventKind::clocks) {
+      trace_.clocks.push_back({{number(words[0])}, {number(words[1])}, {number(words[2])}});
+      return;
+    }
     if (event.kind == EventKind::spawned || event.kind == EventKind::divided ||
-        number(words[1]) < since_) {
+        event.kind == EventKind::message || number(words[1]) < since_) {
+      return;
+    }
+    if (event.kind == EventKind::passed) {
+      if (auto const k = messages_.find(words[0], number(words[1])); k != Trace::none) {
+        auto& message = trace_.messages[k];
+        message.asked = {number(words[1])};
+        message.begin = {number(words[2])};
+        message.end = {number(words[3])};
+      }
       return;
     }
     if (event.kind == EventKind::moved) {
@@ -220,7 +222,7 @@ private:
                                   words[3] != 0});
       return;
     }
-    auto const task = find(words[0], number(words[1]));
+    auto const task = ids_.find(words[0], number(words[1]));
     if (task == Trace::none) { // spawned before recording began, or when there was no memory
       trace_.dropped += trace_.dropped != 0 ? 1 : 0;
       return;
@@ -324,88 +326,17 @@ private:
     task.end = std::max(task.end, task.begin);
   }
 
-  /// Adds dependencies by the accesses of each task's children, in the order of their spawns. A
-  /// division or a joining is no task: the tasks after it depend on the tasks before it.
-  void add_edges() {
-    std::vector<Node> nodes;
-    auto const graph = graph_of(nodes);
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges; // to, from
-    auto const add_from = [&](std::uint32_t u, std::span<std::uint32_t const> tasks) {
-      for (auto const w : graph.successors(u)) {
-        auto const [divides, to] = nodes[w];
-        if (!divides) {
-          for (auto const from : tasks) {
-            edges.emplace_back(to, from);
-          }
-        } else if (!nodes[u].divides || divisions_[to].opened != nodes[u].number) {
-          auto& awaited = divisions_[to].awaited;
-          awaited.insert(awaited.end(), tasks.begin(), tasks.end());
-        }
-      }
-    };
-    for (std::uint32_t u = 0; u < graph.size(); ++u) {
-      if (!nodes[u].divides) {
-        add_from(u, {&nodes[u].number, 1});
-        continue;
-      }
-      auto& division = divisions_[nodes[u].number];
-      if (division.awaited.empty() && division.opened != Trace::none) { // no task on its parts
-        division.awaited = divisions_[division.opened].awaited;
-      }
-      std::sort(division.awaited.begin(), division.awaited.end());
-      division.awaited.erase(std::unique(division.awaited.begin(), division.awaited.end()),
-                             division.awaited.end());
-      add_from(u, division.awaited);
-    }
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-    trace_.edges.reserve(edges.size());
-    for (auto const& [to, from] : edges) {
-      trace_.edges.push_back({from, to});
-    }
-  }
-
-  /// The tasks and, as if they wrote the whole and its parts, the divisions.
-  [[nodiscard]] TaskGraph graph_of(std::vector<Node>& nodes) const {
-    std::unordered_map<Word, std::uint32_t> data; // of a parent's number and a datum's
-    std::vector<TaskGraph::Node> accessing;
-    accessing.reserve(trace_.tasks.size() + divisions_.size());
-    auto const add = [&](std::uint32_t parent, std::uint32_t datum, AccessMode mode) {
-      auto const next = static_cast<std::uint32_t>(data.size());
-      auto const known = data.try_emplace(among(parent, datum), next).first;
-      accessing.back().accesses.push_back({known->second, mode, nullptr});
-    };
-    std::uint32_t d = 0;
-    for (std::uint32_t v = 0; v <= trace_.tasks.size(); ++v) {
-      for (; d < divisions_.size() && divisions_[d].before == v; ++d) {
-        nodes.push_back({true, d});
-        accessing.emplace_back();
-        for (auto const datum : divisions_[d].data) {
-          add(divisions_[d].parent, datum, AccessMode::read_write);
-        }
-      }
-      if (v < trace_.tasks.size()) {
-        nodes.push_back({false, v});
-        accessing.emplace_back();
-        for (auto const& access : trace_.accesses_of(v)) {
-          add(trace_.tasks[v].parent, access.datum, access.mode);
-        }
-      }
-    }
-    return {std::move(accessing), std::vector<std::size_t>(data.size())};
-  }
-
   RecordedEvents const& events_;
   std::int64_t const since_;
   Trace trace_;
-  std::unordered_map<Word, std::uint32_t> latest_; // task of an id
-  std::vector<std::uint32_t> before_;              // the task before each with its id
+  SpawnedById ids_;      // of the trace's tasks
+  SpawnedById messages_; // the same of those that carry messages
   std::unordered_map<Word, std::uint32_t> data_;
   std::unordered_map<std::string, std::uint32_t> labels_;
   std::vector<WorkerId> takers_;                   // of each task
   int sitting_ = 0;                                // threads in worker 0
   Instant sat_down_;                               // the first of them
-  std::vector<Division> divisions_;                // in the order of the tasks
+  std::vector<TraceDivision> divisions_;           // in the order of the tasks
   std::unordered_map<Word, std::uint32_t> opened_; // divisions, of a parent's number and a datum's
 };
 

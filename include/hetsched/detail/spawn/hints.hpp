@@ -19,15 +19,16 @@ inline constexpr TaskType evict_type =
 inline constexpr TaskType follow_type =
     laid_out({"hetsched follow", TaskKind::follow, {}, {}, nullptr, nullptr, nullptr}, false);
 
-/// Spawns a task of the library's own on one datum, which the user does not count. Throws what a
-/// spawn throws.
-template <class Core>
+/// Spawns a task of the library's own on one datum, which the user does not count; calls note(task)
+/// before it is registered. Throws what a spawn throws.
+template <class Core, class Note>
 void spawn_uncounted(Core& core,
                      TaskType const& type,
                      DataRecord& record,
                      AccessMode mode,
                      Carried carried,
-                     Attributes const& attributes = {}) {
+                     Attributes const& attributes,
+                     Note&& note) {
   typename Core::Spawner spawner(core);
   auto& host = spawner.host();
   auto& queue = find_queue(record, mode, nullptr, core.current_task(), core.current_domain());
@@ -37,12 +38,19 @@ void spawn_uncounted(Core& core,
   new (hint.accesses()) Access{&queue, nullptr, carried, mode, false, 0, 0};
   host.count_hint(hint);
   try {
+    note(hint);
     register_accesses(host, hint);
   } catch (...) {
     host.uncount_hint(hint);
     host.recycle(hint);
     throw;
   }
+}
+
+template <class Core>
+void spawn_uncounted(
+    Core& core, TaskType const& type, DataRecord& record, AccessMode mode, Carried carried) {
+  spawn_uncounted(core, type, record, mode, carried, {}, [](TaskRecord const&) {});
 }
 
 /// Spawns a hint: in program order it reads the datum, or, to follow a stream, writes it.

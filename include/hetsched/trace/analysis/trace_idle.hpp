@@ -113,21 +113,28 @@ void for_each_untaken(Trace const& trace, Instant run_end, Piece&& piece) {
   }
 }
 
-[[nodiscard]] inline std::array<ClassReady, max_archs> class_ready(Trace const& trace,
-                                                                   Instant run_end) {
-  struct Change {
-    Instant at;
-    std::int32_t by;
-    ArchMask archs;
-  };
+/// The rank of each worker: 0 in a trace of one runtime.
+[[nodiscard]] inline std::vector<std::uint32_t> ranks_of_workers(Trace const& trace) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t r = 0; r < trace.ranks.size(); ++r) {
+    bool const alone = trace.ranks[r].workers == trace.workers.size();
+    ranks.insert(ranks.end(), trace.ranks[r].workers, alone ? 0 : r);
+  }
+  ranks.resize(trace.workers.size(), 0);
+  return ranks;
+}
 
+/// When the number of ready tasks of some classes changes.
+struct ReadyChange {
+  Instant at;
+  std::int32_t by;
+  ArchMask archs;
+};
+
+[[nodiscard]] inline std::array<ClassReady, max_archs>
+class_ready(std::vector<ReadyChange> changes) {
+  using Change = ReadyChange;
   std::array<ClassReady, max_archs> classes;
-  std::vector<Change> changes;
-  changes.reserve(2 * trace.tasks.size());
-  for_each_untaken(trace, run_end, [&](std::uint32_t task, Instant begin, Instant end) {
-    changes.push_back({begin, 1, trace.tasks[task].archs});
-    changes.push_back({end, -1, trace.tasks[task].archs});
-  });
   std::sort(changes.begin(), changes.end(), [](Change const& a, Change const& b) {
     return std::tuple(a.at, -a.by) < std::tuple(b.at, -b.by); // no gap between neighbours
   });
@@ -146,11 +153,36 @@ void for_each_untaken(Trace const& trace, Instant run_end, Piece&& piece) {
       }
     }
   }
+  return classes;
+}
+
+/// For each rank. Where there are several, tasks that no worker ran are no rank's.
+[[nodiscard]] inline std::vector<std::array<ClassReady, max_archs>> class_ready(Trace const& trace,
+                                                                                Instant run_end) {
+  auto const ranks_of = ranks_of_workers(trace);
+  auto const ranks = ranks_of.empty() ? std::size_t{1} : std::size_t{ranks_of.back()} + 1;
+  auto const rank_of = [&](Trace::Task const& task) {
+    return ranks == 1    ? std::size_t{0}
+           : task.worker ? std::size_t{ranks_of[task.worker.index()]}
+                         : ranks;
+  };
+  std::vector<std::vector<ReadyChange>> changes(ranks + 1);
+  for_each_untaken(trace, run_end, [&](std::uint32_t v, Instant begin, Instant end) {
+    auto const& task = trace.tasks[v];
+    auto& own = changes[rank_of(task)];
+    own.push_back({begin, 1, task.archs});
+    own.push_back({end, -1, task.archs});
+  });
+  std::vector<std::array<ClassReady, max_archs>> classes;
+  for (std::size_t r = 0; r <= ranks; ++r) {
+    classes.push_back(class_ready(std::move(changes[r])));
+  }
   for (auto const& task : trace.tasks) {
     auto const ready = KnownMoments(task, run_end).ready;
     for (std::uint8_t c = 0; c < max_archs; ++c) {
       if (task.archs.has(Arch{c})) {
-        classes[c].last = std::max(classes[c].last, ready);
+        auto& last = classes[rank_of(task)][c].last;
+        last = std::max(last, ready);
       }
     }
   }
@@ -334,11 +366,13 @@ private:
 /// the pieces of idle time, worker by worker, by time; neighbours differ in cause. Within
 /// span_of(trace); several executions at once on a worker (devices) count once, and those whose
 /// bodies wait while nothing else executes count as idle. Moments that a trace does not have count
-/// as not waited for. Cost: O(n log n) for n tasks, attempts and waits, and the pieces.
+/// as not waited for. Tasks of other ranks are none that a worker may run. Cost: O(n log n) for n
+/// tasks, attempts and waits, and the pieces.
 template <class Emit>
 std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
   auto const run = span_of(trace);
   auto const ready = detail::class_ready(trace, run.second);
+  auto const ranks = detail::ranks_of_workers(trace);
   detail::RowsByWorker const tasks(trace, trace.tasks);
   detail::RowsByWorker const attempts(trace, trace.attempts);
   detail::RowsByWorker const waits(trace, trace.waits);
@@ -360,10 +394,9 @@ std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
       worker.add_sync(trace.syncs[k].begin, trace.syncs[k].end);
     }
     auto const arch = trace.workers[w].arch.index;
-    all.push_back(
-        worker.attribute(ready.at(arch), [&](Instant begin, Instant end, IdleCause cause) {
-          emit(id, begin, end, cause);
-        }));
+    all.push_back(worker.attribute(
+        ready[ranks[w]].at(arch),
+        [&](Instant begin, Instant end, IdleCause cause) { emit(id, begin, end, cause); }));
   }
   return all;
 }

@@ -4,6 +4,7 @@
 
 #include <hetsched/core/access.hpp>
 #include <hetsched/detail/files/json_text.hpp>
+#include <hetsched/detail/files/path_with_part.hpp>
 #include <hetsched/detail/files/text_file.hpp>
 #include <hetsched/detail/trace/formats/trace_columns.hpp>
 #include <hetsched/trace/trace.hpp>
@@ -23,7 +24,7 @@ public:
   TraceText(Its const& trace, TextWriter& out) : trace_(trace), out_(out) {}
 
   void write() {
-    out_ << "{\"format\": \"trace-2\",\n\"simulated\": " << (trace_.simulated ? "true" : "false");
+    out_ << "{\"format\": \"trace-3\",\n\"simulated\": " << (trace_.simulated ? "true" : "false");
     out_ << ",\n\"scheduler\": ";
     write_json_string(out_, trace_.scheduler);
     out_ << ",\n\"about\": {";
@@ -125,14 +126,7 @@ private:
 
 } // namespace detail
 
-/// The path with a part before the file's ending: "run.json" and "heft" give "run.heft.json".
-[[nodiscard]] inline std::string path_with_part(std::string path, std::string const& part) {
-  auto const name = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
-  auto const dot = path.rfind('.');
-  return path.insert(dot == path.npos || dot <= name ? path.size() : dot, '.' + part);
-}
-
-/// In format "trace-2", which read_trace.hpp reads. O(size of the trace); one caller at a time for
+/// In format "trace-3", which read_trace.hpp reads. O(size of the trace); one caller at a time for
 /// a trace that changes. What is not UTF-8 in a name becomes U+FFFD.
 template <class Its = Trace>
 [[nodiscard]] std::string trace_text(Its const& trace) {

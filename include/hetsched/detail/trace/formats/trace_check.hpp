@@ -199,6 +199,7 @@ private:
       check_place("/steals/thief", k, steal.thief.value, workers, "workers");
     });
     check_memory();
+    check_ranks();
   }
 
   void check_memory() const {
@@ -220,6 +221,40 @@ private:
               check_place("/evictions/datum", k, eviction.datum, data, "data");
               check_place("/evictions/node", k, eviction.node.value, nodes, "nodes");
             });
+  }
+
+  void check_ranks() const {
+    std::size_t workers = 0;
+    std::size_t nodes = 0;
+    for (auto const& rank : trace_.ranks) {
+      workers += rank.workers;
+      nodes += rank.nodes;
+    }
+    if (!trace_.ranks.empty() &&
+        (workers != trace_.workers.size() || nodes != trace_.nodes.size())) {
+      refuse("/ranks", "do not have all workers and nodes, each once");
+    }
+    std::uint32_t before = 0;
+    for (std::size_t k = 0; k < trace_.messages.size(); ++k) {
+      auto const& message = trace_.messages[k];
+      check_place("/messages/datum", k, message.datum, trace_.data.size(), "data");
+      check_place("/messages/from", k, message.from, trace_.ranks.size(), "ranks");
+      check_place("/messages/to", k, message.to, trace_.ranks.size(), "ranks");
+      if (message.tasks > trace_.tasks.size()) {
+        refuse("/messages/tasks",
+               k,
+               "is " + std::to_string(message.tasks) + ", and there are " +
+                   std::to_string(trace_.tasks.size()) + " tasks");
+      }
+      if (message.tasks < std::exchange(before, message.tasks)) {
+        refuse("/messages/tasks", k, "is less than that of the one before it");
+      }
+      check_moments(k,
+                    std::array{std::pair{"/messages/asked", message.asked},
+                               std::pair{"/messages/begin", message.begin},
+                               std::pair{"/messages/end", message.end}});
+    }
+    by_time(trace_.clocks, "/clocks/at", &Trace::Clock::at, [](std::size_t, auto&) {});
   }
 
   /// Calls `check(k, row)` for each row; they are in the order of one of their columns.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The format of trace files, "trace-2", as a table that writers and readers use.
+// The format of trace files, "trace-3", as a table that writers and readers use.
 
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/time.hpp>
@@ -59,7 +59,7 @@ struct TraceList : TraceGroup {
 /// Where a member of a row has its number. Trace::none is -1 in files.
 template <class Member>
 [[nodiscard]] constexpr auto& trace_number(Member& member) noexcept {
-  if constexpr (std::is_same_v<Member, Instant>) {
+  if constexpr (std::is_same_v<Member, Instant> || std::is_same_v<Member, Duration>) {
     return member.ns;
   } else if constexpr (std::is_same_v<Member, WorkerId> || std::is_same_v<Member, NodeId>) {
     return member.value;
@@ -206,6 +206,27 @@ struct TraceTable {
     static constexpr std::array steals{StealRows::template column<&Steal::task>("task", 0, most),
                                        StealRows::template column<&Steal::thief>("thief", 0, most),
                                        StealRows::template column<&Steal::at>("at", 0, trace_year)};
+    using Message = typename Its::Message;
+    using MessageRows = TraceRows<&Its::messages>;
+    static constexpr std::array messages{
+        MessageRows::template column<&Message::datum>("datum", 0, most),
+        MessageRows::template column<&Message::number>("number", 0, 2 * (most + 1) * 2 - 1),
+        MessageRows::template column<&Message::from>("from", 0, most),
+        MessageRows::template column<&Message::to>("to", 0, most),
+        MessageRows::template column<&Message::tasks>("tasks", 0, most),
+        MessageRows::template column<&Message::asked>("asked", -1, trace_year),
+        MessageRows::template column<&Message::begin>("begin", -1, trace_year),
+        MessageRows::template column<&Message::end>("end", -1, trace_year)};
+    using Rank = typename Its::Rank;
+    using RankRows = TraceRows<&Its::ranks>;
+    static constexpr std::array ranks{RankRows::template column<&Rank::workers>("workers", 0, most),
+                                      RankRows::template column<&Rank::nodes>("nodes", 0, most)};
+    using Clock = typename Its::Clock;
+    using ClockRows = TraceRows<&Its::clocks>;
+    static constexpr std::array clocks{
+        ClockRows::template column<&Clock::at>("at", 0, trace_year),
+        ClockRows::template column<&Clock::offset>("offset", -trace_year, trace_year),
+        ClockRows::template column<&Clock::error>("error", 0, trace_year)};
     static constexpr std::array groups{DatumRows::group("data_bytes", data),
                                        TaskRows::group("tasks", tasks),
                                        AccessRows::group("accesses", accesses),
@@ -215,7 +236,10 @@ struct TraceTable {
                                        SyncRows::group("syncs", syncs),
                                        TransferRows::group("transfers", transfers),
                                        EvictionRows::group("evictions", evictions),
-                                       StealRows::group("steals", steals)};
+                                       StealRows::group("steals", steals),
+                                       MessageRows::group("messages", messages),
+                                       RankRows::group("ranks", ranks),
+                                       ClockRows::group("clocks", clocks)};
     return groups;
   }
 
