@@ -11,6 +11,7 @@
 
 #include "support/dice.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -144,7 +145,10 @@ public:
     for (int k = 0; k < steps; ++k) {
       Step step{};
       int const kind = dice.pick(0, 99);
-      step.kind = kind < 2 ? Kind::sync : kind < 4 ? Kind::value : Kind(dice.pick(2, 8));
+      step.kind = kind < 2   ? Kind::sync
+                  : kind < 4 ? Kind::value
+                  : kind < 8 ? Kind::cut
+                             : Kind(dice.pick(2, 8));
       step.a = dice.pick(0, tiles - 1);
       step.b = dice.pick(0, tiles - 1);
       step.c = dice.pick(0, scalars - 1);
@@ -201,6 +205,11 @@ public:
       case Kind::toggle:
         ContributeToggle::cpu(a, step.constant);
         break;
+      case Kind::cut: {
+        Dice dice(step.constant);
+        cut_alone(a, dice, 0);
+        break;
+      }
       }
     }
     seen.push_back(memory.sum());
@@ -239,7 +248,8 @@ private:
     commuting,
     contribute,
     contribute_tile,
-    toggle
+    toggle,
+    cut // into parts that are used on their own, and joined
   };
 
   struct Step {
@@ -380,11 +390,117 @@ private:
       case Kind::toggle:
         rt.template spawn<ContributeToggle>(on)(a, step.constant);
         break;
+      case Kind::cut: {
+        Dice dice(step.constant);
+        cut(rt, a, dice, 0);
+        break;
+      }
       }
     }
     check_all();
     if (seen != expected.size()) {
       wrong += "so many values: " + std::to_string(seen);
+    }
+  }
+
+  // ---- partitions: the same draws alone and on ranks ----
+
+  struct PartStep {
+    Kind kind; // cut: once more
+    std::size_t p, q;
+    int rank;
+    Number constant;
+  };
+
+  [[nodiscard]] static hs::Blocks draw_blocks(Dice& dice) {
+    return {static_cast<std::size_t>(dice.pick(1, 4)), static_cast<std::size_t>(dice.pick(1, 4))};
+  }
+
+  [[nodiscard]] static PartStep draw_part_step(Dice& dice, std::size_t parts, int depth) {
+    auto const kind = dice.of({Kind::update,
+                               Kind::update,
+                               Kind::set,
+                               Kind::commuting,
+                               Kind::contribute_tile,
+                               Kind::toggle,
+                               depth == 0 ? Kind::cut : Kind::update});
+    auto const part = [&] { return static_cast<std::size_t>(dice.below(static_cast<int>(parts))); };
+    auto const p = part();
+    auto const q = part();
+    int const rank = dice.chance(50) ? -1 : dice.pick(0, 63);
+    return {kind, p, q, rank, static_cast<Number>(dice.pick(1, 1 << 20))};
+  }
+
+  static void cut_alone(Tile whole, Dice& dice, int depth) {
+    auto const blocks = draw_blocks(dice);
+    std::vector<Tile> parts;
+    for (std::size_t j = 0; j < whole.cols(); j += blocks.cols) {
+      for (std::size_t i = 0; i < whole.rows(); i += blocks.rows) {
+        parts.emplace_back(&whole(i, j),
+                           std::min(blocks.rows, whole.rows() - i),
+                           std::min(blocks.cols, whole.cols() - j),
+                           whole.ld());
+      }
+    }
+    for (int left = dice.pick(0, 8); left != 0; --left) {
+      auto const step = draw_part_step(dice, parts.size(), depth);
+      auto const p = parts[step.p];
+      switch (step.kind) {
+      case Kind::cut:
+        cut_alone(p, dice, depth + 1);
+        break;
+      case Kind::set:
+        if (step.p != step.q) {
+          Set::cpu(p, parts[step.q], step.constant);
+        }
+        break;
+      case Kind::commuting:
+        Commuting::cpu(p, step.constant);
+        break;
+      case Kind::contribute_tile:
+        ContributeTile::cpu(p, step.constant);
+        break;
+      case Kind::toggle:
+        ContributeToggle::cpu(p, step.constant);
+        break;
+      default:
+        Update::cpu(parts[step.q], p, step.constant);
+      }
+    }
+    (void)dice.chance(50);
+  }
+
+  template <class Runtime>
+  static void cut(Runtime& rt, hs::DistributedHandle<Tile> const& whole, Dice& dice, int depth) {
+    auto parts = rt.partition(whole, draw_blocks(dice));
+    for (int left = dice.pick(0, 8); left != 0; --left) {
+      auto const step = draw_part_step(dice, parts.size(), depth);
+      auto const on = hs::on_rank(step.rank < 0 ? -1 : step.rank % rt.ranks());
+      auto const& p = parts[step.p];
+      switch (step.kind) {
+      case Kind::cut:
+        cut(rt, p, dice, depth + 1);
+        break;
+      case Kind::set:
+        if (step.p != step.q) {
+          rt.template spawn<Set>(on)(p, parts[step.q], step.constant);
+        }
+        break;
+      case Kind::commuting:
+        rt.template spawn<Commuting>(on)(p, step.constant);
+        break;
+      case Kind::contribute_tile:
+        rt.template spawn<ContributeTile>(on)(p, step.constant);
+        break;
+      case Kind::toggle:
+        rt.template spawn<ContributeToggle>(on)(p, step.constant);
+        break;
+      default:
+        rt.template spawn<Update>(on)(parts[step.q], p, step.constant);
+      }
+    }
+    if (dice.chance(50)) {
+      rt.join(parts);
     }
   }
 

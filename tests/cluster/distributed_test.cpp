@@ -118,6 +118,106 @@ TEST_CASE("distributed: contributions of a rank travel together") {
   CHECK(messages == std::vector<std::uint64_t>{2, 1, 1}); // one and the sum; a partial sum each
 }
 
+TEST_CASE("distributed: parts of a region travel alone, and after the join the whole does") {
+  hs::LoopbackNetwork net(3);
+  std::vector<hs::Traffic> before(3);
+  std::vector<hs::Traffic> after(3);
+  auto const thrown = on_ranks(net, [&](Runtime& rt) {
+    std::vector<std::uint64_t> x(100, 1);
+    std::uint64_t seen = 0;
+    auto const hx = rt.data(0, x.data(), x.size());
+    auto const h_seen = rt.data(2, seen);
+    auto const add_up = [&] {
+      rt.spawn()(
+          [](hs::VectorView<std::uint64_t const> all, std::uint64_t& sum) {
+            for (std::size_t i = 0; i < all.size(); ++i) {
+              sum += all[i];
+            }
+          },
+          hs::read(hx),
+          hs::read_write(h_seen));
+    };
+    add_up(); // rank 2 has a copy, which the partition ends
+    auto parts = rt.partition(hx, hs::block_rows(40));
+    REQUIRE(parts.size() == 3);
+    CHECK(parts.rows() == 3);
+    CHECK(parts.cols() == 1);
+    CHECK(parts[2].rows() == 20);
+    CHECK(parts[1].home() == 0);
+    CHECK(parts(1, 0).number() == hx.number() + 3);
+    rt.spawn(hs::on_rank(1))(
+        [](hs::VectorView<std::uint64_t const> from, hs::VectorView<std::uint64_t> to) {
+          for (std::size_t i = 0; i < to.size(); ++i) {
+            to[i] += 2 * from[i];
+          }
+        },
+        hs::read(parts[0]),
+        hs::read_write(parts[2]));
+    rt.wait();
+    before[static_cast<std::size_t>(rt.rank())] = rt.sent_to(rt.rank() == 0 ? 1 : 0);
+    parts.join();
+    add_up();
+    rt.sync();
+    after[static_cast<std::size_t>(rt.rank())] = rt.sent_to(rt.rank() == 0 ? 2 : 0);
+    CHECK(x[90] == (rt.rank() == 0 ? 3 : 1));
+    CHECK(seen == (rt.rank() == 2 ? 240 : 0));
+  });
+  CHECK(thrown == std::vector<std::string>(3));
+  CHECK(before[0].messages == 2);
+  CHECK(before[0].bytes == 8 * (40 + 20));
+  CHECK(before[1].bytes == 8 * 20);
+  CHECK(after[0].bytes == 2 * 800);
+}
+
+TEST_CASE("distributed: what tasks and ranks must not do with partitions") {
+  hs::LoopbackNetwork net(2);
+  auto thrown = on_ranks(net, [&](Runtime& rt) {
+    std::vector<int> x(8, 0);
+    int y = 0;
+    auto const hx = rt.data(0, x.data(), x.size());
+    auto const hy = rt.data(1, y);
+    auto const use = [&](auto const& handle) {
+      try {
+        rt.spawn()([](hs::VectorView<int const>, int&) {}, hs::read(handle), hs::read_write(hy));
+      } catch (hs::Error const& error) {
+        return std::string(error.what());
+      }
+      return std::string();
+    };
+    CHECK_THROWS_WITH((void)rt.partition(hx, hs::block_rows(0)),
+                      "hetsched: datum 0: partition into blocks of no elements");
+    hs::DistributedHandle<hs::VectorView<int>> part;
+    {
+      auto parts = rt.partition(hx, hs::block_rows(4));
+      part = parts[1];
+      CHECK(use(hx) == "hetsched: spawn: datum 0 is partitioned: use its parts, or join them");
+      CHECK_THROWS_WITH((void)rt.partition(hx, hs::block_rows(4)),
+                        "hetsched: partition: datum 0 is partitioned: use its parts, or join them");
+      CHECK_THROWS_WITH((void)parts[2], "hetsched: partition: has no part [2]: it has 2 x 1");
+      auto const inner = rt.partition(part, hs::block_rows(1));
+      CHECK(use(inner[3]).empty());
+      rt.join(parts); // and `inner`
+      CHECK(use(inner[3]) == "hetsched: spawn: datum 7 is a part of what has been joined");
+    }
+    CHECK(use(part) == "hetsched: spawn: datum 3 is a part of what has been joined");
+    CHECK(use(hx).empty());
+    rt.sync();
+  });
+  CHECK(thrown == std::vector<std::string>(2));
+  thrown = on_ranks(net, [&](Runtime& rt) {
+    std::vector<int> x(8, 0);
+    auto const hx = rt.data(0, x.data(), x.size());
+    auto const parts = rt.partition(hx, hs::block_rows(rt.rank() == 0 ? 4 : 2));
+    rt.sync();
+  });
+  for (auto const& what : thrown) {
+    CHECK_MESSAGE(holds(what,
+                        "rank 0 called partition(0, 4, 4294967295) as call 2 where rank 1 called "
+                        "partition(0, 2, 4294967295)"),
+                  what);
+  }
+}
+
 TEST_CASE("distributed: lambdas") {
   hs::LoopbackNetwork net(3);
   auto const thrown = on_ranks(net, [&](Runtime& rt) {

@@ -8,6 +8,8 @@
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/gemm.hpp>
 #include <hetsched/linalg/lu_without_pivoting.hpp>
+#include <hetsched/stencil/distributed_poisson_grid.hpp>
+#include <hetsched/stencil/jacobi.hpp>
 
 #include "cluster/on_ranks.hpp"
 #include "support/env_or.hpp"
@@ -358,6 +360,123 @@ TEST_CASE("distributed linalg: distributions are those of the literature") {
                     "hetsched: SymmetricBlockCyclic: a pattern of 7 is odd");
   CHECK_THROWS_WITH(hs::SymmetricBlockCyclic(1),
                     "hetsched: SymmetricBlockCyclic: a pattern of 1 is too small");
+}
+
+TEST_CASE_TEMPLATE("distributed linalg: jacobi until the residual is small", T, float, double) {
+  constexpr std::size_t rows = 19;
+  constexpr std::size_t cols = 14;
+  constexpr std::size_t tile = 5;
+  auto const start = [](std::size_t i, std::size_t j) {
+    return static_cast<T>((7 * i + 3 * j) % 11) / T(4);
+  };
+  auto const right = [](std::size_t i, std::size_t j) {
+    return static_cast<T>((i * j) % 5) / T(8);
+  };
+  // Ten sweeps between two looks at the residual, by one rank.
+  std::vector<T> u((rows + 2) * (cols + 2));
+  std::vector<T> b(rows * cols);
+  for (std::size_t j = 0; j < cols + 2; ++j) {
+    for (std::size_t i = 0; i < rows + 2; ++i) {
+      u[i + j * (rows + 2)] = start(i, j);
+    }
+  }
+  for (std::size_t j = 0; j < cols; ++j) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      b[i + j * rows] = right(i, j);
+    }
+  }
+  int expected = 0;
+  double before = 0;
+  constexpr double enough = 1e-3;
+  {
+    hs::Runtime<> rt({.cpus = 1, .devices = "none"});
+    hs::stencil::PoissonGrid<T> const grid(rt,
+                                           hs::TileView<T>(u.data(), rows + 2, cols + 2, rows + 2),
+                                           hs::TileView<T>(b.data(), rows, cols, rows),
+                                           tile);
+    double squares = 1;
+    auto const sum = rt.data(squares);
+    for (; expected < 100 && squares > enough; ++expected) {
+      hs::stencil::jacobi(rt, grid, 9 + static_cast<std::size_t>(expected) % 2);
+      hs::stencil::squared_residual(rt, grid, sum);
+      rt.sync(sum);
+      before = expected == 0 ? squares : before;
+    }
+    rt.sync();
+    REQUIRE(expected > 3);
+    REQUIRE(expected < 100);
+    REQUIRE(before > 2 * enough);
+  }
+  for (int const ranks : {1, 2, 4, 6}) {
+    CAPTURE(ranks);
+    std::mutex mutex;
+    std::size_t seen = 0;
+    std::size_t wrong = 0;
+    auto const thrown = on_ranks(ranks, [&](Runtime& rt) {
+      auto const columns = rt.ranks() % 2 == 0 ? 2 : 1;
+      hs::stencil::DistributedPoissonGrid<T> const grid(
+          rt, rows, cols, tile, hs::BlockCyclic{rt.ranks() / columns, columns});
+      grid.fill(start, right);
+      double squares = 1;
+      auto const sum = rt.data(rt.ranks() - 1, squares);
+      int steps = 0;
+      for (double now = 1; steps < 100 && now > enough; ++steps) {
+        hs::stencil::jacobi(rt, grid, 9 + static_cast<std::size_t>(steps) % 2);
+        hs::stencil::squared_residual(rt, grid, sum);
+        now = rt.value(sum);
+      }
+      rt.sync();
+      std::lock_guard const guard(mutex);
+      CHECK(steps == expected);
+      for (std::size_t tj = 0; tj < grid.tile_cols(); ++tj) {
+        for (std::size_t ti = 0; ti < grid.tile_rows(); ++ti) {
+          if (!grid.is_here(ti, tj)) {
+            continue;
+          }
+          auto const here = grid.here(ti, tj);
+          for (std::size_t j = 0; j < here.cols(); ++j) {
+            for (std::size_t i = 0; i < here.rows(); ++i) {
+              ++seen;
+              auto const place = ti * tile + i + 1 + (tj * tile + j + 1) * (rows + 2);
+              wrong += here(i, j) == u[place] ? 0 : 1;
+            }
+          }
+        }
+      }
+    });
+    CHECK(thrown == "");
+    CHECK(seen == rows * cols);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("distributed linalg: a sweep sends the edges between tiles of different ranks, once") {
+  // 4 x 6 tiles on 2 x 2 ranks: every two tiles beside each other are on different ranks.
+  constexpr std::size_t sweeps = 7;
+  std::vector<std::uint64_t> messages(4);
+  std::vector<std::uint64_t> bytes(4);
+  auto const thrown = on_ranks(4, [&](Runtime& rt) {
+    hs::stencil::DistributedPoissonGrid<double> const grid(rt, 40, 60, 10, hs::BlockCyclic{2, 2});
+    auto const number = [](std::size_t i, std::size_t j) { return static_cast<double>(i + j); };
+    grid.fill(number, number);
+    hs::stencil::jacobi(rt, grid, sweeps);
+    rt.sync();
+    auto const own = static_cast<std::size_t>(rt.rank());
+    for (int r = 0; r < 4; ++r) {
+      messages[own] += rt.sent_to(r).messages;
+      bytes[own] += rt.sent_to(r).bytes;
+    }
+  });
+  CHECK(thrown == "");
+  std::uint64_t all = 0;
+  std::uint64_t all_bytes = 0;
+  for (std::size_t r = 0; r < 4; ++r) {
+    all += messages[r];
+    all_bytes += bytes[r];
+  }
+  std::uint64_t const between = 2 * (3 * 6 + 4 * 5); // both ways
+  CHECK(all == sweeps * between);
+  CHECK(all_bytes == sweeps * between * 10 * sizeof(double));
 }
 
 } // namespace distributed_linalg_test

@@ -3,12 +3,14 @@
 // A runtime of several ranks, without what depends on the placement policy: data, and waiting.
 
 #include <hetsched/cluster/distributed_handle.hpp>
+#include <hetsched/cluster/distributed_partition.hpp>
 #include <hetsched/detail/cluster/cluster_tasks.hpp>
 #include <hetsched/detail/cluster/exchange.hpp>
 #include <hetsched/detail/cluster/spawn_log.hpp>
 #include <hetsched/detail/files/path_with_part.hpp>
 #include <hetsched/runtime/runtime.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -112,6 +114,68 @@ public:
     return add<TileView<E>>(home, first, rows, cols, ld);
   }
 
+  /// Every rank cuts a vector or tile into blocks; see DistributedPartition. Copies of the whole on
+  /// other ranks are no longer valid. Costs O(parts). Throws what Runtime::partition throws.
+  template <class D>
+  [[nodiscard]] DistributedPartition<D> partition(DistributedHandle<D> const& whole,
+                                                  Blocks blocks) {
+    check_outside("partition");
+    auto& datum = datum_of(whole);
+    datum.check_usable("partition");
+    if (blocks.rows == 0 || blocks.cols == 0) {
+      throw Error(ErrorCode::bad_data,
+                  detail::text("datum %u", unsigned{datum.number}),
+                  "partition into blocks of no elements");
+    }
+    auto const low = [](std::size_t number) { return static_cast<std::uint32_t>(number); };
+    std::array const numbers{datum.number, low(blocks.rows), low(blocks.cols)};
+    record(partition_call, -1, numbers);
+    Uses const uses{{*this, 0}, rank_};
+    ClusterUse const use{&datum, AccessMode::read_write, nullptr};
+    (void)uses.before(use, datum.home); // as if a task at home wrote it
+    Partition<D> here;
+    if (datum.home == rank_) {
+      here = node_.partition(detail::handle_of<D>(*datum.here(&node_).record), blocks);
+    }
+    uses.after(use, datum.home);
+    auto const height = std::min(blocks.rows, std::max<std::size_t>(datum.rows, 1));
+    auto const width = std::min(blocks.cols, std::max<std::size_t>(datum.cols, 1));
+    auto const rows = std::max<std::size_t>((datum.rows + height - 1) / height, 1);
+    auto const cols = std::max<std::size_t>((datum.cols + width - 1) / width, 1);
+    std::vector<DistributedHandle<D>> parts;
+    for (std::size_t j = 0; j < cols; ++j) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        detail::Shape const shape{std::min(height, datum.rows - i * height),
+                                  std::min(width, datum.cols - j * width),
+                                  datum.ld};
+        auto part = std::make_shared<ClusterDatum>(
+            registered_, datum.home, datum.element_bytes, shape, datum.make);
+        if (datum.home == rank_) {
+          part->local = std::make_unique<ClusterDatum::Local>();
+          part->local->record = detail::held(here(i, j));
+        }
+        datum.parts.push_back(part);
+        remember(part);
+        parts.emplace_back(std::move(part));
+      }
+    }
+    return {[](void* runtime, DistributedPartition<D>& partition) {
+              static_cast<DistributedData*>(runtime)->end_partition(partition);
+            },
+            this,
+            alive_,
+            whole,
+            std::move(here),
+            rows,
+            std::move(parts)};
+  }
+
+  /// `partition.join()`, as Runtime::join.
+  template <class D>
+  void join(DistributedPartition<D>& partition) {
+    partition.join();
+  }
+
   // ---- waiting ----
 
   /// Collective: waits until every task of every rank is complete and each datum has its value in
@@ -127,6 +191,7 @@ public:
   void wait() {
     exchange_.check_unbroken();
     node_.wait();
+    joined_.clear();
   }
 
   /// Collective: the value of a scalar, when all earlier tasks on it are complete; the same on all
@@ -192,6 +257,8 @@ protected:
 
   static constexpr std::uint64_t calls_between_checks = std::uint64_t{1} << 16U;
   static constexpr detail::CallName data_call{"data"};
+  static constexpr detail::CallName partition_call{"partition"};
+  static constexpr detail::CallName join_call{"join"};
   static constexpr detail::CallName sync_call{"sync"};
   static constexpr detail::CallName value_call{"value"};
   static constexpr detail::CallName end_call{"the runtime's destructor"};
@@ -310,12 +377,16 @@ protected:
     auto const low = [](std::size_t number) { return static_cast<std::uint32_t>(number); };
     std::array const numbers{registered_, low(rows), low(cols), low(sizeof(E)), low(home)};
     record(data_call, -1, numbers);
+    remember(datum);
+    return DistributedHandle<D>(std::move(datum));
+  }
+
+  void remember(std::shared_ptr<ClusterDatum> const& datum) {
     if (data_.size() == data_.capacity()) {
       std::erase_if(data_, [](auto const& known) { return known.datum.expired(); });
       data_.reserve(2 * data_.size() + 64);
     }
     data_.push_back({registered_++, datum});
-    return DistributedHandle<D>(std::move(datum));
   }
 
   [[nodiscard]] detail::SpawnLog const& log() const noexcept { return log_; }
@@ -342,6 +413,34 @@ private:
     }
   }
 
+  template <class D>
+  void end_partition(DistributedPartition<D>& partition) {
+    auto& whole = *partition.whole().datum();
+    if (whole.parts.empty()) {
+      return; // joined with what it is a part of
+    }
+    check_outside("join");
+    record(join_call, -1, std::span(&whole.number, 1));
+    gather_parts(whole);
+    partition.join_here(); // at home it waits for what comes from elsewhere
+  }
+
+  /// What tasks have contributed to parts goes into them, and they end.
+  void gather_parts(ClusterDatum& whole) {
+    for (auto const& part : std::exchange(whole.parts, {})) {
+      gather_parts(*part);
+      Uses{{*this, 0}, rank_}.gather(*part);
+      part->joined = true;
+      if (part->local != nullptr) {
+        joined_.push_back(part);
+      }
+    }
+    if (joined_.size() > most_joined_) {
+      std::erase_if(joined_, [](auto const& part) { return !part->is_in_use(); });
+      most_joined_ = 2 * joined_.size() + 64;
+    }
+  }
+
   /// All ranks make the call. When the tasks of this rank have ended, it does `work`.
   template <class Work>
   void together(detail::CallName const& call, Work&& work) {
@@ -355,6 +454,7 @@ private:
     std::optional<std::string> why;
     try {
       node_.sync();
+      joined_.clear();
       if (!exchange_.broken()) {
         work();
       }
@@ -387,6 +487,10 @@ private:
   std::int32_t const ranks_ = exchange_.ranks();
   std::uint32_t registered_ = 0;
   std::vector<Known> data_; // by number
+  /// Parts of what is whole again, while tasks here may use them.
+  std::vector<std::shared_ptr<ClusterDatum>> joined_;
+  std::size_t most_joined_ = 64;                                 // before those that are unused go
+  std::shared_ptr<void> const alive_ = std::make_shared<char>(); // for partitions
   std::uint32_t syncs_ = 0;
   bool reduces_ = false; // some datum may have contributions that are not in its value
 };

@@ -169,6 +169,7 @@ private:
     std::array<ClusterUse, count> uses;
     for (std::size_t i = 0; i < count; ++i) {
       auto const& parameter = Signature::parameters[i];
+      data[i]->check_usable("spawn");
       uses[i] = {data[i], parameter.mode, parameter.reduction};
       if (parameter.mode == AccessMode::reduce) {
         this->note_reduction();

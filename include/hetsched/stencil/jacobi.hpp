@@ -165,14 +165,15 @@ namespace stencil {
 
 namespace detail {
 
-template <class Rt, class T>
-void copy_edges(Rt& rt, PoissonGrid<T> const& grid, int copy, std::size_t i, std::size_t j) {
+template <class Rt, class Grid>
+void copy_edges(Rt& rt, Grid const& grid, int copy, std::size_t i, std::size_t j) {
   auto const own = grid.edges(copy, i, j);
-  rt.template spawn<CopyEdges<T>>()(grid.points(0, i, j), own.north, own.south, own.west, own.east);
+  rt.template spawn<CopyEdges<typename Grid::Element>>()(
+      grid.points(0, i, j), own.north, own.south, own.west, own.east);
 }
 
-template <class T, class Use>
-void for_each_tile(PoissonGrid<T> const& grid, Use&& use) {
+template <class Grid, class Use>
+void for_each_tile(Grid const& grid, Use&& use) {
   for (std::size_t j = 0; j < grid.tile_cols(); ++j) {
     for (std::size_t i = 0; i < grid.tile_rows(); ++i) {
       use(i, j);
@@ -182,12 +183,25 @@ void for_each_tile(PoissonGrid<T> const& grid, Use&& use) {
 
 } // namespace detail
 
+/// A grid in tiles: PoissonGrid, or DistributedPoissonGrid.
+template <class Grid>
+concept poisson_grid = requires(Grid const& grid, int copy, std::size_t k) {
+  typename Grid::Element;
+  grid.tile_rows();
+  grid.tile_cols();
+  grid.points(copy, k, k);
+  grid.b(k, k);
+  grid.edges(copy, k, k).north;
+  grid.halo(copy, k, k).north;
+};
+
 /// Makes `sweeps` Jacobi steps: every point becomes (sum of its four neighbours + b) / 4, computed
 /// from the step before. The result is in the caller's u, bit for bit that of sequential sweeps in
 /// the order of additions that kernels.hpp states.
 ///
 /// Asynchronous: spawns tasks of types edges, copy and sweep and returns; `rt.sync()` waits. May be
-/// captured. A sweep of a tile waits for the sweep before of that tile and its neighbours, for no
+/// captured. On several ranks (a DistributedRuntime and a DistributedPoissonGrid) every rank calls
+/// it. A sweep of a tile waits for the sweep before of that tile and its neighbours, for no
 /// barrier. Priorities are bottom levels with unit times: the sweeps that are left.
 ///
 /// All run on GPUs, too, with the same bits. On CUDA devices that takes a file in the program that
@@ -200,8 +214,9 @@ void for_each_tile(PoissonGrid<T> const& grid, Use&& use) {
 ///
 /// Source: the Jacobi 2D of Lima et al. 2015, sec. 5.2, which leaves its tiles and borders open;
 /// the edges as data of their own are ours.
-template <class Rt, class T>
-void jacobi(Rt& rt, PoissonGrid<T> const& grid, std::size_t sweeps) {
+template <class Rt, poisson_grid Grid>
+void jacobi(Rt& rt, Grid const& grid, std::size_t sweeps) {
+  using T = typename Grid::Element;
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: jacobi works on float or double");
   if (sweeps == 0) {
@@ -238,9 +253,11 @@ void jacobi(Rt& rt, PoissonGrid<T> const& grid, std::size_t sweeps) {
 /// squares := ||b - A u||^2, the squared 2-norm of the system's residual for the u that there is.
 ///
 /// Asynchronous: spawns a task and two per tile, of types edges and residual, whose contributions
-/// are summed (CW) in no fixed order. In double for float, too. May be captured.
-template <class Rt, class T>
-void squared_residual(Rt& rt, PoissonGrid<T> const& grid, Handle<double> const& squares) {
+/// are summed (CW) in no fixed order. In double for float, too. May be captured. `squares`: a
+/// handle of a double.
+template <class Rt, poisson_grid Grid, class Scalar>
+void squared_residual(Rt& rt, Grid const& grid, Scalar const& squares) {
+  using T = typename Grid::Element;
   rt.spawn(label("no residual yet"))([](double& sum) { sum = 0; }, write(squares));
   detail::for_each_tile(
       grid, [&](std::size_t i, std::size_t j) { detail::copy_edges(rt, grid, 0, i, j); });

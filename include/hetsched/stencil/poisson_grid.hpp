@@ -41,6 +41,7 @@ namespace hetsched::stencil {
 template <class T>
 class PoissonGrid {
 public:
+  using Element = T;
   using Tile = Handle<TileView<T>>;
 
   /// Tiles of `tile` x `tile` points, the last ones ragged. Throws Error(bad_data): tile == 0,

@@ -4,13 +4,16 @@
 // that.
 
 #include <hetsched/core/access.hpp>
+#include <hetsched/core/error.hpp>
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 #include <hetsched/detail/dataflow/data_registry.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -41,6 +44,9 @@ struct ClusterDatum {
   /// Makes a record of memory, or with nullptr of new memory.
   DataRecord* (*make)(void* node, ClusterDatum const& datum, void* memory);
   std::unique_ptr<Local> local;
+  /// While it is partitioned: its parts. The same on all ranks.
+  std::vector<std::shared_ptr<ClusterDatum>> parts = {};
+  bool joined = false; // it is a part of what is whole again
 
   ClusterDatum(std::uint32_t its_number,
                std::int32_t its_home,
@@ -65,6 +71,17 @@ struct ClusterDatum {
   }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return rows * cols * element_bytes; }
+
+  /// Throws Error(bad_access) if tasks cannot use it as it is.
+  void check_usable(char const* operation) const {
+    if (!parts.empty() || joined) [[unlikely]] {
+      throw Error(ErrorCode::bad_access,
+                  operation,
+                  text(joined ? "datum %u is a part of what has been joined"
+                              : "datum %u is partitioned: use its parts, or join them",
+                       unsigned{number}));
+    }
+  }
 
   /// Whether a rank where a task does not run, and which is not the datum's home, must know of an
   /// access to it.
@@ -93,6 +110,18 @@ struct ClusterDatum {
       local->readers.clear();
       local->contributors.clear();
     }
+  }
+
+  /// Whether tasks of this rank use it.
+  [[nodiscard]] bool is_in_use() const {
+    auto const uses = [](DataRecord* record) {
+      if (record == nullptr) {
+        return false;
+      }
+      std::lock_guard const guard(record->home.lock);
+      return record->home.in_use();
+    };
+    return local != nullptr && (uses(local->record) || uses(local->partial));
   }
 
   [[nodiscard]] DataRecord& partial_here(void* node) {

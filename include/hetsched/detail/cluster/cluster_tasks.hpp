@@ -55,6 +55,13 @@ template <class D>
   return Handle<D>(&record);
 }
 
+/// The record of a handle, which is held once more.
+template <class D>
+[[nodiscard]] DataRecord* held(Handle<D> const& handle) noexcept {
+  handle.record()->handles.fetch_add(1, std::memory_order_relaxed);
+  return handle.record();
+}
+
 /// Whether an argument of a spawn stands for a datum: a handle, or one with a mode.
 template <class A>
 inline constexpr bool is_distributed = is_distributed_handle<A>;
