@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One rank of an MPI job that runs random programs, as distributed_test.cpp does on loopback;
 // mpi_jobs.py starts it. Usage: mpi_programs COUNT [SEED], or mpi_programs stopped | killed |
-// divergent Exit status: 0 if each gives what one rank gives, otherwise 1.
+// divergent [SPAWNS]. Exit status: 0 if each gives what one rank gives, otherwise 1.
 
 #include <hetsched/cluster/mpi_transport.hpp>
 
@@ -25,16 +25,17 @@ struct Touch : hs::Task<1>::Signature<hs::RW<int>> {
   static void cpu(int& x) { ++x; }
 };
 
-/// Rank 1 does something wrong in the middle of a program. The job must end.
-[[noreturn]] void go_wrong(hs::MpiTransport& transport, std::string_view how) {
+/// Rank 1 does something wrong after so many spawns of a program. The job must end.
+[[noreturn]] void
+go_wrong(hs::MpiTransport& transport, std::string_view how, std::uint64_t spawns) {
   distributed_program::RuntimeOn<hs::MpiTransport> rt(
       transport, {.cpus = 1, .devices = "none"}, {2'000'000'000});
   int x = 0;
   auto const hx = rt.data(1, x);
   auto const hy = rt.data(0, x);
-  for (int k = 0;; ++k) {
-    rt.spawn<Touch>(hs::on_rank(k % rt.ranks()))(hx);
-    if (k == 500 && rt.rank() == 1) {
+  for (std::uint64_t k = 0;; ++k) {
+    rt.spawn<Touch>(hs::on_rank(static_cast<int>(k % static_cast<unsigned>(rt.ranks()))))(hx);
+    if (k == spawns && rt.rank() == 1) {
       if (how == "divergent") {
         rt.spawn<Touch>()(hy);
       } else {
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   try {
     hs::MpiTransport transport(session);
     if (count == 0) {
-      go_wrong(transport, argv[1]);
+      go_wrong(transport, argv[1], argc > 2 ? first : 500);
     }
     for (auto seed = first; seed < first + count; ++seed) {
       distributed_program::Program const program(seed);
