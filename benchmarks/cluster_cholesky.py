@@ -59,16 +59,21 @@ def main():
             rates["hetsched", case].append(rate(start + own, r"([0-9.e+]+) GFlop/s", {}))
             if STARPU.exists():
                 theirs = [str(STARPU), "-size", str(options.n), "-nblocks", str(options.tiles)]
-                rates["StarPU-MPI", case].append(rate(start + theirs, r"Synthetic GFlops : *([0-9.]+)",
-                                                      {"STARPU_NCPU": str(workers)}))
+                took_ms = rate(start + theirs, r"Computation time \(in ms\): *([0-9.]+)",
+                               {"STARPU_NCPU": str(workers)})  # fmt: skip
+                rates["StarPU-MPI", case].append(options.n**3 / 3 / took_ms / 1e6)
     print(f"n = {options.n}, {options.tiles} x {options.tiles} tiles, float, {cores} cores, medians of "
           f"{options.repeat} runs")
-    print("ranks  workers of each  " + "  ".join(f"{engine:>10} GFlop/s  of 1 rank" for engine in engines))
+    tasks = options.tiles * (options.tiles + 1) * (options.tiles + 2) // 6
+    print("ranks  workers of each  " +
+          "  ".join(f"{engine:>10} GFlop/s  of 1 rank  us a task" for engine in engines))  # fmt: skip
     for case in cases:
         cells = []
         for engine in engines:
             median = statistics.median(rates[engine, case])
-            cells.append(f"{median:>18.1f}  {median / statistics.median(rates[engine, cases[0]]):>9.2f}")
+            of_one = median / statistics.median(rates[engine, cases[0]])
+            task_us = options.n**3 / 3 / median / 1e3 / tasks
+            cells.append(f"{median:>18.3g}  {of_one:>9.2f}  {task_us:>9.3g}")
         print(f"{case[0]:>5}  {case[1]:>15}  " + "  ".join(cells))
 
 

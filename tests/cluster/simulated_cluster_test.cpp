@@ -382,7 +382,7 @@ TEST_CASE("simulated cluster: as many messages and bytes between any two ranks a
         case 2:
           return {{a, commute, nullptr}};
         default:
-          return {{a, reduce, &sum_of_ints}, {b, read, nullptr}};
+          return {{a, reduce, &cluster_graphs::sum_of_ints}, {b, read, nullptr}};
         }
       }();
       steps.push_back(step);

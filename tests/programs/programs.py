@@ -742,6 +742,8 @@ def check_clusters(program, haswell):
             "sbc:6")  # fmt: skip
     refuses(program, "plans for one machine", *edr, "--nodes", "2", "--scheduler", "portfolio")
     refuses(program, "--gantt", *edr, "--nodes", "2", "--gantt", "x.svg")
+    refuses(program, "--trace: is of one run, and these are 2", *edr, "--nodes", "2", "--tiles", "2,3",
+            "--scheduler", "eager", "--trace", "x.json")  # fmt: skip
 
 
 def lu_messages(tiles, rows, columns):

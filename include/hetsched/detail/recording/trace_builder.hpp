@@ -6,6 +6,7 @@
 #include <hetsched/detail/recording/spawn_event.hpp>
 #include <hetsched/detail/recording/spawned_by_id.hpp>
 #include <hetsched/detail/recording/trace_edges.hpp>
+#include <hetsched/detail/trace/sort_rows.hpp>
 #include <hetsched/trace/trace.hpp>
 
 #include <algorithm>
@@ -46,20 +47,10 @@ public:
       }
       put_in_order(v, ready);
     }
-    auto const sort = [](auto& all, auto const& key) {
-      std::sort(
-          all.begin(), all.end(), [&](auto const& a, auto const& b) { return key(a) < key(b); });
-    };
-    sort(trace_.attempts, [](auto const& row) { return std::tie(row.begin, row.task); });
-    sort(trace_.waits, [](auto const& row) { return std::tie(row.begin, row.worker); });
+    sort_rows(trace_);
     if (!simulated) {
       add_last_sync();
     }
-    sort(trace_.transfers,
-         [](auto const& row) { return std::tie(row.begin, row.datum, row.to, row.end); });
-    sort(trace_.evictions, [](auto const& row) { return std::tie(row.at, row.datum, row.node); });
-    sort(trace_.clocks, [](auto const& row) { return std::tie(row.at, row.error); });
-    sort(trace_.steals, [](auto const& row) { return std::tie(row.at, row.task); });
     return std::move(trace_);
   }
 

@@ -7,6 +7,7 @@
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/trace/analysis/message_sources.hpp>
 #include <hetsched/detail/trace/analysis/rank_clock.hpp>
+#include <hetsched/detail/trace/sort_rows.hpp>
 #include <hetsched/trace/trace.hpp>
 
 #include <algorithm>
@@ -39,18 +40,10 @@ public:
     }
     add_messages(sources);
     add_edges(sources);
-    auto const sort = [](auto& all, auto const& key) {
-      std::sort(
-          all.begin(), all.end(), [&](auto const& a, auto const& b) { return key(a) < key(b); });
-    };
-    sort(all_.attempts, [](auto const& row) { return std::tie(row.begin, row.task); });
-    sort(all_.waits, [](auto const& row) { return std::tie(row.begin, row.worker); });
-    sort(all_.syncs, [](auto const& row) { return std::tie(row.begin, row.worker); });
-    sort(all_.transfers,
-         [](auto const& row) { return std::tie(row.begin, row.datum, row.to, row.end); });
-    sort(all_.evictions, [](auto const& row) { return std::tie(row.at, row.datum, row.node); });
-    sort(all_.steals, [](auto const& row) { return std::tie(row.at, row.task); });
-    sort(all_.messages, [](auto const& row) { return std::tie(row.begin, row.datum, row.end); });
+    sort_rows(all_);
+    std::sort(all_.messages.begin(), all_.messages.end(), [](auto const& a, auto const& b) {
+      return std::tie(a.begin, a.datum, a.end) < std::tie(b.begin, b.datum, b.end);
+    });
     return std::move(all_);
   }
 
