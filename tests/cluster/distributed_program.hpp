@@ -125,6 +125,28 @@ struct ContributeToggle : hs::Task<2>::Signature<hs::CW<Tile, Toggle>, hs::V<Num
   }
 };
 
+/// Lists: of some tiles that are read, and of some that are written; a tile may be there twice.
+struct Mix
+    : hs::Task<4>::
+          Signature<hs::R<hs::Each<Tile>>, hs::RW<Number>, hs::RW<hs::Each<Tile>>, hs::V<Number>> {
+  template <class Read, class Written>
+  static void compute(Read const& x, Number& z, Written const& y, Number constant) {
+    auto sum = mixed(z, constant);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      sum = mixed(sum, sum_of(x[k]));
+    }
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      for_each_element(y[k], [&](Number old, Number place) { return mixed(old + k, sum + place); });
+    }
+    z = mixed(z, sum);
+  }
+
+  static void
+  cpu(hs::Each<ConstTile> const& x, Number& z, hs::Each<Tile> const& y, Number constant) {
+    compute(x, z, y, constant);
+  }
+};
+
 class Program {
 public:
   explicit Program(std::uint64_t seed) {
@@ -145,10 +167,11 @@ public:
     for (int k = 0; k < steps; ++k) {
       Step step{};
       int const kind = dice.pick(0, 99);
-      step.kind = kind < 2   ? Kind::sync
-                  : kind < 4 ? Kind::value
-                  : kind < 8 ? Kind::cut
-                             : Kind(dice.pick(2, 8));
+      step.kind = kind < 2    ? Kind::sync
+                  : kind < 4  ? Kind::value
+                  : kind < 8  ? Kind::cut
+                  : kind < 14 ? Kind::mix
+                              : Kind(dice.pick(2, 8));
       step.a = dice.pick(0, tiles - 1);
       step.b = dice.pick(0, tiles - 1);
       step.c = dice.pick(0, scalars - 1);
@@ -210,6 +233,19 @@ public:
         cut_alone(a, dice, 0);
         break;
       }
+      case Kind::mix: {
+        auto const [x, y] = draw_lists(step);
+        std::vector<ConstTile> read;
+        std::vector<Tile> written;
+        for (auto const t : x) {
+          read.push_back(memory.tile(t));
+        }
+        for (auto const t : y) {
+          written.push_back(memory.tile(t));
+        }
+        Mix::compute(read, c, written, step.constant);
+        break;
+      }
       }
     }
     seen.push_back(memory.sum());
@@ -249,7 +285,8 @@ private:
     contribute,
     contribute_tile,
     toggle,
-    cut // into parts that are used on their own, and joined
+    mix, // lists
+    cut  // into parts that are used on their own, and joined
   };
 
   struct Step {
@@ -395,12 +432,53 @@ private:
         cut(rt, a, dice, 0);
         break;
       }
+      case Kind::mix: {
+        auto const [x, y] = draw_lists(step);
+        std::vector<hs::DistributedHandle<Tile>> read;
+        std::vector<hs::DistributedHandle<Tile>> written;
+        for (auto const t : x) {
+          read.push_back(tiles[static_cast<std::size_t>(t)]);
+        }
+        for (auto const t : y) {
+          written.push_back(tiles[static_cast<std::size_t>(t)]);
+        }
+        if (step.constant % 2 == 0) {
+          rt.template spawn<Mix>(on, urgency)(read, c, written, step.constant);
+        } else {
+          rt.spawn(on, urgency)([](hs::Each<ConstTile> const& from,
+                                   Number& z,
+                                   hs::Each<Tile> const& to,
+                                   Number constant) { Mix::compute(from, z, to, constant); },
+                                hs::read(read),
+                                hs::read_write(c),
+                                hs::read_write(written),
+                                step.constant);
+        }
+        break;
+      }
       }
     }
     check_all();
     if (seen != expected.size()) {
       wrong += "so many values: " + std::to_string(seen);
     }
+  }
+
+  // ---- lists: which tiles are read, and which are written ----
+
+  [[nodiscard]] std::pair<std::vector<int>, std::vector<int>> draw_lists(Step const& step) const {
+    Dice dice(step.constant);
+    std::pair<std::vector<int>, std::vector<int>> lists;
+    int const tiles = static_cast<int>(tiles_.size());
+    for (int t = 0; t < tiles; ++t) { // none is read and written: the order would count
+      (dice.chance(50) ? lists.first : lists.second).push_back(t);
+    }
+    lists.first.resize(std::min(lists.first.size(), static_cast<std::size_t>(dice.below(4))));
+    lists.second.resize(std::min(lists.second.size(), static_cast<std::size_t>(dice.below(3))));
+    if (!lists.first.empty() && dice.chance(30)) {
+      lists.first.push_back(lists.first.front());
+    }
+    return lists;
   }
 
   // ---- partitions: the same draws alone and on ranks ----

@@ -118,6 +118,40 @@ TEST_CASE("distributed: contributions of a rank travel together") {
   CHECK(messages == std::vector<std::uint64_t>{2, 1, 1}); // one and the sum; a partial sum each
 }
 
+TEST_CASE("distributed: a long list in which data are twice") {
+  hs::LoopbackNetwork net(3);
+  auto const thrown = on_ranks(net, [&](Runtime& rt) {
+    std::vector<int> x(40, 1);
+    std::vector<hs::DistributedHandle<int>> data;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      data.push_back(rt.data(static_cast<int>(k) % 3, x[k]));
+    }
+    auto all = data;
+    all.insert(all.end(), data.begin(), data.begin() + 20);
+    rt.spawn(hs::on_rank(1))(
+        [](hs::Each<int> const& list) {
+          for (std::size_t k = 0; k < list.size(); ++k) {
+            ++list[k];
+          }
+        },
+        hs::read_write(all));
+    rt.sync();
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      bool const here = static_cast<int>(k) % 3 == rt.rank();
+      CHECK(x[k] == (!here ? 1 : k < 20 ? 3 : 2));
+    }
+    for (int r = 0; r < 3; ++r) { // each value went there once, and came back once
+      auto const own = static_cast<std::uint64_t>(rt.rank() == 0 ? 14 : 13);
+      auto const peers = static_cast<std::uint64_t>(r == 0 ? 14 : 13);
+      CHECK(rt.sent_to(r).messages == (r == rt.rank()   ? 0
+                                       : rt.rank() == 1 ? peers
+                                       : r == 1         ? own
+                                                        : 0));
+    }
+  });
+  CHECK(thrown == std::vector<std::string>(3));
+}
+
 TEST_CASE("distributed: parts of a region travel alone, and after the join the whole does") {
   hs::LoopbackNetwork net(3);
   std::vector<hs::Traffic> before(3);

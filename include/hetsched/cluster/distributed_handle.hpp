@@ -3,11 +3,13 @@
 // Handles of data that several ranks know.
 
 #include <hetsched/core/access.hpp>
+#include <hetsched/core/views.hpp>
 #include <hetsched/detail/cluster/cluster_data.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace hetsched {
@@ -56,6 +58,33 @@ struct DistributedAccess {
   DistributedHandle<D> const& handle;
 };
 
+/// The same of a list of data: anything that has DistributedHandles in it, as for Each.
+template <class Declared, class List>
+struct DistributedList {
+  List const& handles;
+};
+
+namespace detail {
+
+template <class A>
+inline constexpr bool is_distributed_handle = false;
+
+template <class D>
+inline constexpr bool is_distributed_handle<DistributedHandle<D>> = true;
+
+/// What a list parameter of a task may be given: indexed, it gives handles.
+template <class List>
+concept distributed_list = requires(List const& list) {
+  list.size();
+  requires is_distributed_handle<std::remove_cvref_t<decltype(list[std::size_t{0}])>>;
+};
+
+template <class List>
+using DistributedElement =
+    typename std::remove_cvref_t<decltype(std::declval<List const&>()[std::size_t{0}])>::Data;
+
+} // namespace detail
+
 // As for Handle: how a lambda uses the datum.
 
 template <class D>
@@ -81,6 +110,38 @@ template <class D>
 template <class Op, class D>
 [[nodiscard]] DistributedAccess<CW<D, Op>, D> reduce(DistributedHandle<D> const& handle) {
   return {handle};
+}
+
+// The same for a list of handles: the lambda gets an Each.
+
+template <detail::distributed_list List>
+[[nodiscard]] DistributedList<R<Each<detail::DistributedElement<List>>>, List>
+read(List const& handles) {
+  return {handles};
+}
+
+template <detail::distributed_list List>
+[[nodiscard]] DistributedList<W<Each<detail::DistributedElement<List>>>, List>
+write(List const& handles) {
+  return {handles};
+}
+
+template <detail::distributed_list List>
+[[nodiscard]] DistributedList<RW<Each<detail::DistributedElement<List>>>, List>
+read_write(List const& handles) {
+  return {handles};
+}
+
+template <detail::distributed_list List>
+[[nodiscard]] DistributedList<Commute<Each<detail::DistributedElement<List>>>, List>
+commute(List const& handles) {
+  return {handles};
+}
+
+template <class Op, detail::distributed_list List>
+[[nodiscard]] DistributedList<CW<Each<detail::DistributedElement<List>>, Op>, List>
+reduce(List const& handles) {
+  return {handles};
 }
 
 } // namespace hetsched

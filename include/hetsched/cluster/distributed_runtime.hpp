@@ -8,10 +8,12 @@
 
 #include <array>
 #include <exception>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace hetsched {
 
@@ -101,26 +103,83 @@ private:
   using typename Base::ClusterUse;
   using typename Base::Uses;
 
-  /// The data that are among the arguments of a spawn.
+  /// One item for each datum of a spawn: of so many parameters, or, with lists among them, of more.
+  template <class Signature, class Item>
+  using PerDatum = std::conditional_t<Signature::list_count == 0,
+                                      std::array<Item, Signature::data_count>,
+                                      std::vector<Item>>;
+
+  template <class Items>
+  [[gnu::always_inline]] static void size_to(Items& items, [[maybe_unused]] std::size_t count) {
+    if constexpr (requires { items.resize(count); }) {
+      items.resize(count);
+    }
+  }
+
+  /// The data that are among the arguments of a spawn: those of parameters that are no lists, in
+  /// order, then those of the lists.
+  template <class Signature>
+  struct SpawnData {
+    PerDatum<Signature, ClusterDatum*> data;
+    std::array<std::size_t, Signature::list_count> lengths = {};
+
+    /// The parameter of the datum at a place.
+    [[nodiscard, gnu::always_inline]] detail::ParameterInfo const&
+    parameter(std::size_t place) const {
+      auto k = place;
+      if constexpr (Signature::list_count != 0) {
+        if (place >= Signature::data_count) {
+          auto left = place - Signature::data_count;
+          for (k = Signature::data_count; left >= lengths[k - Signature::data_count]; ++k) {
+            left -= lengths[k - Signature::data_count];
+          }
+        }
+      }
+      return Signature::parameters[k];
+    }
+  };
+
   template <class Signature, class... Args>
-  [[gnu::always_inline]] static std::array<ClusterDatum*, Signature::data_count>
-  data_among(Args const&... arguments) {
-    static_assert(Signature::list_count == 0,
-                  "hetsched: a DistributedRuntime spawns no task with Each");
+  [[gnu::always_inline]] static SpawnData<Signature> data_among(Args const&... arguments) {
     static_assert(
-        (std::size_t{0} + ... + (detail::is_distributed<Args> ? 1 : 0)) == Signature::data_count,
-        "hetsched: a DistributedRuntime spawns on a DistributedHandle for each data parameter");
-    std::array<ClusterDatum*, Signature::data_count> data;
+        (std::size_t{0} + ... + (detail::is_distributed<Args> ? 1 : 0)) == Signature::data_count &&
+            (std::size_t{0} + ... + (detail::is_distributed_list<Args> ? 1 : 0)) ==
+                Signature::list_count,
+        "hetsched: a DistributedRuntime spawns on a DistributedHandle for each data parameter, and "
+        "on a list of them for each Each");
+    SpawnData<Signature> found;
     std::size_t k = 0;
+    if constexpr (Signature::list_count != 0) {
+      std::size_t list = 0;
+      auto const measure = [&]<class A>(A const& argument) {
+        if constexpr (detail::is_distributed_list<A>) {
+          found.lengths[list++] = detail::handles_in(argument).size();
+        }
+      };
+      (measure(arguments), ...);
+      found.data.resize(std::accumulate(
+          found.lengths.begin(), found.lengths.end(), std::size_t{Signature::data_count}));
+    }
     auto const take = [&]<class A>(A const& argument) {
       if constexpr (detail::is_distributed_handle<A>) {
-        data[k++] = &Base::datum_of(argument);
+        found.data[k++] = &Base::datum_of(argument);
       } else if constexpr (detail::is_distributed<A>) {
-        data[k++] = &Base::datum_of(argument.handle);
+        found.data[k++] = &Base::datum_of(argument.handle);
       }
     };
     (take(arguments), ...);
-    return data;
+    if constexpr (Signature::list_count != 0) {
+      auto const take_list = [&]<class A>(A const& argument) {
+        if constexpr (detail::is_distributed_list<A>) {
+          auto const& handles = detail::handles_in(argument);
+          for (std::size_t i = 0; i < handles.size(); ++i) {
+            found.data[k++] = &Base::datum_of(handles[i]);
+          }
+        }
+      };
+      (take_list(arguments), ...);
+    }
+    return found;
   }
 
   /// What every rank does for every spawn, so all of it is inlined. `spawn_local(argument_of)`
@@ -128,20 +187,23 @@ private:
   template <class Signature, class Attributes, class SpawnLocal>
   [[gnu::always_inline]] void submit(detail::CallName const& name,
                                      std::int32_t on,
-                                     std::array<ClusterDatum*, Signature::data_count> const& data,
+                                     SpawnData<Signature> const& found,
                                      Attributes const& attributes,
                                      SpawnLocal&& spawn_local) {
-    constexpr auto count = Signature::data_count;
-    std::array<std::uint32_t, count> numbers;
+    auto const& data = found.data;
+    auto const count = data.size();
+    PerDatum<Signature, std::uint32_t> numbers;
+    size_to(numbers, count);
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < count; ++i) {
       numbers[i] = data[i]->number;
     }
     if (on < 0) {
-      std::array<PlacedDatum, count> placed;
+      PerDatum<Signature, PlacedDatum> placed;
+      size_to(placed, count);
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < count; ++i) {
-        placed[i] = {data[i]->home, Signature::parameters[i].mode, data[i]->bytes()};
+        placed[i] = {data[i]->home, found.parameter(i).mode, data[i]->bytes()};
       }
       on = placement_.rank_of({name.text, placed, this->log().count(), this->ranks()});
     }
@@ -150,25 +212,27 @@ private:
     bool concerned = on == this->rank();
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < count; ++i) {
-      concerned = concerned || data[i]->home == this->rank() ||
-                  data[i]->concerns(Signature::parameters[i].mode);
+      concerned =
+          concerned || data[i]->home == this->rank() || data[i]->concerns(found.parameter(i).mode);
     }
     if (concerned) {
       this->template spawn_here<Signature>(
-          on, data, attributes, std::forward<SpawnLocal>(spawn_local));
+          on, found, attributes, std::forward<SpawnLocal>(spawn_local));
     }
   }
 
   /// A spawn that concerns this rank.
   template <class Signature, class Attributes, class SpawnLocal>
   [[gnu::noinline]] void spawn_here(std::int32_t on,
-                                    std::array<ClusterDatum*, Signature::data_count> const& data,
+                                    SpawnData<Signature> const& found,
                                     Attributes const& attributes,
                                     SpawnLocal&& spawn_local) {
-    constexpr auto count = Signature::data_count;
-    std::array<ClusterUse, count> uses;
+    auto const& data = found.data;
+    auto const count = data.size();
+    PerDatum<Signature, ClusterUse> uses;
+    size_to(uses, count);
     for (std::size_t i = 0; i < count; ++i) {
-      auto const& parameter = Signature::parameters[i];
+      auto const& parameter = found.parameter(i);
       data[i]->check_usable("spawn");
       uses[i] = {data[i], parameter.mode, parameter.reduction};
       if (parameter.mode == AccessMode::reduce) {
@@ -180,19 +244,33 @@ private:
           return static_cast<detail::Attributes const&>(detail::attributes_of(all...)).priority;
         },
         attributes);
-    std::array<detail::DataRecord*, count> records{};
+    PerDatum<Signature, detail::DataRecord*> records{};
+    size_to(records, count);
     Uses const transfers{{*this, urgency}, this->rank()};
     transfers.before(std::span(uses), records, on);
     std::exception_ptr refused;
     if (on == this->rank()) {
       try {
         std::size_t next = 0;
+        [[maybe_unused]] std::size_t list = 0;
+        [[maybe_unused]] std::size_t next_in_lists = Signature::data_count;
+        [[maybe_unused]] auto const next_list = [&] {
+          if constexpr (Signature::list_count != 0) {
+            auto const length = found.lengths[list++];
+            return std::span<detail::DataRecord* const>(records).subspan(
+                std::exchange(next_in_lists, next_in_lists + length), length);
+          }
+        };
         spawn_local([&]<class A>(A&& argument) -> decltype(auto) {
           using Argument = std::remove_cvref_t<A>;
           if constexpr (detail::is_distributed_handle<Argument>) {
             return detail::handle_of<typename Argument::Data>(*records[next++]);
           } else if constexpr (detail::is_distributed<Argument>) {
             return detail::LocalAccess<Argument>(*records[next++]);
+          } else if constexpr (detail::distributed_list<Argument>) {
+            return detail::local_list<Argument>(next_list());
+          } else if constexpr (detail::is_distributed_list<Argument>) {
+            return detail::LocalAccess<Argument>(next_list());
           } else {
             return std::forward<A>(argument);
           }

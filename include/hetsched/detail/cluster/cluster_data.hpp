@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -163,16 +164,17 @@ struct ClusterUses {
 
   /// Before a task, which runs on rank `on`: of several uses of one datum only the first keeps it,
   /// in the strongest mode. records[k] is what the task uses, on that rank, for its k-th datum.
-  /// O(data^2).
   void before(std::span<ClusterUse> uses, std::span<DataRecord*> records, std::int32_t on) const {
-    for (std::size_t k = 0; k < uses.size(); ++k) {
-      for (std::size_t other = k + 1; uses[k].datum != nullptr && other < uses.size(); ++other) {
-        if (uses[other].datum == uses[k].datum) {
-          uses[k].mode = both(uses[k].mode, uses[other].mode);
-          uses[other].datum = nullptr;
-          uses[other].first = static_cast<std::uint32_t>(k);
+    if (uses.size() <= few_data) {
+      for (std::size_t k = 0; k < uses.size(); ++k) {
+        for (std::size_t other = k + 1; uses[k].datum != nullptr && other < uses.size(); ++other) {
+          if (uses[other].datum == uses[k].datum) {
+            unite(uses, k, other);
+          }
         }
       }
+    } else {
+      unite_many(uses);
     }
     for (std::size_t k = 0; k < uses.size(); ++k) {
       records[k] = uses[k].datum != nullptr ? before(uses[k], on) : records[uses[k].first];
@@ -250,6 +252,28 @@ struct ClusterUses {
   }
 
 private:
+  static constexpr std::size_t few_data = 16; // more are sorted to find those that are there twice
+
+  static void unite(std::span<ClusterUse> uses, std::size_t first, std::size_t other) {
+    uses[first].mode = both(uses[first].mode, uses[other].mode);
+    uses[other].datum = nullptr;
+    uses[other].first = static_cast<std::uint32_t>(first);
+  }
+
+  static void unite_many(std::span<ClusterUse> uses) {
+    std::vector<std::size_t> order(uses.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(uses[a].datum->number, a) < std::pair(uses[b].datum->number, b);
+    });
+    for (std::size_t k = 0; k < order.size();) {
+      auto const first = order[k];
+      for (++k; k < order.size() && uses[order[k]].datum == uses[first].datum; ++k) {
+        unite(uses, first, order[k]);
+      }
+    }
+  }
+
   [[nodiscard]] static bool has_other_op(ClusterDatum const& datum, ReductionOps const* op) {
     return datum.local != nullptr && (datum.partial || !datum.local->contributors.empty()) &&
            datum.local->op != op;

@@ -13,9 +13,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace hetsched::detail {
 
@@ -42,12 +44,6 @@ template <class A>
 template <class A>
 concept cluster_attribute = attribute<A> || std::is_same_v<A, RankAttribute>;
 
-template <class A>
-inline constexpr bool is_distributed_handle = false;
-
-template <class D>
-inline constexpr bool is_distributed_handle<DistributedHandle<D>> = true;
-
 /// A handle of a record that others hold, too.
 template <class D>
 [[nodiscard]] Handle<D> handle_of(DataRecord& record) noexcept {
@@ -69,12 +65,34 @@ inline constexpr bool is_distributed = is_distributed_handle<A>;
 template <class Declared, class D>
 inline constexpr bool is_distributed<DistributedAccess<Declared, D>> = true;
 
+/// Whether it stands for several: a list of handles, or one with a mode.
+template <class A>
+inline constexpr bool is_distributed_list = distributed_list<A>;
+
+template <class Declared, class List>
+inline constexpr bool is_distributed_list<DistributedList<Declared, List>> = true;
+
+template <class List>
+[[nodiscard]] List const& handles_in(List const& list) noexcept {
+  return list;
+}
+
+template <class Declared, class List>
+[[nodiscard]] List const& handles_in(DistributedList<Declared, List> const& list) noexcept {
+  return list.handles;
+}
+
 /// What an argument of a lambda task is declared as.
 template <class A>
 struct DeclaredArgument : LambdaParameter<A> {};
 
 template <class D, class H>
 struct DeclaredArgument<DistributedAccess<D, H>> {
+  using Declared = D;
+};
+
+template <class D, class List>
+struct DeclaredArgument<DistributedList<D, List>> {
   using Declared = D;
 };
 
@@ -90,6 +108,33 @@ struct LocalAccess<DistributedAccess<Declared, D>> {
   Handle<D> handle;
 
   explicit LocalAccess(DataRecord& record) noexcept : handle(handle_of<D>(record)) {}
+};
+
+/// A list of handles for the runtime of the rank: of records, which it holds.
+template <class List>
+[[nodiscard]] auto local_list(std::span<DataRecord* const> records) {
+  std::vector<Handle<DistributedElement<List>>> handles;
+  handles.reserve(records.size());
+  for (auto* const record : records) {
+    handles.push_back(handle_of<DistributedElement<List>>(*record));
+  }
+  return handles;
+}
+
+template <class Declared, class List>
+struct LocalAccess<DistributedList<Declared, List>> {
+  std::vector<Handle<DistributedElement<List>>> handles;
+
+  explicit LocalAccess(std::span<DataRecord* const> records) : handles(local_list<List>(records)) {}
+};
+
+template <class P, class List>
+struct LambdaParameter<LocalAccess<DistributedList<P, List>>> {
+  using Declared = P;
+
+  static auto const& forward(LocalAccess<DistributedList<P, List>> const& list) noexcept {
+    return list.handles;
+  }
 };
 
 template <class P, class D>
