@@ -138,13 +138,15 @@ private:
                               static_cast<std::int64_t>(cause)});
           }
         });
-    auto verdict = hs::verdict_of(trace_, times, path_);
+    hs::Verdict verdict;
     run["ranks"] = ordered_json::array();
     if (trace_.ranks.size() > 1 && hs::rank_of(trace_) == hs::Trace::none) {
       auto const report = hs::report_ranks(trace_);
       run["ranks"] = rank_rows(trace_, report);
       run["chain"] = {report.chain.ns, report.chain_messages.ns};
       verdict = report.verdict;
+    } else {
+      verdict = hs::verdict_of(trace_, times, path_);
     }
     run["verdict"] = {{"why", hs::to_string(verdict.why)}, {"text", verdict.text}};
     run["causes"] = ordered_json::array();
