@@ -10,9 +10,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace hs = hetsched;
@@ -98,6 +100,70 @@ TEST_CASE("distributed: a value goes once to each rank that reads it") {
   CHECK(sent[1].messages == 2);
   CHECK(sent[1].bytes == 2 * sizeof(int));
   CHECK(sent[2].messages == 1);
+}
+
+TEST_CASE("distributed: a large value for many ranks is passed on from rank to rank") {
+  constexpr int ranks = 8;
+
+  struct Sums {
+    std::uint64_t from_home = 0; // messages with a payload, through the network
+    std::uint64_t all = 0;
+    std::uint64_t passed_on = 0;
+  };
+
+  auto const sums_of = [](std::size_t latency_bytes) {
+    hs::LoopbackNetwork net(ranks, {.head_delay = 3, .latency_bytes = latency_bytes});
+    std::atomic<std::uint64_t> passed_on = 0;
+    auto const thrown = on_ranks(net, [&](Runtime& rt) {
+      std::vector<int> x(1000, 1);
+      std::vector<int> y(ranks, 0);
+      auto const hx = rt.data(0, x.data(), x.size());
+      std::atomic<bool> all_spawned = false;
+      rt.spawn()(
+          [&all_spawned](hs::VectorView<int> to) {
+            while (!all_spawned) { // so that all its sends begin together
+              std::this_thread::yield();
+            }
+            to[999] = 5;
+          },
+          hs::read_write(hx));
+      std::vector<hs::DistributedHandle<int>> hy; // whose ends wait for the tasks
+      for (int r = 0; r < ranks; ++r) {
+        hy.push_back(rt.data(r, y[static_cast<std::size_t>(r)]));
+        rt.spawn()([](hs::VectorView<int const> from, int& to) { to = from[999]; },
+                   hs::read(hx),
+                   hs::read_write(hy.back()));
+      }
+      all_spawned = true;
+      rt.sync();
+      CHECK(y[static_cast<std::size_t>(rt.rank())] == 5);
+      for (int r = 1; r < ranks; ++r) {
+        CHECK(rt.sent_to(r).messages == (rt.rank() == 0 ? 1 : 0));
+      }
+      passed_on += rt.passed_on().messages;
+      CHECK(rt.passed_on().bytes == rt.passed_on().messages * 4000);
+    });
+    CHECK(thrown == std::vector<std::string>(ranks));
+    Sums sums{.passed_on = passed_on};
+    for (int from = 0; from < ranks; ++from) {
+      for (int to = 0; to < ranks; ++to) {
+        auto const sent = net.traffic(from, to).payloads;
+        sums.all += sent;
+        sums.from_home += from == 0 ? sent : 0;
+      }
+    }
+    return sums;
+  };
+  auto const tree = sums_of(0);
+  CHECK(tree.all == 7);
+  CHECK(tree.from_home == 3);
+  CHECK(tree.passed_on == 4);
+  auto const pays = sums_of(5332); // 4 messages of 4,000 bytes fewer against 3 steps of 5,332
+  CHECK(pays.from_home == 3);
+  auto const star = sums_of(5334);
+  CHECK(star.all == 7);
+  CHECK(star.from_home == 7);
+  CHECK(star.passed_on == 0);
 }
 
 TEST_CASE("distributed: contributions of a rank travel together") {

@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
   auto const first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   hs::MpiSession const session;
   try {
-    hs::MpiTransport transport(session);
+    std::size_t const no_latency = 0; // then values for three ranks or more are passed on
+    hs::MpiTransport transport(session, MPI_COMM_WORLD, 30'000'000'000, no_latency);
     if (count == 0) {
       go_wrong(transport, argv[1], argc > 2 ? first : 500);
     }

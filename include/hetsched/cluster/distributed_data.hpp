@@ -245,11 +245,15 @@ public:
     }
   }
 
-  /// What this rank has sent to another. Throws Error(bad_call) for a rank that does not exist.
+  /// What this rank has sent to another, itself or through others. Throws Error(bad_call) for a
+  /// rank that does not exist.
   [[nodiscard]] Traffic sent_to(int rank) const {
     check_rank("sent_to", rank);
     return exchange_.sent_to(rank);
   }
+
+  /// What others have sent through this rank.
+  [[nodiscard]] Traffic passed_on() const { return exchange_.passed_on(); }
 
 protected:
   using ClusterDatum = detail::ClusterDatum;
@@ -277,12 +281,16 @@ protected:
 
     [[nodiscard]] std::uint32_t syncs() const noexcept { return runtime.syncs_; }
 
-    void send(ClusterDatum const& datum, detail::DataRecord& record, int to) const {
-      runtime.exchange_.send(line_of(datum, record), record, to, urgency);
+    void
+    send(ClusterDatum const& datum, detail::DataRecord& record, int to, detail::Turn turn) const {
+      runtime.exchange_.send(line_of(datum, record), turn, record, to, urgency);
     }
 
-    void receive(ClusterDatum const& datum, detail::DataRecord& record, int from) const {
-      runtime.exchange_.receive(line_of(datum, record), record, from, urgency);
+    void receive(ClusterDatum const& datum,
+                 detail::DataRecord& record,
+                 int from,
+                 detail::Turn turn) const {
+      runtime.exchange_.receive(line_of(datum, record), turn, record, from, urgency);
     }
 
     [[nodiscard]] static detail::DatumLine line_of(ClusterDatum const& datum,

@@ -109,6 +109,8 @@ public:
 
   [[nodiscard]] KeptMessages& kept() noexcept { return state_->kept(rank_); }
 
+  [[nodiscard]] std::size_t latency_bytes() const noexcept { return state_->latency_bytes(); }
+
   /// The others lose this rank. Returns; its calls throw from then on.
   void abort(std::string_view line) { state_->abort(rank_, line); }
 

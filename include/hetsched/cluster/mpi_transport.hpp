@@ -41,11 +41,13 @@ public:
 
   /// All ranks of `parent` together, and at its end, too, when nothing is under way. Tests that
   /// messages pass between all ranks, for at most `patience_ns` without progress, and throws
-  /// Error(bad_config) with one line that says what is missing. The session outlives the transport.
+  /// Error(bad_config) with one line that says what is missing. `latency_bytes`: of this network;
+  /// see Transport. The session outlives the transport.
   explicit MpiTransport(MpiSession const& /*session*/,
                         MPI_Comm parent = MPI_COMM_WORLD,
-                        std::int64_t patience_ns = 30'000'000'000)
-      : state_(detail::duplicate(parent, patience_ns)) {
+                        std::int64_t patience_ns = 30'000'000'000,
+                        std::size_t latency_bytes = usual_latency_bytes)
+      : state_(detail::duplicate(parent, patience_ns)), latency_bytes_(latency_bytes) {
     detail::MpiSelfTest(state_.communicator(), rank(), ranks()).run(patience_ns);
     state_.open();
   }
@@ -73,6 +75,8 @@ public:
 
   [[nodiscard]] KeptMessages& kept() noexcept { return kept_; }
 
+  [[nodiscard]] std::size_t latency_bytes() const noexcept { return latency_bytes_; }
+
   /// Ends the job by MPI_Abort, with exit status 2, a fifth of a second later: launchers drop what
   /// they have not read.
   [[noreturn]] void abort(std::string_view line) {
@@ -86,6 +90,7 @@ public:
 private:
   detail::MpiState state_;
   KeptMessages kept_;
+  std::size_t latency_bytes_;
 };
 
 static_assert(Transport<MpiTransport>);

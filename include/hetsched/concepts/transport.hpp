@@ -68,6 +68,10 @@ struct KeptMessages {
   std::deque<Message> messages;
 };
 
+/// How many bytes a link carries while a message of none goes from one rank to the next, where a
+/// transport does not say: 100 us, most of them until somebody polls, at 1 GB/s.
+inline constexpr std::size_t usual_latency_bytes = 100'000;
+
 /// One rank's end of a network that connects `ranks()` ranks, numbered from 0.
 ///
 /// Any thread may call it, one at a time: the caller has a lock. No call waits for another rank.
@@ -85,6 +89,8 @@ struct KeptMessages {
 ///   Messages progress only while both ranks poll. Throws Error(rank_failed) if its own rank is
 ///   gone.
 /// kept()  A KeptMessages of this rank, for whoever uses the transport; as old as the rank's end.
+/// latency_bytes()  Optional, a std::size_t, always the same: see usual_latency_bytes. A value for
+///   several ranks goes through some of them to others if that saves time by this figure.
 /// abort(line)  Ends the whole program: prints the line once, to stderr, and all other ranks lose
 ///   this one, with that line as the reason, or end. May not return.
 template <class T>

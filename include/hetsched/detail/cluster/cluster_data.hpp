@@ -6,6 +6,7 @@
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/data_record.hpp>
 #include <hetsched/detail/dataflow/data_registry.hpp>
@@ -23,14 +24,32 @@ namespace hetsched::detail {
 
 /// A datum of a DistributedRuntime, on one rank. The thread that spawns owns it.
 struct ClusterDatum {
+  /// At home: a rank to which values went.
+  struct Reader {
+    std::int32_t rank;
+    Turn turn;             // of the last one
+    std::uint32_t changes; // as in Local, when it had the present value
+  };
+
   /// What only ranks have that use it.
   struct Local {
     DataRecord* record = nullptr;  // a handle is held
     DataRecord* partial = nullptr; // what tasks here have contributed, not yet in the value; the
                                    // same. Of home: the contributions of another rank, for a while
-    std::vector<std::int32_t> readers;      // at home: other ranks that have the present value
+    std::vector<Reader> readers;   // at home, of all values so far
+    std::uint32_t changes = 0;     // at home: how often other ranks' copies became old
+    Turn turn;                     // elsewhere: of the last value from home
     std::vector<std::int32_t> contributors; // at home: other ranks that have partial values
     ReductionOps const* op = nullptr;       // of these
+
+    void forget_readers() noexcept { ++changes; }
+
+    /// Made if it is new, without the present value.
+    [[nodiscard]] Reader& reader(std::int32_t rank) {
+      auto const found = std::find_if(
+          readers.begin(), readers.end(), [&](Reader const& other) { return other.rank == rank; });
+      return found != readers.end() ? *found : readers.emplace_back(rank, Turn{}, changes - 1);
+    }
   };
 
   std::uint32_t number;    // how many were registered before
@@ -108,7 +127,7 @@ struct ClusterDatum {
     cached = false;
     partial = false;
     if (local != nullptr) {
-      local->readers.clear();
+      local->forget_readers();
       local->contributors.clear();
     }
   }
@@ -155,7 +174,8 @@ struct ClusterUse {
 /// access. `Port` (the runtime of the rank) offers
 ///   void* node()   for ClusterDatum::make
 ///   std::uint32_t syncs()   so far
-///   void send(ClusterDatum&, DataRecord&, int to), receive(ClusterDatum&, DataRecord&, int from)
+///   void send(ClusterDatum&, DataRecord&, int to, Turn),
+///        receive(ClusterDatum&, DataRecord&, int from, Turn)
 ///   void begin(DataRecord& partial, op), add(DataRecord& value, DataRecord& partial, op)   tasks
 template <class Port>
 struct ClusterUses {
@@ -205,7 +225,8 @@ struct ClusterUses {
       if (home) {
         send_once(datum, on);
       } else if (on == rank && !datum.cached) {
-        port.receive(datum, *datum.here(port.node()).record, datum.home);
+        auto& own = datum.here(port.node());
+        port.receive(datum, *own.record, datum.home, own.turn.next());
         datum.cached = true;
       }
     }
@@ -220,15 +241,15 @@ struct ClusterUses {
     }
     if (datum.home == rank) {
       auto& own = datum.here(port.node());
-      own.readers.clear();
+      own.forget_readers();
       if (on != rank) {
-        port.receive(datum, *own.record, on);
-        own.readers.push_back(on);
+        port.receive(datum, *own.record, on, in_order);
+        own.reader(on).changes = own.changes;
       }
     } else {
       datum.cached = on == rank;
       if (datum.cached) {
-        port.send(datum, *datum.local->record, datum.home);
+        port.send(datum, *datum.local->record, datum.home, in_order);
       }
     }
   }
@@ -237,7 +258,7 @@ struct ClusterUses {
   void gather(ClusterDatum& datum) const {
     datum.enter(port.syncs());
     if (datum.partial) {
-      port.send(datum, *datum.local->partial, datum.home);
+      port.send(datum, *datum.local->partial, datum.home, in_order);
       datum.partial = false;
     }
     if (datum.home != rank || datum.local == nullptr) {
@@ -246,7 +267,7 @@ struct ClusterUses {
     auto& own = *datum.local;
     for (auto const from : std::exchange(own.contributors, {})) {
       auto& partial = datum.partial_here(port.node());
-      port.receive(datum, partial, from);
+      port.receive(datum, partial, from, in_order);
       port.add(*own.record, partial, *own.op);
     }
   }
@@ -281,9 +302,9 @@ private:
 
   void send_once(ClusterDatum& datum, std::int32_t to) const {
     auto& own = datum.here(port.node());
-    if (std::find(own.readers.begin(), own.readers.end(), to) == own.readers.end()) {
-      port.send(datum, *own.record, to);
-      own.readers.push_back(to);
+    if (auto& reader = own.reader(to); reader.changes != own.changes) {
+      port.send(datum, *own.record, to, reader.turn.next());
+      reader.changes = own.changes;
     }
   }
 
@@ -292,7 +313,7 @@ private:
     auto& datum = *use.datum;
     if (datum.home == rank) {
       auto& own = datum.here(port.node());
-      own.readers.clear();
+      own.forget_readers();
       if (std::find(own.contributors.begin(), own.contributors.end(), on) ==
           own.contributors.end()) {
         own.contributors.push_back(on);

@@ -130,7 +130,7 @@ private:
 
     [[nodiscard]] static std::uint32_t syncs() noexcept { return 0; }
 
-    void send(ClusterDatum& datum, DataRecord& record, std::int32_t to) const {
+    void send(ClusterDatum& datum, DataRecord& record, std::int32_t to, Turn /*turn*/) const {
       auto& transfer = all.matched(datum, rank.number, to, true);
       transfer.priority = urgency;
       transfer.bytes = datum.bytes();
@@ -139,7 +139,7 @@ private:
       all.count(transfer);
     }
 
-    void receive(ClusterDatum& datum, DataRecord& record, std::int32_t from) const {
+    void receive(ClusterDatum& datum, DataRecord& record, std::int32_t from, Turn /*turn*/) const {
       auto& transfer = all.matched(datum, from, rank.number, false);
       transfer.number = DatumLine{datum.number, datum.local->partial == &record}.number();
       if (datum.local->partial == &record) {

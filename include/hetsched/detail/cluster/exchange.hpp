@@ -7,6 +7,7 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/common_calls.hpp>
 #include <hetsched/detail/cluster/later_messages.hpp>
+#include <hetsched/detail/cluster/mail.hpp>
 #include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/cluster/pulse.hpp>
 #include <hetsched/detail/cluster/rank_recording.hpp>
@@ -42,7 +43,6 @@ public:
   Exchange(T& transport, ThreadCore& core, SpawnLog const& log, Duration patience)
       : transport_(transport), core_(core), common_(*this, log),
         recording_(core, transport.rank(), transport.ranks()), look_{*this},
-        sent_(static_cast<std::size_t>(transport.ranks())),
         heard_ns_(static_cast<std::size_t>(transport.ranks())), patience_(patience) {
     take_kept();
     ExternalTasks::begin_to_look(core_, look_);
@@ -68,13 +68,13 @@ public:
 
   /// The datum's value is sent to a rank when earlier tasks here have written it. The datum is at
   /// home in host memory or has a copy there. Throws what a spawn throws.
-  void send(DatumLine line, DataRecord& record, int to, std::int32_t priority) {
-    spawn(line, record, to, true, priority);
+  void send(DatumLine line, Turn turn, DataRecord& record, int to, std::int32_t priority) {
+    spawn(line, turn, record, to, true, priority);
   }
 
-  /// The datum takes the next value of it that the rank sends.
-  void receive(DatumLine line, DataRecord& record, int from, std::int32_t priority) {
-    spawn(line, record, from, false, priority);
+  /// The datum takes the next value of it, of that turn, that the rank sends.
+  void receive(DatumLine line, Turn turn, DataRecord& record, int from, std::int32_t priority) {
+    spawn(line, turn, record, from, false, priority);
   }
 
   /// See CommonCalls.
@@ -105,7 +105,7 @@ public:
     auto const begin = monotonic_ns();
     auto const all_sent = [this, begin] {
       std::lock_guard const guard(mutex_);
-      return outgoing_.empty() || monotonic_ns() - begin > grace_ns;
+      return mail_.all_sent() || monotonic_ns() - begin > grace_ns;
     };
     ExternalTasks::await(core_, Condition::that(all_sent));
   }
@@ -123,7 +123,12 @@ public:
   /// `rank` exists.
   [[nodiscard]] Traffic sent_to(int rank) const {
     std::lock_guard const guard(mutex_);
-    return sent_[static_cast<std::size_t>(rank)];
+    return mail_.sent_to(rank);
+  }
+
+  [[nodiscard]] Traffic passed_on() const {
+    std::lock_guard const guard(mutex_);
+    return mail_.passed_on();
   }
 
 private:
@@ -140,10 +145,11 @@ private:
           exchange(its_exchange) {}
   };
 
-  void spawn(DatumLine line, DataRecord& record, int peer, bool sends, std::int32_t priority) {
+  void spawn(
+      DatumLine line, Turn turn, DataRecord& record, int peer, bool sends, std::int32_t priority) {
     check_unbroken();
     auto transfer = std::make_unique<RankTransfer>(
-        granted_, line, peer, sends, record.home.base, record.shape, record.element_bytes);
+        granted_, line, turn, peer, sends, record.home.base, record.shape, record.element_bytes);
     Attributes attributes;
     attributes.priority = priority;
     spawn_uncounted(core_,
@@ -198,9 +204,9 @@ private:
         break_off(error);
       }
       if (broken() && monotonic_ns() - broken_at_ns_ > grace_ns) {
-        end_outgoing();
+        mail_.end_outgoing();
       }
-      ended.swap(ended_);
+      ended = mail_.take_ended();
       told = std::exchange(told_, false);
     }
     for (auto& [transfer, failed] : ended) {
@@ -228,63 +234,15 @@ private:
       auto const urgent = b->task->priority <=> a->task->priority;
       return urgent != 0 ? urgent < 0 : a->taken_before > b->taken_before; // the last came first
     });
-    for (auto& transfer : transfers) {
-      start(std::move(transfer));
-    }
-    return !transfers.empty();
-  }
-
-  void start(std::unique_ptr<RankTransfer> transfer) {
-    if (broken()) {
-      ended_.push_back({std::move(transfer), true});
-      return;
-    }
-    bool spoilt = transfer->sends && transfer->task->accesses()[0].queue->poisoned();
-    try {
-      ExternalTasks::bring_home(*transfer->task);
-    } catch (...) { // lost with its device: the reader fails, too
-      spoilt = true;
-    }
-    if (!transfer->sends) {
-      arrivals_.expect(std::move(transfer), ended_);
-      return;
-    }
-    MessageHead const head{.user = user_,
-                           .kind = spoilt ? MessageKind::spoilt : MessageKind::datum,
-                           .rank = rank(),
-                           .number = transfer->line.number()};
-    std::span<std::byte const> payload;
-    if (!spoilt) {
-      auto const* place = transfer->memory;
-      if (!transfer->contiguous()) {
-        transfer->packed = std::make_unique_for_overwrite<std::byte[]>(transfer->bytes());
-        transfer->pack(transfer->packed.get());
-        place = transfer->packed.get();
-      }
-      payload = {place, transfer->bytes()};
-    }
-    auto const to = transfer->peer;
-    RankRecording::begun(*transfer);
-    sent_[static_cast<std::size_t>(to)].add(payload.size());
-    post(to, head.bytes(), payload, std::move(transfer));
-  }
-
-  void post(int to,
-            std::span<std::byte const> head,
-            std::span<std::byte const> payload,
-            std::unique_ptr<RankTransfer> transfer = nullptr) {
-    auto const cookie = ++cookies_;
-    outgoing_[cookie] = std::move(transfer);
-    try {
-      transport_.send(to, head, payload, cookie);
-    } catch (Error const& error) {
-      sent(cookie);
-      break_off(error);
-    }
+    bool const any = !transfers.empty();
+    mail_.start(std::move(transfers));
+    return any;
   }
 
 public:
-  // ---- for CommonCalls, under the lock ----
+  // ---- for CommonCalls and Mail, under the lock ----
+
+  [[nodiscard]] T& transport() noexcept { return transport_; }
 
   void tell(int to, MessageHead const& head, std::string_view words = {}) {
     std::array<std::byte, sizeof(MessageHead) + longest_words> bytes;
@@ -295,7 +253,7 @@ public:
     if (length != 0) {
       std::memcpy(bytes.data() + sizeof head, words.data(), length);
     }
-    post(to, std::span(bytes).first(sizeof head + length), {});
+    mail_.post(to, std::span(bytes).first(sizeof head + length), {});
   }
 
   void break_off(Error const& error) {
@@ -306,7 +264,7 @@ public:
     broken_at_ns_ = monotonic_ns();
     broken_.store(true, std::memory_order_release);
     told_ = true;
-    arrivals_.give_up(ended_);
+    mail_.give_up();
   }
 
   // ---- what the transport reports, under the lock ----
@@ -318,32 +276,27 @@ public:
       return later_.begin(from, bytes, payload);
     }
     if (message.valid && message.head.user < user_) { // of one that broke off
-      return scrap(payload);
+      return mail_.scrap(payload);
     }
-    if (!message.valid || message.head.kind != MessageKind::datum) {
-      break_off(foreign(from));
-      return scrap(payload);
+    if (!message.valid) {
+      break_off(foreign_message(from));
+      return mail_.scrap(payload);
     }
-    return arrivals_.begin(DatumLine::of(message.head.number), from, payload);
+    return mail_.begin(from, message, payload);
   }
 
   void arrived(int from, std::span<std::byte const> bytes, std::byte* place, std::size_t payload) {
     ReadHead const message(bytes);
     note_heard(from, message);
     if (!message.valid) {
-      break_off(foreign(from));
+      break_off(foreign_message(from));
     } else if (message.head.user > user_) {
       later_.arrived(from, bytes, place);
     } else if (message.head.user < user_) {
       return;
-    } else if (place != nullptr) {
-      arrivals_.arrived(place, payload, ended_);
-    } else if (message.head.kind == MessageKind::datum ||
+    } else if (place != nullptr || message.head.kind == MessageKind::datum ||
                message.head.kind == MessageKind::spoilt) {
-      arrivals_.arrived_empty(DatumLine::of(message.head.number),
-                              from,
-                              message.head.kind == MessageKind::spoilt,
-                              ended_);
+      mail_.arrived(from, message, place, payload);
     } else if (message.head.kind == MessageKind::time) {
       tell(from, recording_.tell_time(message.head));
     } else if (message.head.kind == MessageKind::time_is) {
@@ -355,22 +308,12 @@ public:
     }
   }
 
-  void sent(std::uint64_t cookie) {
-    auto const found = outgoing_.find(cookie);
-    if (found == outgoing_.end()) {
-      return; // ended when all was over
-    }
-    if (found->second != nullptr) {
-      ended_.push_back({std::move(found->second), false});
-    }
-    outgoing_.erase(found);
-    told_ = told_ || outgoing_.empty();
-  }
+  void sent(std::uint64_t cookie) { told_ = mail_.sent(cookie) || told_; }
 
   void lost(int rank, std::string_view why) {
     std::uint32_t datum = 0;
     auto words = std::string(why);
-    if (arrivals_.waits_for(rank, datum)) {
+    if (mail_.waits_for(rank, datum)) {
       words += text("; datum %u is waited for from there", unsigned{datum});
     }
     break_off(common_.rank_gone(rank, words));
@@ -382,15 +325,11 @@ private:
     std::lock_guard const guard(mutex_);
     later_.take(user_, [this](KeptMessages::Message message, ReadHead const& read) {
       if (read.head.user != user_) {
-        scrap_.push_back(std::move(message.payload));
+        mail_.scrap(std::move(message.payload));
       } else if (message.payload == nullptr) {
         arrived(message.from, message.head, nullptr, 0);
       } else {
-        arrivals_.adopt(DatumLine::of(read.head.number),
-                        message.from,
-                        std::move(message.payload),
-                        message.bytes,
-                        message.whole);
+        mail_.adopt(std::move(message), read);
       }
     });
   }
@@ -399,27 +338,6 @@ private:
     if (message.valid && message.head.user == user_) {
       heard_ns_[static_cast<std::size_t>(from)] = monotonic_ns();
     }
-  }
-
-  /// Room for what nobody wants.
-  [[nodiscard]] std::byte* scrap(std::size_t bytes) {
-    scrap_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
-    return scrap_.back().get();
-  }
-
-  [[nodiscard]] static Error foreign(int from) {
-    return {ErrorCode::rank_failed,
-            text("rank %d", from),
-            "sent what is no message of this version of hetsched"};
-  }
-
-  void end_outgoing() {
-    for (auto& [cookie, transfer] : outgoing_) {
-      if (transfer != nullptr) {
-        ended_.push_back({std::move(transfer), true});
-      }
-    }
-    outgoing_.clear();
   }
 
   T& transport_;
@@ -431,16 +349,10 @@ private:
   RankRecording recording_;
   Look look_;
   GrantedTransfers granted_;
-  Arrivals arrivals_;
-  /// What the transport has not reported as sent, by cookie; null: a message without payload.
-  std::unordered_map<std::uint64_t, std::unique_ptr<RankTransfer>> outgoing_;
-  std::uint64_t cookies_ = 0;
-  std::vector<Traffic> sent_;
-  std::vector<EndedTransfer> ended_;                // for the next look to end
-  std::vector<std::unique_ptr<std::byte[]>> scrap_; // for what nobody wants
-  bool told_ = false;                               // what the spawning thread may wait for
-  std::vector<std::int64_t> heard_ns_;              // when each rank has said something; 0: not yet
-  Duration const patience_;                         // with the others
+  Mail<Exchange> mail_{*this, user_};
+  bool told_ = false;                  // what the spawning thread may wait for
+  std::vector<std::int64_t> heard_ns_; // when each rank has said something; 0: not yet
+  Duration const patience_;            // with the others
   std::optional<Error> error_;
   std::int64_t broken_at_ns_ = 0;
   Atomic<bool> broken_{false};

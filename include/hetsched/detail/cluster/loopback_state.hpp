@@ -42,6 +42,7 @@ struct LoopbackOptions {
   std::size_t eager_bytes = 1024; // a payload of at most this size is copied by send
   bool reorders = true;           // what is due at the same poll comes in a drawn order of ranks
   bool quiet = false;             // abort prints nothing
+  std::size_t latency_bytes = 0;  // see Transport; a link here is a copy in memory
   std::vector<LoopbackDeath> deaths = {};
 };
 
@@ -110,6 +111,8 @@ public:
   }
 
   [[nodiscard]] int ranks() const noexcept { return static_cast<int>(boxes_.size()); }
+
+  [[nodiscard]] std::size_t latency_bytes() const noexcept { return options_.latency_bytes; }
 
   [[nodiscard]] KeptMessages& kept(int rank) noexcept { return box(rank).kept; }
 

@@ -2,6 +2,9 @@
 #pragma once
 // What ranks tell each other.
 
+#include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/text.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,9 +31,27 @@ struct DatumLine {
   }
 };
 
+/// Which value it is of those that a datum's home sends to one rank, from 1 and after 65535 again
+/// from 1. They may take different ways (see relay.hpp), so their order may not be that of the
+/// program. 0: of those that come in order.
+struct Turn {
+  std::uint16_t number = 0;
+
+  /// Counts on. Returns the new one.
+  Turn next() noexcept {
+    number = number == 65535 ? 1 : static_cast<std::uint16_t>(number + 1);
+    return *this;
+  }
+
+  friend bool operator==(Turn, Turn) = default;
+};
+
+inline constexpr Turn in_order{};
+
 enum class MessageKind : std::uint8_t {
-  datum,    // `number`: a value of that datum is the payload
-  spoilt,   // `number`: the value of that datum does not exist, as a task failed
+  datum,    // `number`: a value of that DatumLine of `rank` is the payload; `hash`: its turn; then
+            // to whom it is to be passed on
+  spoilt,   // the same, but the value does not exist, as a task failed
   check,    // to rank 0: `calls`, `hash`
   ask,      // from rank 0: the hash of the first `calls` calls
   answer,   // to rank 0: `calls`, `hash`
@@ -50,7 +71,7 @@ enum class MessageKind : std::uint8_t {
 
 /// The head of each message.
 struct MessageHead {
-  static constexpr std::uint32_t magic_value = 0x68730002; // changes with the protocol
+  static constexpr std::uint32_t magic_value = 0x68730003; // changes with the protocol
 
   std::uint32_t magic = magic_value;
   std::uint32_t user = 0; // of the transport: how many there were before
@@ -83,5 +104,12 @@ struct ReadHead {
     }
   }
 };
+
+/// A rank has sent what cannot be read.
+[[nodiscard]] inline Error foreign_message(int from) {
+  return {ErrorCode::rank_failed,
+          text("rank %d", from),
+          "sent what is no message of this version of hetsched"};
+}
 
 } // namespace hetsched::detail

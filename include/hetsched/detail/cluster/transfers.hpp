@@ -8,6 +8,7 @@
 #include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -53,10 +54,12 @@ struct RankTransfer : ExternalUse {
   std::byte* memory; // of the datum on the host
   Shape shape;
   std::size_t element_bytes;
-  std::unique_ptr<std::byte[]> packed; // of a sent one whose columns are not contiguous
+  Turn turn;
+  std::vector<std::unique_ptr<RankTransfer>> with_it = {}; // sends of the same message
 
   RankTransfer(GrantedTransfers& granted_ones,
                DatumLine its_line,
+               Turn its_turn,
                int its_peer,
                bool is_sent,
                void* its_memory,
@@ -64,7 +67,7 @@ struct RankTransfer : ExternalUse {
                std::size_t bytes)
       : ExternalUse{&note_granted}, all(granted_ones), line(its_line), peer(its_peer),
         sends(is_sent), memory(static_cast<std::byte*>(its_memory)), shape(its_shape),
-        element_bytes(bytes) {}
+        element_bytes(bytes), turn(its_turn) {}
 
   [[nodiscard]] std::size_t bytes() const noexcept {
     return shape.rows * shape.cols * element_bytes;
@@ -113,19 +116,35 @@ struct EndedTransfer {
   bool failed;
 };
 
-/// Brings together what arrives and who waits for it. Per datum and sender both come in program
-/// order, so the first belongs to the first. Under the caller's lock.
+/// Adds a send, and those with it.
+inline void
+add_sent(std::vector<EndedTransfer>& ended, std::unique_ptr<RankTransfer> send, bool failed) {
+  auto others = std::exchange(send->with_it, {});
+  ended.push_back({std::move(send), failed});
+  for (auto& other : others) {
+    ended.push_back({std::move(other), failed});
+  }
+}
+
+/// Memory of a value, until nobody needs it.
+using ValueBlock = std::shared_ptr<std::byte[]>;
+
+/// Brings together what arrives and who waits for it: per datum and sender those of the same turn,
+/// the first with the first. Under the caller's lock.
 class Arrivals {
 public:
   /// A receive holds its datum. Adds it to `ended` if its value is there.
   void expect(std::unique_ptr<RankTransfer> receive, std::vector<EndedTransfer>& ended) {
     auto& line = lines_[{receive->line.number(), receive->peer}];
-    if (line.early.empty()) {
+    auto const found = std::find_if(line.early.begin(), line.early.end(), [&](Early const& other) {
+      return other.turn == receive->turn;
+    });
+    if (found == line.early.end()) {
       line.waiting.push_back(std::move(receive));
       return;
     }
-    auto early = std::move(line.early.front());
-    line.early.pop_front();
+    auto early = std::move(*found);
+    line.early.erase(found);
     if (early.whole) {
       finish(std::move(receive), early.spoilt, early.block.get(), early.bytes, ended);
     } else {
@@ -135,70 +154,67 @@ public:
     }
   }
 
-  /// A value begins to arrive. Where it shall go.
-  [[nodiscard]] std::byte* begin(DatumLine of, int from, std::size_t bytes) {
+  /// A value begins to arrive. Where it shall go; with `keep` not to the datum itself, as others
+  /// will read it there.
+  [[nodiscard]] std::byte* begin(DatumLine of, int from, Turn turn, std::size_t bytes, bool keep) {
     auto& line = lines_[{of.number(), from}];
-    std::unique_ptr<RankTransfer> receive;
-    if (!line.waiting.empty()) {
-      receive = std::move(line.waiting.front());
-      line.waiting.pop_front();
-    }
-    bool const direct = receive != nullptr && receive->contiguous() && receive->bytes() == bytes;
-    std::unique_ptr<std::byte[]> block;
+    auto receive = take_waiting(line, turn);
+    bool const direct =
+        !keep && receive != nullptr && receive->contiguous() && receive->bytes() == bytes;
+    ValueBlock block;
     auto* place = direct ? receive->memory : nullptr;
     if (!direct) {
-      block = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      block = ValueBlock(new std::byte[bytes]); // not zeroed, which make_shared does
       place = block.get();
     }
     if (receive == nullptr) {
-      line.early.push_back({std::move(block), bytes, false, false});
+      line.early.push_back({std::move(block), bytes, turn, false, false});
     }
     under_way_[place] = UnderWay{{of.number(), from}, std::move(receive), std::move(block)};
     return place;
   }
 
   /// A value that has come, or is coming, into that block before anybody could wait for it.
-  void
-  adopt(DatumLine of, int from, std::unique_ptr<std::byte[]> block, std::size_t bytes, bool whole) {
+  void adopt(DatumLine of, int from, Turn turn, ValueBlock block, std::size_t bytes, bool whole) {
     Key const line{of.number(), from};
     auto* const place = block.get();
-    lines_[line].early.push_back({std::move(block), bytes, whole, false});
+    lines_[line].early.push_back({std::move(block), bytes, turn, whole, false});
     if (!whole) {
       under_way_[place] = UnderWay{line, nullptr, nullptr};
     }
   }
 
-  /// The value is there. False if no such value was under way.
-  bool arrived(std::byte* place, std::size_t bytes, std::vector<EndedTransfer>& ended) {
+  /// The value is there. Returns where, unless that is the datum itself, or no such value was
+  /// under way.
+  ValueBlock arrived(std::byte* place, std::size_t bytes, std::vector<EndedTransfer>& ended) {
     auto const found = under_way_.find(place);
     if (found == under_way_.end()) {
-      return false;
+      return nullptr;
     }
     auto message = std::move(found->second);
     under_way_.erase(found);
     if (message.receive != nullptr) {
-      auto const* const from = message.block != nullptr ? message.block.get() : nullptr;
-      finish(std::move(message.receive), false, from, bytes, ended);
-      return true;
+      finish(std::move(message.receive), false, message.block.get(), bytes, ended);
+      return message.block;
     }
     for (auto& early : lines_[message.line].early) {
       if (early.block.get() == place) {
         early.whole = true;
+        return early.block;
       }
     }
-    return true;
+    return message.block;
   }
 
   /// A message without a payload stands for a value: one of no bytes, or, if `spoilt`, none at all.
-  void arrived_empty(DatumLine of, int from, bool spoilt, std::vector<EndedTransfer>& ended) {
+  void
+  arrived_empty(DatumLine of, int from, Turn turn, bool spoilt, std::vector<EndedTransfer>& ended) {
     auto& line = lines_[{of.number(), from}];
-    if (line.waiting.empty()) {
-      line.early.push_back({nullptr, 0, true, spoilt});
-      return;
+    if (auto receive = take_waiting(line, turn)) {
+      finish(std::move(receive), spoilt, nullptr, 0, ended);
+    } else {
+      line.early.push_back({nullptr, 0, turn, true, spoilt});
     }
-    auto receive = std::move(line.waiting.front());
-    line.waiting.pop_front();
-    finish(std::move(receive), spoilt, nullptr, 0, ended);
   }
 
   /// Nothing will arrive any more.
@@ -243,8 +259,9 @@ private:
   };
 
   struct Early { // arrived, or arriving, before the receive holds its datum
-    std::unique_ptr<std::byte[]> block;
+    ValueBlock block;
     std::size_t bytes;
+    Turn turn;
     bool whole;
     bool spoilt;
   };
@@ -257,8 +274,21 @@ private:
   struct UnderWay {
     Key line;
     std::unique_ptr<RankTransfer> receive; // null: not yet granted
-    std::unique_ptr<std::byte[]> block; // null: it goes straight to the datum, or an Early has it
+    ValueBlock block; // null: it goes straight to the datum, or an Early has it
   };
+
+  /// The first that waits for a value of that turn, or null.
+  [[nodiscard]] static std::unique_ptr<RankTransfer> take_waiting(Line& line, Turn turn) {
+    auto const found = std::find_if(line.waiting.begin(), line.waiting.end(), [&](auto const& own) {
+      return own->turn == turn;
+    });
+    if (found == line.waiting.end()) {
+      return nullptr;
+    }
+    auto receive = std::move(*found);
+    line.waiting.erase(found);
+    return receive;
+  }
 
   /// `block`: where the value is if not in the datum's memory.
   static void finish(std::unique_ptr<RankTransfer> receive,
