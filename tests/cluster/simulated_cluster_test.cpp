@@ -121,6 +121,44 @@ TEST_CASE("simulated cluster: a task elsewhere than its data sends the value bac
   CHECK(rt.sent(1, 0).messages == 1);
 }
 
+TEST_CASE("simulated cluster: nodes pass a value on where that pays, to the nanosecond") {
+  std::vector<hs::TaskGraph::Node> tasks{task("Even", {{0, read_write, nullptr}})};
+  Homes homes{0};
+  for (std::int32_t node = 1; node < 8; ++node) {
+    tasks.push_back(
+        task("Even", {{0, read, nullptr}, {static_cast<std::uint32_t>(node), write, nullptr}}));
+    homes.push_back(node);
+  }
+  hs::TaskGraph const graph(std::move(tasks), {100, 8, 8, 8, 8, 8, 8, 8});
+  auto const run = [&](std::size_t latency_bytes) {
+    auto config = cluster(8);
+    config.network.latency_bytes = latency_bytes;
+    std::vector<std::int64_t> ends(8);
+    config.on_task = [&](int node, hs::SimulatedTask const& done) {
+      ends[static_cast<std::size_t>(node)] = (done.end - hs::Instant{}).ns;
+    };
+    hs::SimulatedCluster<> rt(config);
+    rt.run(graph, homes);
+    for (int node = 1; node < 8; ++node) {
+      CHECK(rt.sent(0, node).messages == 1); // through whom ever
+    }
+    auto const bounds = hs::cluster_bounds(graph,
+                                           times_of(graph, config.node),
+                                           config.network,
+                                           homes,
+                                           rt.placed(graph, homes),
+                                           rt.traffic());
+    CHECK(rt.stats().elapsed >= bounds.best());
+    ends.push_back(bounds.ports.ns);
+    return ends;
+  };
+  // A port passes 100 bytes in 100 ns, a message comes 7 ns later, and tasks take 10. Node 0 sends
+  // to nodes 1, 5 and 7 from 10, 110 and 210 on; node 1, at 117, sends to 2 and then 4; node 2 at
+  // 224 to 3; node 5 at 217 to 6.
+  CHECK(run(0) == std::vector<std::int64_t>{10, 127, 234, 341, 334, 227, 334, 327, 106});
+  CHECK(run(100'000) == std::vector<std::int64_t>{10, 127, 227, 327, 427, 527, 627, 727, 703});
+}
+
 TEST_CASE("simulated cluster: ports serve one message at a time, the most urgent first") {
   // Node 0 sends one value to each of two nodes, and both then send theirs to node 3.
   auto first = task("Even", {{0, read, nullptr}, {1, read_write, nullptr}});
@@ -305,6 +343,7 @@ TEST_CASE("simulated cluster: random graphs, dealt once or looked at by every no
     config.network.leaf_bytes_per_s = 0.8e9;
     config.network.sharing =
         dice.chance(80) ? hs::Network::Sharing::in_order : hs::Network::Sharing::none;
+    config.network.latency_bytes = dice.chance(50) ? 0 : 100'000;
     config.node.priorities = dice.chance(50) ? hs::Priorities::own : hs::Priorities::bottom_min;
     hs::Duration bound;
     auto const once = run_logged(made, config, bound);

@@ -5,6 +5,7 @@
 #include <hetsched/bounds/bounds.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/cluster_path.hpp>
+#include <hetsched/detail/cluster/relay.hpp>
 #include <hetsched/graphs/task_graph.hpp>
 #include <hetsched/platform/network.hpp>
 
@@ -23,7 +24,8 @@ struct ClusterBounds {
   std::optional<Duration> area;    // all work on all nodes; nothing: see area_solution
   std::optional<Duration> busiest; // the work of the node that has most of it; the same
   Duration path;                   // the longest chain of tasks, with the messages between them
-  Duration ports;                  // what the busiest port has to send, or to receive
+  Duration ports;                  // what the busiest port has to receive or, where nodes pass on
+                                   // no values, to send; else what a port sends on average
 
   [[nodiscard]] Duration best() const noexcept {
     auto const work = std::max(area.value_or(Duration{}), busiest.value_or(Duration{}));
@@ -95,10 +97,22 @@ busiest_node(ClassTimes const& times, std::span<std::int32_t const> where, int n
   bounds.busiest = detail::busiest_node(times, where, nodes);
   bounds.path = detail::ClusterPath(graph, network, homes).longest(shortest_times(times), where);
   if (network.sharing == Network::Sharing::in_order) {
+    std::size_t largest = 0;
+    for (auto const bytes : graph.data_bytes()) {
+      largest = std::max(largest, bytes);
+    }
+    bool const relays = detail::may_relay(traffic.size(), largest, network.latency_bytes);
+    Traffic average;
     for (auto const& port : traffic) {
+      average.bytes += port.sent.bytes;
+      average.messages = std::max(average.messages, port.sent.messages);
+    }
+    average.bytes /= std::max<std::size_t>(traffic.size(), 1);
+    for (auto const& port : traffic) {
+      auto const& sent = relays ? average : port.sent;
       bounds.ports =
           std::max({bounds.ports,
-                    detail::port_time(port.sent, network.out_bytes_per_s, network.latency),
+                    detail::port_time(sent, network.out_bytes_per_s, network.latency),
                     detail::port_time(port.received, network.in_bytes_per_s, network.latency)});
     }
   }

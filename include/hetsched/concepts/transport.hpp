@@ -69,7 +69,7 @@ struct KeptMessages {
 };
 
 /// How many bytes a link carries while a message of none goes from one rank to the next, where a
-/// transport does not say: 100 us, most of them until somebody polls, at 1 GB/s.
+/// transport does not say: 100 us, most of them until somebody polls, at 1 GB/s. As in Network.
 inline constexpr std::size_t usual_latency_bytes = 100'000;
 
 /// One rank's end of a network that connects `ranks()` ranks, numbered from 0.

@@ -30,6 +30,9 @@ struct Network {
   double in_bytes_per_s = 0;
   Duration latency = {}; // of a message without bytes, from end to end
   Sharing sharing = Sharing::in_order;
+  /// Of the transport's that ranks would use here; see concepts/transport.hpp. Where messages share
+  /// ports, values for several nodes go through some of them to others if that pays by this figure.
+  std::size_t latency_bytes = 100'000;
   /// A tree of two levels: so many nodes, in the order of their numbers, are joined by a switch.
   /// What goes to a node of another switch passes the link from the one up, and the link down to
   /// the other, as it passes ports. 0: all nodes at one switch, which is no limit.

@@ -24,6 +24,7 @@ namespace hetsched {
              "in_bytes_per_s",
              "latency_s",
              "sharing",
+             "latency_bytes",
              "leaf_nodes",
              "leaf_bytes_per_s"});
   if (root["format"].text() != "network-1") {
@@ -41,6 +42,9 @@ namespace hetsched {
     }
     network.sharing =
         sharing->text() == "none" ? Network::Sharing::none : Network::Sharing::in_order;
+  }
+  if (auto const bytes = root.find("latency_bytes")) {
+    network.latency_bytes = static_cast<std::size_t>(bytes->integer(0, 1'000'000'000'000));
   }
   if (auto const nodes = root.find("leaf_nodes")) {
     network.leaf_nodes = static_cast<int>(nodes->integer(1, 1'000'000));

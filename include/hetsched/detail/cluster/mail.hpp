@@ -58,7 +58,11 @@ public:
   void start(std::vector<std::unique_ptr<RankTransfer>> transfers) {
     std::erase_if(transfers, [this](auto& transfer) { return !has_value_to_send(transfer); });
     if (ranks() <= most_relay_ranks) {
-      join_sends(transfers, latency_);
+      join_sends(
+          std::span(transfers),
+          latency_,
+          [](RankTransfer const& send) { return send.line.number(); },
+          [](RankTransfer const& send) { return send.bytes(); });
     }
     for (auto& send : transfers) {
       if (send != nullptr) {

@@ -3,7 +3,6 @@
 // A value for many ranks goes to some of them, which pass it on to others: a binomial tree.
 
 #include <hetsched/detail/cluster/messages.hpp>
-#include <hetsched/detail/cluster/transfers.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -82,6 +80,17 @@ pays_to_relay(std::size_t receivers, std::size_t bytes, std::size_t latency) noe
   return (receivers - steps) * bytes > steps * latency;
 }
 
+/// Whether any value of at most `bytes` is passed on among so many ranks.
+[[nodiscard]] constexpr bool
+may_relay(std::size_t ranks, std::size_t bytes, std::size_t latency) noexcept {
+  for (std::size_t receivers = 3; receivers < ranks; ++receivers) {
+    if (pays_to_relay(receivers, bytes, latency)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Sends a value to all `stops`, of whom each first one passes it on to half of those that are
 /// left. Calls send(first, n): message to stops[first], who passes it on to the n - 1 that follow.
 template <class Send>
@@ -93,9 +102,11 @@ void spread(std::size_t stops, Send&& send) {
   }
 }
 
-/// Of sends that begin together, those of one value become one if it pays: the first has the
-/// others `with_it`, and their places are null.
-inline void join_sends(std::span<std::unique_ptr<RankTransfer>> sends, std::size_t latency) {
+/// Of pointers to sends that begin together on one rank, those of one value become one if it pays:
+/// the first has the others `with_it`, and their places are null. `number(send)`: of the DatumLine;
+/// `bytes(send)`.
+template <class Send, class Number, class Bytes>
+void join_sends(std::span<Send> sends, std::size_t latency, Number&& number, Bytes&& bytes) {
   if (sends.size() < 3) {
     return;
   }
@@ -107,12 +118,12 @@ inline void join_sends(std::span<std::unique_ptr<RankTransfer>> sends, std::size
 
   std::unordered_map<std::uint64_t, Of> values;
   for (std::size_t k = 0; k < sends.size(); ++k) {
-    ++values.try_emplace(sends[k]->line.number(), Of{k, 0}).first->second.count;
+    ++values.try_emplace(number(*sends[k]), Of{k, 0}).first->second.count;
   }
-  for (auto& send : sends) {
-    auto const [first, count] = values.at(send->line.number());
-    if (pays_to_relay(count, send->bytes(), latency) && send != sends[first]) {
-      sends[first]->with_it.push_back(std::move(send));
+  for (std::size_t k = 0; k < sends.size(); ++k) {
+    auto const [first, count] = values.at(number(*sends[k]));
+    if (k != first && pays_to_relay(count, bytes(*sends[k]), latency)) {
+      sends[first]->with_it.push_back(std::exchange(sends[k], nullptr));
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/cluster_dealer.hpp>
+#include <hetsched/detail/cluster/relay.hpp>
 #include <hetsched/detail/cluster/virtual_network.hpp>
 #include <hetsched/detail/core/text.hpp>
 
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <queue>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,13 +63,29 @@ public:
       };
       network_.advance(
           now_,
-          [&](VirtualMessage& message) { end(static_cast<VirtualTransfer&>(message).send); },
+          [&](VirtualMessage& message) {
+            auto& transfer = static_cast<VirtualTransfer&>(message);
+            if (transfer.passed_on) {
+              return; // the home of the value has no part in it
+            }
+            end(transfer.send);
+            for (auto* const other : transfer.with_it) {
+              other->began = transfer.began;
+              end(other->send);
+            }
+          },
           [&](VirtualMessage& message) {
             auto& transfer = static_cast<VirtualTransfer&>(message);
             transfer.arrived = true;
             if (transfer.awaited) {
               end(transfer.receive);
             }
+            auto const others = std::exchange(transfer.with_it, {});
+            for (auto* const other : others) {
+              other->from = transfer.to;
+              other->passed_on = true;
+            }
+            ask(others);
           });
       std::sort(touched.begin(), touched.end());
       touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
@@ -87,13 +105,36 @@ private:
     do {
       rank.core.offer_work();
     } while (rank.begin_granted([this](TransferEnd& end) { begin_transfer(end); }));
+    if (network_.shares()) {
+      join_sends(
+          std::span(sends_),
+          network_.latency_bytes(),
+          [](VirtualTransfer const& send) { return send.number; },
+          [](VirtualTransfer const& send) { return send.bytes; });
+    }
+    for (auto* const send : std::exchange(sends_, {})) {
+      if (send != nullptr) {
+        auto all = std::exchange(send->with_it, {});
+        all.insert(all.begin(), send);
+        ask(all);
+      }
+    }
+  }
+
+  /// For messages with one value, from where it is: to some, who pass it on to the others.
+  void ask(std::span<VirtualTransfer* const> stops) {
+    spread(stops.size(), [&](std::size_t first, std::size_t n) {
+      auto const others = stops.subspan(first + 1, n - 1);
+      stops[first]->with_it.assign(others.begin(), others.end());
+      network_.ask(*stops[first]);
+    });
   }
 
   void begin_transfer(TransferEnd& end) {
     auto* const transfer = end.transfer;
     end.asked = now_;
     if (transfer != nullptr && &end == &transfer->send) {
-      network_.ask(*transfer);
+      sends_.push_back(transfer);
     } else if (transfer != nullptr && !transfer->arrived) {
       transfer->awaited = true;
     } else {
@@ -145,7 +186,8 @@ private:
   VirtualNetwork network_;
   Instant now_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-  std::vector<TransferEnd*> ended_; // at this time
+  std::vector<TransferEnd*> ended_;     // at this time
+  std::vector<VirtualTransfer*> sends_; // that a rank begins with now
 };
 
 } // namespace hetsched::detail

@@ -37,6 +37,11 @@ public:
       : network_(network), ports_(static_cast<std::size_t>(nodes)),
         free_(ports_.size() + 2 * (network.leaf_nodes != 0 ? leaf_of(nodes) + 1 : 0)) {}
 
+  /// Whether messages wait for each other.
+  [[nodiscard]] bool shares() const noexcept { return network_.sharing != Network::Sharing::none; }
+
+  [[nodiscard]] std::size_t latency_bytes() const noexcept { return network_.latency_bytes; }
+
   /// Asks for a message, which begins at the next `start` or later. It lives until it has arrived.
   void ask(VirtualMessage& message) {
     auto const port = static_cast<std::size_t>(message.from);
@@ -121,7 +126,7 @@ private:
 
   void begin(std::size_t number, Instant now) {
     auto& port = ports_[number];
-    bool const alone = network_.sharing == Network::Sharing::none;
+    bool const alone = !shares();
     do {
       auto& message = *port.waiting.top().message;
       port.waiting.pop();

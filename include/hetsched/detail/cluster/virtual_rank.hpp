@@ -39,7 +39,9 @@ struct VirtualTransfer : VirtualMessage {
   TransferEnd receive;
   std::uint64_t number = 0; // see DatumLine
   bool arrived = false;
-  bool awaited = false; // the receiving task has its datum
+  bool awaited = false;                       // the receiving task has its datum
+  std::vector<VirtualTransfer*> with_it = {}; // of the same value: `to` passes it on to theirs
+  bool passed_on = false;                     // from where it came, the value has left before
 };
 
 /// A rank. It has all members to itself.
