@@ -184,6 +184,7 @@ public:
     devices_ = dice.pick(0, 3);
     cpus_ = dice.pick(1, 2);
     most_live_ = dice.chance(25) ? 4 : 0;
+    keep_ = dice.chance(40) ? dice.pick(0, 30) : -1;
   }
 
   /// The values at the syncs and of `value`, in order.
@@ -267,6 +268,9 @@ public:
     try {
       Memory memory(*this);
       RuntimeOn<Transport> rt(transport, config);
+      if (keep_ >= 0) {
+        rt.keep_copies(static_cast<std::uint64_t>(keep_));
+      }
       run(rt, memory, expected, wrong);
     } catch (std::exception const& error) {
       wrong = error.what();
@@ -587,6 +591,7 @@ private:
   std::vector<Step> steps_;
   int devices_ = 0;
   int cpus_ = 1;
+  int keep_ = -1; // copies, for so many calls; -1: for ever
   std::uint64_t most_live_ = 0;
 };
 

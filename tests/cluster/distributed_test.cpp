@@ -7,7 +7,10 @@
 #include "support/env_or.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -164,6 +167,68 @@ TEST_CASE("distributed: a large value for many ranks is passed on from rank to r
   CHECK(star.all == 7);
   CHECK(star.from_home == 7);
   CHECK(star.passed_on == 0);
+}
+
+TEST_CASE("distributed: copies that are not used for long are given up, and sent again") {
+  constexpr std::size_t bytes = 256 * 1024;
+  constexpr std::size_t tiles = 12;
+  for (bool const keeps : {true, false}) {
+    CAPTURE(keeps);
+    hs::LoopbackNetwork net(2);
+    std::vector<char> copies(tiles); // how many pages are in memory
+    auto const thrown = on_ranks(net, [&](Runtime& rt) {
+      if (!keeps) {
+        rt.keep_copies(20);
+      }
+      std::vector<std::vector<char>> x(tiles, std::vector<char>(rt.rank() == 0 ? bytes : 0, 'a'));
+      std::vector<hs::DistributedHandle<hs::VectorView<char>>> hx;
+      for (auto& tile : x) {
+        hx.push_back(rt.data(0, tile.data(), bytes));
+      }
+      std::size_t sum = 0;
+      auto const h_sum = rt.data(1, sum);
+      std::vector<char const*> at(tiles);
+      auto const read = [&](std::size_t t) {
+        rt.spawn()(
+            [to = &at[t]](hs::VectorView<char const> from, std::size_t& all) {
+              *to = from.data();
+              all += static_cast<std::size_t>(from[from.size() - 1] - 'a' + 1);
+            },
+            hs::read(hx[t]),
+            hs::read_write(h_sum));
+      };
+      for (std::size_t t = 0; t < tiles; ++t) {
+        for (int k = 0; k < 5; ++k) { // the copy before the last four is given up
+          read(t);
+          read(0); // always in use
+        }
+      }
+      CHECK(rt.value(h_sum) == 10 * tiles);
+      if (rt.rank() == 1) {
+        auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        for (std::size_t t = 0; t < tiles; ++t) {
+          auto const first = (reinterpret_cast<std::uintptr_t>(at[t]) + page - 1) / page * page;
+          std::vector<unsigned char> present(bytes / page - 1);
+          REQUIRE(mincore(reinterpret_cast<void*>(first), present.size() * page, present.data()) ==
+                  0);
+          copies[t] = static_cast<char>(std::count_if(
+              present.begin(), present.end(), [](unsigned char one) { return (one & 1U) != 0; }));
+        }
+      }
+      read(1);
+      read(tiles - 1);
+      CHECK(rt.value(h_sum) == 10 * tiles + 2);
+      if (rt.rank() == 0) {
+        CHECK(rt.sent_to(1).messages == tiles + (keeps ? 0 : 1));
+      }
+    });
+    CHECK(thrown == std::vector<std::string>(2));
+    for (std::size_t t = 0; t < tiles; ++t) {
+      CAPTURE(t);
+      bool const given_up = !keeps && t > 0 && t < tiles - 4;
+      CHECK((copies[t] == 0) == given_up);
+    }
+  }
 }
 
 TEST_CASE("distributed: contributions of a rank travel together") {

@@ -14,7 +14,9 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -176,6 +178,18 @@ public:
     partition.join();
   }
 
+  /// By every rank. From now on a copy of another rank's value is given up when no task of this
+  /// rank has used it for so many calls (spawns, registrations, ...) of the program; if one does
+  /// later, the value is sent again. The memory of a large copy is free once the tasks that use it
+  /// are complete. For programs whose copies do not fit: at first they stay until the datum goes.
+  void keep_copies(std::uint64_t calls) {
+    check_outside("keep_copies");
+    std::array const numbers{static_cast<std::uint32_t>(calls),
+                             static_cast<std::uint32_t>(calls >> 32U)};
+    record(keep_call, -1, numbers);
+    keep_ = calls;
+  }
+
   // ---- waiting ----
 
   /// Collective: waits until every task of every rank is complete and each datum has its value in
@@ -263,6 +277,7 @@ protected:
   static constexpr detail::CallName data_call{"data"};
   static constexpr detail::CallName partition_call{"partition"};
   static constexpr detail::CallName join_call{"join"};
+  static constexpr detail::CallName keep_call{"keep_copies"};
   static constexpr detail::CallName sync_call{"sync"};
   static constexpr detail::CallName value_call{"value"};
   static constexpr detail::CallName end_call{"the runtime's destructor"};
@@ -280,6 +295,16 @@ protected:
     [[nodiscard]] void* node() const noexcept { return &runtime.node_; }
 
     [[nodiscard]] std::uint32_t syncs() const noexcept { return runtime.syncs_; }
+
+    [[nodiscard]] std::uint64_t calls() const noexcept { return runtime.log_.count(); }
+
+    [[nodiscard]] std::uint64_t keep() const noexcept { return runtime.keep_; }
+
+    void note_copy(ClusterDatum& datum) const {
+      if (datum.bytes() >= detail::GiveBack::least_bytes && !std::exchange(datum.noted, true)) {
+        runtime.copies_.push_back({datum.number, runtime.log_.count()});
+      }
+    }
 
     void
     send(ClusterDatum const& datum, detail::DataRecord& record, int to, detail::Turn turn) const {
@@ -397,6 +422,31 @@ protected:
     data_.push_back({registered_++, datum});
   }
 
+  /// Before a spawn: those that no task has used for long enough.
+  void give_up_copies() {
+    while (!copies_.empty() && log_.count() - copies_.front().since > keep_) {
+      auto const copy = copies_.front();
+      copies_.pop_front();
+      auto const known =
+          std::lower_bound(data_.begin(), data_.end(), copy.number, [](Known const& a, auto b) {
+            return a.number < b;
+          });
+      auto const datum =
+          known != data_.end() && known->number == copy.number ? known->datum.lock() : nullptr;
+      if (datum == nullptr) {
+        continue;
+      }
+      if (datum->used > copy.since) {
+        copies_.push_back({copy.number, datum->used});
+        continue;
+      }
+      datum->cached = false;
+      datum->noted = false;
+      node_.template spawn<detail::GiveBack>(SetArch(ArchHost))(
+          detail::handle_of<detail::AnyData>(*datum->local->record), datum->bytes());
+    }
+  }
+
   [[nodiscard]] detail::SpawnLog const& log() const noexcept { return log_; }
 
   /// Of a lambda's type.
@@ -500,6 +550,14 @@ private:
   std::size_t most_joined_ = 64;                                 // before those that are unused go
   std::shared_ptr<void> const alive_ = std::make_shared<char>(); // for partitions
   std::uint32_t syncs_ = 0;
+
+  struct Copy {
+    std::uint32_t number;
+    std::uint64_t since; // the call at which it was used, or noted
+  };
+
+  std::deque<Copy> copies_; // large ones of other ranks' values
+  std::uint64_t keep_ = std::numeric_limits<std::uint64_t>::max();
   bool reduces_ = false; // some datum may have contributions that are not in its value
 };
 

@@ -227,6 +227,7 @@ private:
                                     SpawnData<Signature> const& found,
                                     Attributes const& attributes,
                                     SpawnLocal&& spawn_local) {
+    this->give_up_copies();
     auto const& data = found.data;
     auto const count = data.size();
     PerDatum<Signature, ClusterUse> uses;

@@ -29,6 +29,7 @@ struct ClusterDatum {
     std::int32_t rank;
     Turn turn;             // of the last one
     std::uint32_t changes; // as in Local, when it had the present value
+    std::uint64_t used;    // see ClusterDatum::used
   };
 
   /// What only ranks have that use it.
@@ -48,7 +49,7 @@ struct ClusterDatum {
     [[nodiscard]] Reader& reader(std::int32_t rank) {
       auto const found = std::find_if(
           readers.begin(), readers.end(), [&](Reader const& other) { return other.rank == rank; });
-      return found != readers.end() ? *found : readers.emplace_back(rank, Turn{}, changes - 1);
+      return found != readers.end() ? *found : readers.emplace_back(rank, Turn{}, changes - 1, 0);
     }
   };
 
@@ -56,7 +57,9 @@ struct ClusterDatum {
   std::int32_t home;       // rank
   bool cached = false;     // elsewhere: the copy here is the present value
   bool partial = false;    // elsewhere: there are contributions here
+  bool noted = false;      // elsewhere: among the copies that may be given up
   std::uint32_t epoch = 0; // syncs before the latest use: what was known then is no longer so
+  std::uint64_t used = 0;  // elsewhere: the call at which a task here last used the present value
   std::uint32_t element_bytes;
   std::size_t rows;
   std::size_t cols;
@@ -174,6 +177,9 @@ struct ClusterUse {
 /// access. `Port` (the runtime of the rank) offers
 ///   void* node()   for ClusterDatum::make
 ///   std::uint32_t syncs()   so far
+///   std::uint64_t calls()   so far, the same on all ranks
+///   std::uint64_t keep()    a copy that is used is kept for as many calls; the same
+///   void note_copy(ClusterDatum&)   there is a copy here
 ///   void send(ClusterDatum&, DataRecord&, int to, Turn),
 ///        receive(ClusterDatum&, DataRecord&, int from, Turn)
 ///   void begin(DataRecord& partial, op), add(DataRecord& value, DataRecord& partial, op)   tasks
@@ -224,10 +230,8 @@ struct ClusterUses {
     if (reads(use.mode) && on != datum.home) {
       if (home) {
         send_once(datum, on);
-      } else if (on == rank && !datum.cached) {
-        auto& own = datum.here(port.node());
-        port.receive(datum, *own.record, datum.home, own.turn.next());
-        datum.cached = true;
+      } else if (on == rank) {
+        receive_once(datum);
       }
     }
     return on == rank ? datum.here(port.node()).record : nullptr;
@@ -244,11 +248,13 @@ struct ClusterUses {
       own.forget_readers();
       if (on != rank) {
         port.receive(datum, *own.record, on, in_order);
-        own.reader(on).changes = own.changes;
+        note_present(own, own.reader(on));
       }
     } else {
       datum.cached = on == rank;
       if (datum.cached) {
+        datum.used = port.calls();
+        port.note_copy(datum);
         port.send(datum, *datum.local->record, datum.home, in_order);
       }
     }
@@ -302,10 +308,31 @@ private:
 
   void send_once(ClusterDatum& datum, std::int32_t to) const {
     auto& own = datum.here(port.node());
-    if (auto& reader = own.reader(to); reader.changes != own.changes) {
+    auto& reader = own.reader(to);
+    if (reader.changes != own.changes || is_given_up(reader.used)) {
       port.send(datum, *own.record, to, reader.turn.next());
-      reader.changes = own.changes;
     }
+    note_present(own, reader);
+  }
+
+  /// The other end of `send_once`.
+  void receive_once(ClusterDatum& datum) const {
+    if (!datum.cached || is_given_up(datum.used)) {
+      auto& own = datum.here(port.node());
+      port.receive(datum, *own.record, datum.home, own.turn.next());
+      datum.cached = true;
+      port.note_copy(datum);
+    }
+    datum.used = port.calls();
+  }
+
+  [[nodiscard]] bool is_given_up(std::uint64_t used) const {
+    return port.calls() - used > port.keep();
+  }
+
+  void note_present(ClusterDatum::Local const& own, ClusterDatum::Reader& reader) const {
+    reader.changes = own.changes;
+    reader.used = port.calls();
   }
 
   /// A task contributes elsewhere than at home.

@@ -130,6 +130,12 @@ private:
 
     [[nodiscard]] static std::uint32_t syncs() noexcept { return 0; }
 
+    [[nodiscard]] static std::uint64_t calls() noexcept { return 0; }
+
+    [[nodiscard]] static std::uint64_t keep() noexcept { return 0; } // no call comes later
+
+    static void note_copy(ClusterDatum const& /*datum*/) noexcept {}
+
     void send(ClusterDatum& datum, DataRecord& record, std::int32_t to, Turn /*turn*/) const {
       auto& transfer = all.matched(datum, rank.number, to, true);
       transfer.priority = urgency;

@@ -11,6 +11,9 @@
 #include <hetsched/handles/handle.hpp>
 #include <hetsched/runtime/lambda.hpp>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -183,6 +186,20 @@ struct BeginPartial : Task<3>::Signature<W<AnyData>, V<ReductionOps const*>, V<s
 
   static void cpu(AnyData partial, ReductionOps const* op, std::size_t elements) {
     op->fill_neutral(partial.data(), elements);
+  }
+};
+
+/// The memory of a copy is free for others, until the next value comes into it. Its addresses stay.
+struct GiveBack : Task<2>::Signature<W<AnyData>, V<std::size_t>> {
+  static constexpr std::string_view name = "hetsched give back";
+  static constexpr std::size_t least_bytes = std::size_t{1} << 16U; // else it is not worth a task
+
+  static void cpu(AnyData copy, std::size_t bytes) {
+    auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto const before = -reinterpret_cast<std::uintptr_t>(copy.data()) % page;
+    if (bytes >= before + page) { // a refusal costs memory only
+      (void)madvise(copy.data() + before, (bytes - before) / page * page, MADV_DONTNEED);
+    }
   }
 };
 

@@ -62,6 +62,7 @@ public:
           std::span(transfers),
           latency_,
           [](RankTransfer const& send) { return send.line.number(); },
+          [](RankTransfer const& send) { return send.peer; },
           [](RankTransfer const& send) { return send.bytes(); });
     }
     for (auto& send : transfers) {

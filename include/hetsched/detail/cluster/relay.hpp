@@ -13,6 +13,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -103,10 +104,12 @@ void spread(std::size_t stops, Send&& send) {
 }
 
 /// Of pointers to sends that begin together on one rank, those of one value become one if it pays:
-/// the first has the others `with_it`, and their places are null. `number(send)`: of the DatumLine;
-/// `bytes(send)`.
-template <class Send, class Number, class Bytes>
-void join_sends(std::span<Send> sends, std::size_t latency, Number&& number, Bytes&& bytes) {
+/// the first has the others `with_it`, and their places are null. A rank that has a value sent
+/// twice, as its first copy was given up, is sent the second alone. `number(send)`: of the
+/// DatumLine; `peer(send)`, `bytes(send)`.
+template <class Send, class Number, class Peer, class Bytes>
+void join_sends(
+    std::span<Send> sends, std::size_t latency, Number&& number, Peer&& peer, Bytes&& bytes) {
   if (sends.size() < 3) {
     return;
   }
@@ -117,12 +120,18 @@ void join_sends(std::span<Send> sends, std::size_t latency, Number&& number, Byt
   };
 
   std::unordered_map<std::uint64_t, Of> values;
+  std::unordered_set<std::uint64_t> seen;
+  std::vector<char> is_new(sends.size());
   for (std::size_t k = 0; k < sends.size(); ++k) {
-    ++values.try_emplace(number(*sends[k]), Of{k, 0}).first->second.count;
+    auto const& send = *sends[k];
+    if (seen.insert(number(send) << 16U | static_cast<std::uint16_t>(peer(send))).second) {
+      is_new[k] = 1;
+      ++values.try_emplace(number(send), Of{k, 0}).first->second.count;
+    }
   }
   for (std::size_t k = 0; k < sends.size(); ++k) {
     auto const [first, count] = values.at(number(*sends[k]));
-    if (k != first && pays_to_relay(count, bytes(*sends[k]), latency)) {
+    if (is_new[k] != 0 && k != first && pays_to_relay(count, bytes(*sends[k]), latency)) {
       sends[first]->with_it.push_back(std::exchange(sends[k], nullptr));
     }
   }

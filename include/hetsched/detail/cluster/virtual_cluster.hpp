@@ -105,11 +105,22 @@ private:
     do {
       rank.core.offer_work();
     } while (rank.begin_granted([this](TransferEnd& end) { begin_transfer(end); }));
+    if (!sends_.empty()) {
+      begin_sends();
+    }
+  }
+
+  /// The most urgent first, as a rank does that finds several.
+  void begin_sends() {
     if (network_.shares()) {
+      std::stable_sort(sends_.begin(), sends_.end(), [](auto const* a, auto const* b) {
+        return a->priority > b->priority;
+      });
       join_sends(
           std::span(sends_),
           network_.latency_bytes(),
           [](VirtualTransfer const& send) { return send.number; },
+          [](VirtualTransfer const& send) { return send.to; },
           [](VirtualTransfer const& send) { return send.bytes; });
     }
     for (auto* const send : std::exchange(sends_, {})) {
