@@ -113,8 +113,12 @@ private:
   /// The most urgent first, as a rank does that finds several.
   void begin_sends() {
     if (network_.shares()) {
-      std::stable_sort(sends_.begin(), sends_.end(), [](auto const* a, auto const* b) {
-        return a->priority > b->priority;
+      for (std::size_t k = 0; k < sends_.size(); ++k) {
+        sends_[k]->asked_before = k;
+      }
+      std::sort(sends_.begin(), sends_.end(), [](auto const* a, auto const* b) {
+        return a->priority != b->priority ? a->priority > b->priority
+                                          : a->asked_before < b->asked_before;
       });
       join_sends(
           std::span(sends_),

@@ -41,6 +41,7 @@ struct VirtualTransfer : VirtualMessage {
   bool arrived = false;
   bool awaited = false;                       // the receiving task has its datum
   std::vector<VirtualTransfer*> with_it = {}; // of the same value: `to` passes it on to theirs
+  std::size_t asked_before = 0;               // sends of those that the rank begins with together
   bool passed_on = false;                     // from where it came, the value has left before
 };
 
