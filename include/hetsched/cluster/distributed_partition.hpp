@@ -22,7 +22,9 @@ namespace hetsched {
 /// A spawn that names the whole while it is partitioned, or a part after the join, throws
 /// Error(bad_access) on the ranks that it concerns.
 template <class D>
-class DistributedPartition {
+class DistributedPartition : public PartGrid<DistributedHandle<D>> {
+  using Grid = PartGrid<DistributedHandle<D>>;
+
 public:
   DistributedPartition() = default;
 
@@ -38,29 +40,6 @@ public:
       join();
     } catch (Error const&) { // the ranks have broken off, which the next call tells
     }
-  }
-
-  /// Parts in a column, and in a row, of the grid.
-  [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
-
-  [[nodiscard]] std::size_t cols() const noexcept { return rows_ == 0 ? 0 : parts_.size() / rows_; }
-
-  [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
-
-  /// Throws Error(bad_call) if there is no such part.
-  [[nodiscard]] DistributedHandle<D> const& operator()(std::size_t i, std::size_t j) const {
-    if (i >= rows_ || j >= cols()) [[unlikely]] {
-      detail::refuse_part(detail::text("(%zu, %zu)", i, j), rows_, cols());
-    }
-    return parts_[i + j * rows_];
-  }
-
-  /// The k-th part, down the columns. Throws Error(bad_call) if there is no such part.
-  [[nodiscard]] DistributedHandle<D> const& operator[](std::size_t k) const {
-    if (k >= parts_.size()) [[unlikely]] {
-      detail::refuse_part(detail::text("[%zu]", k), rows_, cols());
-    }
-    return parts_[k];
   }
 
   /// Gives the region back as a whole, once; joins partitions of its parts, too. Asynchronous:
@@ -87,21 +66,20 @@ public:
                        Partition<D> here,
                        std::size_t rows,
                        std::vector<DistributedHandle<D>> parts)
-      : end_(end), runtime_(runtime), alive_(std::move(alive)), whole_(std::move(whole)),
-        here_(std::move(here)), rows_(rows), parts_(std::move(parts)) {}
+      : Grid(rows, std::move(parts)), end_(end), runtime_(runtime), alive_(std::move(alive)),
+        whole_(std::move(whole)), here_(std::move(here)) {}
 
   /// For the library.
   void join_here() { here_.join(); }
 
 private:
   void swap(DistributedPartition& other) noexcept {
+    std::swap<Grid>(*this, other);
     std::swap(end_, other.end_);
     std::swap(runtime_, other.runtime_);
     std::swap(alive_, other.alive_);
     std::swap(whole_, other.whole_);
     std::swap(here_, other.here_);
-    std::swap(rows_, other.rows_);
-    std::swap(parts_, other.parts_);
   }
 
   End end_ = nullptr; // null: it was joined
@@ -109,8 +87,6 @@ private:
   std::weak_ptr<void> alive_; // the runtime
   DistributedHandle<D> whole_;
   Partition<D> here_; // at home
-  std::size_t rows_ = 0;
-  std::vector<DistributedHandle<D>> parts_;
 };
 
 } // namespace hetsched

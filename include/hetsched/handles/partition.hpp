@@ -26,31 +26,14 @@ refuse_part(std::string const& part, std::size_t rows, std::size_t cols) {
 
 } // namespace detail
 
-/// The parts of a partitioned region, as a grid. Made by `Runtime::partition`, ended by
-/// `Runtime::join` or by the destructor. Tasks on parts wait for earlier tasks on the whole. Tasks
-/// spawned on the whole after the join wait for tasks on parts. A spawn must not name the whole
-/// while it is partitioned, nor a part after the join (Error(bad_access)). The join of a whole
-/// joins partitions of its parts, too. Movable; may outlive the runtime.
-template <class D>
-class Partition {
+/// The parts of a region as a grid. `Part`: a kind of handle.
+template <class Part>
+class PartGrid {
 public:
-  using End = void (*)(detail::PartitionState& state);
+  PartGrid() = default;
 
-  Partition() = default;
-
-  Partition(Partition&& other) noexcept
-      : end_(other.end_), state_(std::exchange(other.state_, nullptr)), rows_(other.rows_),
-        parts_(std::move(other.parts_)) {}
-
-  Partition& operator=(Partition&& other) noexcept {
-    std::swap(end_, other.end_);
-    std::swap(state_, other.state_);
-    std::swap(rows_, other.rows_);
-    std::swap(parts_, other.parts_);
-    return *this;
-  }
-
-  ~Partition() { join(); }
+  /// Down the columns.
+  PartGrid(std::size_t rows, std::vector<Part> parts) : rows_(rows), parts_(std::move(parts)) {}
 
   /// Parts in a column, and in a row, of the grid.
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
@@ -60,7 +43,7 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
 
   /// Throws Error(bad_call) if there is no such part.
-  [[nodiscard]] Handle<D> const& operator()(std::size_t i, std::size_t j) const {
+  [[nodiscard]] Part const& operator()(std::size_t i, std::size_t j) const {
     if (i >= rows_ || j >= cols()) [[unlikely]] {
       detail::refuse_part(detail::text("(%zu, %zu)", i, j), rows_, cols());
     }
@@ -68,16 +51,47 @@ public:
   }
 
   /// The k-th part, down the columns. Throws Error(bad_call) if there is no such part.
-  [[nodiscard]] Handle<D> const& operator[](std::size_t k) const {
+  [[nodiscard]] Part const& operator[](std::size_t k) const {
     if (k >= parts_.size()) [[unlikely]] {
       detail::refuse_part(detail::text("[%zu]", k), rows_, cols());
     }
     return parts_[k];
   }
 
+private:
+  std::size_t rows_ = 0;
+  std::vector<Part> parts_;
+};
+
+/// The parts of a partitioned region, as a grid. Made by `Runtime::partition`, ended by
+/// `Runtime::join` or by the destructor. Tasks on parts wait for earlier tasks on the whole. Tasks
+/// spawned on the whole after the join wait for tasks on parts. A spawn must not name the whole
+/// while it is partitioned, nor a part after the join (Error(bad_access)). The join of a whole
+/// joins partitions of its parts, too. Movable; may outlive the runtime.
+template <class D>
+class Partition : public PartGrid<Handle<D>> {
+  using Grid = PartGrid<Handle<D>>;
+
+public:
+  using End = void (*)(detail::PartitionState& state);
+
+  Partition() = default;
+
+  Partition(Partition&& other) noexcept
+      : Grid(std::move(other)), end_(other.end_), state_(std::exchange(other.state_, nullptr)) {}
+
+  Partition& operator=(Partition&& other) noexcept {
+    std::swap<Grid>(*this, other);
+    std::swap(end_, other.end_);
+    std::swap(state_, other.state_);
+    return *this;
+  }
+
+  ~Partition() { join(); }
+
   /// For the library.
   Partition(End end, detail::PartitionState* state, std::size_t rows, std::vector<Handle<D>> parts)
-      : end_(end), state_(state), rows_(rows), parts_(std::move(parts)) {}
+      : Grid(rows, std::move(parts)), end_(end), state_(state) {}
 
   /// For the library: gives the region back, once. The parts' handles stay, but cannot be used.
   void join() {
@@ -89,8 +103,6 @@ public:
 private:
   End end_ = nullptr;
   detail::PartitionState* state_ = nullptr;
-  std::size_t rows_ = 0;
-  std::vector<Handle<D>> parts_;
 };
 
 } // namespace hetsched

@@ -77,11 +77,24 @@ private:
     }
   }
 
+  using Numbers = std::unordered_map<std::string, std::uint32_t>;
+
+  /// Of what has that name in the whole, to which `what` is added if it is new there.
+  template <class What>
+  [[nodiscard]] static std::uint32_t
+  number_of(std::string const& name, What const& what, Numbers& numbers, std::vector<What>& whole) {
+    auto const [known, fresh] = numbers.try_emplace(name, static_cast<std::uint32_t>(whole.size()));
+    if (fresh) {
+      whole.push_back(what);
+    }
+    return known->second;
+  }
+
   void describe() {
     all_.simulated = ranks_.front().simulated;
     all_.scheduler = ranks_.front().scheduler;
-    std::unordered_map<std::string, std::uint32_t> types;
-    std::unordered_map<std::string, std::uint32_t> labels{{std::string(), 0}};
+    Numbers types;
+    Numbers labels{{std::string(), 0}};
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       auto const& rank = ranks_[r];
       auto& part = parts_[r];
@@ -98,20 +111,10 @@ private:
         all_.nodes.push_back({name + node.name, node.bytes});
       }
       for (auto const& type : rank.types) {
-        auto const next = static_cast<std::uint32_t>(all_.types.size());
-        auto const [known, fresh] = types.try_emplace(type.name, next);
-        if (fresh) {
-          all_.types.push_back(type);
-        }
-        part.types.push_back(known->second);
+        part.types.push_back(number_of(type.name, type, types, all_.types));
       }
       for (auto const& label : rank.labels) {
-        auto const next = static_cast<std::uint32_t>(all_.labels.size());
-        auto const [known, fresh] = labels.try_emplace(label, next);
-        if (fresh) {
-          all_.labels.push_back(label);
-        }
-        part.labels.push_back(known->second);
+        part.labels.push_back(number_of(label, label, labels, all_.labels));
       }
       for (auto const& fact : rank.about) {
         if (std::none_of(all_.about.begin(), all_.about.end(), [&](auto const& known) {
