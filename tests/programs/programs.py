@@ -734,6 +734,16 @@ def check_clusters(program, haswell):
         refuses(program, "has nodes for 2 of 3 data", *edr, *three)
         homes.write_text('{"format": "network-1"}')
         refuses(program, "'name' is missing", *haswell, "--nodes", "2", "--network", str(homes))
+        slow = {"format": "network-1", "name": "slow", "out_bytes_per_s": 1e9, "latency_s": 1e-5}
+        times = []
+        for latency_bytes in (100000, 10**12):  # passed on, and straight from home
+            homes.write_text(json.dumps({**slow, "latency_bytes": latency_bytes}))
+            (row,) = json_lines(program, *haswell, "--gpus", "0", "--network", str(homes), "--nodes",
+                                "16", "--tiles", "16", "--scheduler", "priority")  # fmt: skip
+            times.append(row["makespan_s"])
+        check(times[0] < times[1], f"simulate: values passed on take {times}")
+        homes.write_text(json.dumps({**slow, "latency_bytes": -1}))
+        refuses(program, "/latency_bytes: is -1", *haswell, "--nodes", "2", "--network", str(homes))
     refuses(program, "--network", *haswell, "--nodes", "2")
     refuses(program, "is for 15 nodes, not 4", *edr, "--nodes", "4", "--distribution", "sbc:6")
     refuses(program, "no 2dbc:ROWSxCOLUMNS", *edr, "--nodes", "4", "--distribution", "2dbc:4")
