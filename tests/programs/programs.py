@@ -1192,6 +1192,30 @@ def test_replay_run(program):
     refuses(program, "--tile", "--tile", "0")
 
 
+def test_cluster_order(program):
+    """What a loaded machine cannot change: the times are not looked at."""
+    small = ["--tiles", "4", "--repeat", "1"]
+    messages = {"2dbc:1x6": 10, "2dbc:2x3": 15, "2dbc:3x2": 15, "2dbc:6x1": 10, "rows": 10, "sbc:4": 13}
+    rows = json_lines(program, *small, "--ranks", "6")
+    found = [(row["distribution"], row["scheduler"], row["messages"]) for row in rows]
+    check(
+        found == [(name, s, count) for name, count in messages.items() for s in ["priority", "ws", "eager"]],
+        f"cluster_order: {found}",
+    )
+    for row in rows:
+        check(row["same_traffic"] and row["bytes"] == 32768 * row["messages"], f"cluster_order: {row}")
+        check(row["tasks"] == 20 and 0.02 < row["virtual_s"] < 0.06 and row["real_s"] > 0.02, f"{row}")
+    text = subprocess.run(
+        [program, *small, "--ranks", "2", "3"], capture_output=True, text=True, check=True
+    ).stdout
+    check(text.count("the same\n") == 21 and text.count("Kendall's tau") == 2, f"cluster_order: {text}")
+    help_text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    check("--repeat" in help_text, f"cluster_order: {help_text}")
+    refuses(program, "--tiles", "--tiles", "0")
+    refuses(program, "--ranks", "--ranks", "4", "17")
+    refuses(program, "--nodes", "--nodes", "4")
+
+
 def test_sparse_makespans(program):
     platforms = Path(__file__).parent.parent.parent / "benchmarks" / "platforms"
     sirocco = ["--platform", str(platforms / "sirocco_k40m_sparse.json")]
@@ -1897,6 +1921,7 @@ def main():
         "calibrate": test_calibrate,
         "sparse_makespans": test_sparse_makespans,
         "replay_run": test_replay_run,
+        "cluster_order": test_cluster_order,
         "simulate": test_simulate,
         "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),
