@@ -247,7 +247,7 @@ struct ClusterUses {
       auto& own = datum.here(port.node());
       own.forget_readers();
       if (on != rank) {
-        port.receive(datum, *own.record, on, in_order);
+        port.receive(datum, *own.record, on, no_turn);
         note_present(own, own.reader(on));
       }
     } else {
@@ -255,7 +255,7 @@ struct ClusterUses {
       if (datum.cached) {
         datum.used = port.calls();
         port.note_copy(datum);
-        port.send(datum, *datum.local->record, datum.home, in_order);
+        port.send(datum, *datum.local->record, datum.home, no_turn);
       }
     }
   }
@@ -264,7 +264,7 @@ struct ClusterUses {
   void gather(ClusterDatum& datum) const {
     datum.enter(port.syncs());
     if (datum.partial) {
-      port.send(datum, *datum.local->partial, datum.home, in_order);
+      port.send(datum, *datum.local->partial, datum.home, no_turn);
       datum.partial = false;
     }
     if (datum.home != rank || datum.local == nullptr) {
@@ -273,7 +273,7 @@ struct ClusterUses {
     auto& own = *datum.local;
     for (auto const from : std::exchange(own.contributors, {})) {
       auto& partial = datum.partial_here(port.node());
-      port.receive(datum, partial, from, in_order);
+      port.receive(datum, partial, from, no_turn);
       port.add(*own.record, partial, *own.op);
     }
   }

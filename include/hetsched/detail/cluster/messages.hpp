@@ -46,7 +46,7 @@ struct Turn {
   friend bool operator==(Turn, Turn) = default;
 };
 
-inline constexpr Turn in_order{};
+inline constexpr Turn no_turn{};
 
 enum class MessageKind : std::uint8_t {
   datum,    // `number`: a value of that DatumLine of `rank` is the payload; `hash`: its turn; then
