@@ -11,6 +11,9 @@
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/lu.hpp>
 #include <hetsched/linalg/lu_kernels.hpp>
+#include <hetsched/linalg/lu_tournament.hpp>
+#include <hetsched/linalg/lu_tournament_kernels.hpp>
+#include <hetsched/linalg/lu_tournament_tasks.hpp>
 #include <hetsched/linalg/lu_without_pivoting.hpp>
 #include <hetsched/linalg/matrix_io.hpp>
 #include <hetsched/linalg/matrix_market.hpp>
@@ -21,3 +24,4 @@
 #include <hetsched/linalg/stored_matrix.hpp>
 #include <hetsched/linalg/text_input.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
+#include <hetsched/linalg/tournament_pivots.hpp>

@@ -71,6 +71,17 @@ report_lu(kernels::Breakdown where, std::size_t block, std::size_t first_column)
   throw Error(ErrorCode::numerical, "lu", message);
 }
 
+/// For k = 0, 1, ..., exchanges row k of an Eigen matrix with row pivots[k].
+template <class M, class Pivots>
+void exchange_rows(M& matrix, Pivots const& pivots) {
+  for (std::size_t k = 0; k < pivots.size(); ++k) {
+    if (pivots[k] != k) {
+      auto const row = [&](std::size_t i) { return static_cast<std::ptrdiff_t>(i); };
+      matrix.row(row(k)).swap(matrix.row(row(pivots[k])));
+    }
+  }
+}
+
 /// The blocks of one LuUpdate: of the panel its triangle and what is below, of the block column the
 /// rows of U and what is below.
 template <class T>
@@ -192,12 +203,7 @@ public:
   template <detail::dense_matrix M>
   void exchange_rows(M& matrix) const {
     HETSCHED_ASSERT(static_cast<std::size_t>(matrix.rows()) == rows_, "shapes");
-    for (std::size_t k = 0; k < size(); ++k) {
-      auto const row = [&](std::size_t i) { return static_cast<std::ptrdiff_t>(i); };
-      if (values_[k] != k) {
-        matrix.row(row(k)).swap(matrix.row(row(values_[k])));
-      }
-    }
+    detail::exchange_rows(matrix, *this);
   }
 
   /// For the library: all pivots; those of block column k, for the updates, which need not wait
