@@ -53,7 +53,8 @@ public:
   /// Of how many tiles a select chooses rows.
   static constexpr std::size_t most_tiles = 4;
 
-  /// A select has every so manieth tile row of a panel of so many, a power of two.
+  /// In a panel of so many tiles, a select has every tile of this distance from the next; a power
+  /// of two.
   [[nodiscard]] static std::size_t stride(std::size_t tiles) noexcept {
     return std::max<std::size_t>(std::bit_ceil(tiles) / most_tiles, 1);
   }
