@@ -229,8 +229,9 @@ protected:
       }
       datum->cached = false;
       datum->noted = false;
-      node_.template spawn<GiveBack>(SetArch(ArchHost))(handle_of<AnyData>(*datum->local->record),
-                                                        datum->bytes());
+      auto const at_once = priority(std::numeric_limits<std::int32_t>::max());
+      node_.template spawn<GiveBack>(SetArch(ArchHost), at_once)(
+          handle_of<AnyData>(*datum->local->record), datum->bytes());
     }
   }
 
