@@ -608,6 +608,11 @@ TEST_CASE("distributed: wrong calls are refused") {
                       "hetsched: spawn: there is no rank 7, only 0 to 1");
     CHECK_THROWS_WITH(rt.spawn<Touch>()(hs::DistributedHandle<int>(), hx),
                       "hetsched: handle: is empty");
+    rt.keep_copies(10);
+    rt.keep_copies(9);
+    CHECK_THROWS_WITH(
+        rt.keep_copies(10),
+        "hetsched: keep_copies: 10 calls, after 9: what was given up by that is gone");
     CHECK_THROWS_WITH((void)rt.sent_to(-1), "hetsched: sent_to: there is no rank -1, only 0 to 1");
     std::string what;
     rt.node().spawn()([&] {

@@ -133,8 +133,15 @@ public:
   /// rank has used it for so many calls (spawns, registrations, ...) of the program; if one does
   /// later, the value is sent again. The memory of a large copy is free once the tasks that use it
   /// are complete. For programs whose copies do not fit: at first they stay until the datum goes.
+  /// Throws Error(bad_call) if an earlier call said fewer: copies may be gone by that.
   void keep_copies(std::uint64_t calls) {
     check_outside("keep_copies");
+    if (calls > keep_) {
+      throw Error(ErrorCode::bad_call,
+                  "keep_copies",
+                  std::to_string(calls) + " calls, after " + std::to_string(keep_) +
+                      ": what was given up by that is gone");
+    }
     std::array const numbers{static_cast<std::uint32_t>(calls),
                              static_cast<std::uint32_t>(calls >> 32U)};
     record(keep_call, -1, numbers);
