@@ -12,7 +12,6 @@
 #include <hetsched/linalg/tiled_matrix.hpp>
 #include <hetsched/runtime/runtime.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -76,9 +75,7 @@ struct GemmUpdate : Task<3>::Signature<R<TileView<T>>, R<TileView<T>>, RW<TileVi
 namespace detail {
 
 [[noreturn]] inline void report(kernels::Breakdown where, std::size_t tile, std::size_t first) {
-  std::string message = std::isnan(where.pivot) ? "NaN"
-                        : where.pivot > 0       ? "infinity"
-                                                : "not positive definite";
+  auto message = where.what("not positive definite");
   auto const k = std::to_string(tile);
   message += " at column " + std::to_string(first + where.column) + " (tile " + k + ", " + k + ")";
   throw Error(ErrorCode::numerical, "cholesky", message);

@@ -25,6 +25,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <type_traits>
 
 namespace hetsched::linalg {
@@ -89,6 +90,11 @@ block(TileView<T> a, std::size_t i, std::size_t j, std::size_t rows, std::size_t
 struct Breakdown {
   std::size_t column = 0;
   double pivot = 0;
+
+  /// For messages: "NaN", "infinity", or what the caller says of any other pivot.
+  [[nodiscard]] std::string what(char const* other) const {
+    return std::isnan(pivot) ? "NaN" : pivot > 0 ? "infinity" : other;
+  }
 };
 
 namespace detail {

@@ -16,7 +16,6 @@
 #include <hetsched/runtime/runtime.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -65,7 +64,7 @@ namespace detail {
 
 [[noreturn]] inline void
 report_lu(kernels::Breakdown where, std::size_t block, std::size_t first_column) {
-  std::string message = std::isnan(where.pivot) ? "NaN" : where.pivot > 0 ? "infinity" : "singular";
+  auto message = where.what("singular");
   message += " at column " + std::to_string(first_column + where.column) + " (block column " +
              std::to_string(block) + ")";
   throw Error(ErrorCode::numerical, "lu", message);

@@ -12,7 +12,6 @@
 #include <hetsched/linalg/lu_tournament_kernels.hpp>
 #include <hetsched/linalg/tournament_pivots.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -89,7 +88,7 @@ namespace detail {
 
 [[noreturn]] inline void
 report_tournament(kernels::Breakdown where, std::size_t tile, std::size_t first) {
-  std::string message = std::isnan(where.pivot) ? "NaN" : where.pivot > 0 ? "infinity" : "singular";
+  auto message = where.what("singular");
   auto const k = std::to_string(tile);
   message += " at column " + std::to_string(first + where.column) + " (tile " + k + ", " + k + ")";
   throw Error(ErrorCode::numerical, "lu_tournament", message);

@@ -13,7 +13,6 @@
 #include <hetsched/linalg/tiled_matrix.hpp>
 #include <hetsched/runtime/runtime.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -46,7 +45,7 @@ namespace detail {
 
 [[noreturn]] inline void
 report_pivot(kernels::Breakdown where, std::size_t tile, std::size_t first) {
-  std::string message = std::isnan(where.pivot) ? "NaN" : where.pivot > 0 ? "infinity" : "0";
+  auto message = where.what("0");
   auto const k = std::to_string(tile);
   message += " as pivot of column " + std::to_string(first + where.column) + " (tile " + k + ", " +
              k + "): lu exchanges rows";

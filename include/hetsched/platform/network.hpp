@@ -2,6 +2,7 @@
 #pragma once
 // What joins the nodes of a cluster, in numbers.
 
+#include <hetsched/concepts/transport.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/time.hpp>
 
@@ -32,7 +33,7 @@ struct Network {
   Sharing sharing = Sharing::in_order;
   /// Of the transport's that ranks would use here; see concepts/transport.hpp. Where messages share
   /// ports, values for several nodes go through some of them to others if that pays by this figure.
-  std::size_t latency_bytes = 100'000;
+  std::size_t latency_bytes = usual_latency_bytes;
   /// A tree of two levels: so many nodes, in the order of their numbers, are joined by a switch.
   /// What goes to a node of another switch passes the link from the one up, and the link down to
   /// the other, as it passes ports. 0: all nodes at one switch, which is no limit.

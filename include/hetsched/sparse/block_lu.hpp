@@ -17,7 +17,6 @@
 #include <hetsched/sparse/block_solve.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -78,7 +77,7 @@ namespace detail {
 
 [[noreturn]] inline void
 report_block_lu(linalg::kernels::Breakdown where, std::size_t block, std::size_t first) {
-  std::string message = std::isnan(where.pivot) ? "NaN" : where.pivot > 0 ? "infinity" : "0";
+  auto message = where.what("0");
   message += " as pivot of row " + std::to_string(first + where.column) + " (block " +
              std::to_string(block) + "): without pivoting there is no factorisation";
   throw Error(ErrorCode::numerical, "block_lu", message);
