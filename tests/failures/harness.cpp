@@ -26,7 +26,9 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -239,6 +241,10 @@ int run(Program const& program, Failing what) {
   report().outcome = Outcome::none;
   std::fflush(nullptr);
   auto const child = fork();
+  if (child < 0) {
+    std::perror("failures: fork");
+    std::exit(2);
+  }
   if (child == 0) {
     alarm(longest_s);
     failing = what;
@@ -277,8 +283,8 @@ public:
       auto const kind = static_cast<Kind>(k);
       auto const most = kind == Kind::memory ? few : few / 4;
       auto const step = all_ ? 1 : std::max<long>(1, made[k] / most);
-      auto const enough = bad_ + most_bad;
-      for (long first = 1; first <= made[k] && bad_ < enough; first += step) {
+      auto const enough = bad_.size() + most_bad;
+      for (long first = 1; first <= made[k] && bad_.size() < enough; first += step) {
         try_one(program, {kind, first, first}, left);
         try_one(program, {kind, first, -1}, left);
       }
@@ -290,13 +296,17 @@ public:
     for (std::size_t k = 0; k < counts_.size(); ++k) {
       std::printf("%s: %ld calls\n", kind_names[k].data(), counts_[k]);
     }
-    std::printf("%ld runs, %ld of them told of the failure, %ld bad\n", runs_, told_, bad_);
-    return bad_ == 0 ? 0 : 1;
+    std::printf("%ld runs, %ld of them told of the failure, %zu bad\n", runs_, told_, bad_.size());
+    // Once more: a log's end shows standard error, with what all the processes wrote before.
+    for (auto const& line : bad_) {
+      std::fprintf(stderr, "bad: %s\n", line.c_str());
+    }
+    return bad_.empty() ? 0 : 1;
   }
 
 private:
   static constexpr long few = 20;
-  static constexpr long most_bad = 5; // of one kind in one program
+  static constexpr std::size_t most_bad = 5; // of one kind in one program
 
   void try_one(Program const& program, Failing what, long left) {
     if (what.last < 0) {
@@ -315,26 +325,44 @@ private:
   }
 
   void say(Program const& program, Failing const& what, int signal) {
-    ++bad_;
     auto const outcome = report().outcome.load();
-    std::printf("%.*s, %s %ld%s fails: %s\n",
-                static_cast<int>(program.name.size()),
-                program.name.data(),
-                kind_names[static_cast<std::size_t>(what.kind)].data(),
-                what.first,
-                what.last == what.first ? "" : " and each behind it",
-                outcome == Outcome::wrong   ? "a wrong result, and no error"
-                : outcome == Outcome::leaks ? "memory is left over"
-                : outcome == Outcome::told  ? "an error"
-                : signal == SIGALRM         ? "no end in time"
-                                            : "the process was ended");
+    std::ostringstream line;
+    line << program.name << ", ";
+    if (what.first == 0) {
+      line << "nothing fails: ";
+    } else {
+      line << kind_names[static_cast<std::size_t>(what.kind)] << ' ' << what.first
+           << (what.last == what.first ? "" : " and each behind it") << " fails: ";
+    }
+    switch (outcome) {
+    case Outcome::none:
+      if (signal == SIGALRM) {
+        line << "no end in time";
+      } else {
+        line << "the process was ended by signal " << signal;
+      }
+      break;
+    case Outcome::wrong:
+      line << "a wrong result, and no error";
+      break;
+    case Outcome::leaks:
+      line << report().left << " blocks of memory are left over";
+      break;
+    case Outcome::told:
+      line << "an error";
+      break;
+    case Outcome::right:
+      break;
+    }
+    bad_.push_back(line.str());
+    std::printf("%s\n", bad_.back().c_str());
   }
 
   bool all_;
   std::array<long, kind_names.size()> counts_{};
   long runs_ = 0;
   long told_ = 0;
-  long bad_ = 0;
+  std::vector<std::string> bad_;
 };
 
 } // namespace

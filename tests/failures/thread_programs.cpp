@@ -185,13 +185,15 @@ bool many_commuting(std::string_view) {
   });
 }
 
-/// Bodies that wait for a group leave their worker to another thread.
+/// Bodies that wait for a group leave their worker to another thread. They hold other data than the
+/// tasks that they wait for: else both would wait for each other.
 bool waiting_for_groups(std::string_view) {
-  return right<hs::Runtime<>>({}, 0, 12, [](auto& rt, Data& data) {
+  return right<hs::Runtime<>>({}, 6, 6, [](auto& rt, Data& data) {
+    auto const numbers = rt.data(data.numbers);
     auto const sum = rt.data(data.sum);
     hs::TaskGroup group(rt);
     for (int k = 0; k < 6; ++k) {
-      rt.spawn(hs::in(group))([](long& all) { ++all; }, hs::commute(sum));
+      rt.spawn(hs::in(group))(increment, hs::commute(numbers));
     }
     for (int k = 0; k < 6; ++k) {
       rt.spawn()(
