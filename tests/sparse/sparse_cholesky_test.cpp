@@ -21,36 +21,14 @@
 namespace hs = hetsched;
 using hs::sparse::SparseCholesky;
 using hs::sparse::SparseCholeskyOptions;
+using sparse_matrices::laplacian;
+using sparse_matrices::positive_definite;
 using sparse_matrices::Sparse;
 using support::code_of;
 using support::message_of;
 using support::on_cpus;
 
 namespace sparse_cholesky_test {
-
-/// A A^T and a little: positive definite.
-Sparse<double> positive_definite(int n, std::uint64_t seed) {
-  auto const a = sparse_matrices::random_matrix<double>(n, 2, seed);
-  Sparse<double> product = a * Sparse<double>(a.transpose());
-  for (int i = 0; i < n; ++i) {
-    product.coeffRef(i, i) += 0.1;
-  }
-  // Both triangles are to have the same bits.
-  Sparse<double> const lower = product.triangularView<Eigen::Lower>();
-  Sparse<double> whole = lower.selfadjointView<Eigen::Lower>();
-  whole.makeCompressed();
-  return whole;
-}
-
-Sparse<double> laplacian(int k) {
-  auto a = sparse_matrices::convection_diffusion<double>(k);
-  for (int i = 0; i < a.rows(); ++i) {
-    for (Sparse<double>::InnerIterator entry(a, i); entry; ++entry) {
-      entry.valueRef() = entry.row() == i ? 6 : -1;
-    }
-  }
-  return a;
-}
 
 SparseCholeskyOptions small_tasks() {
   SparseCholeskyOptions options;

@@ -110,4 +110,29 @@ Sparse<T> saddle_point(int n, std::uint64_t seed) {
   return assembled(n + n / 2, entries);
 }
 
+/// A A^T and a little: positive definite.
+inline Sparse<double> positive_definite(int n, std::uint64_t seed) {
+  auto const a = random_matrix<double>(n, 2, seed);
+  Sparse<double> product = a * Sparse<double>(a.transpose());
+  for (int i = 0; i < n; ++i) {
+    product.coeffRef(i, i) += 0.1;
+  }
+  // Both triangles are to have the same bits.
+  Sparse<double> const lower = product.triangularView<Eigen::Lower>();
+  Sparse<double> whole = lower.selfadjointView<Eigen::Lower>();
+  whole.makeCompressed();
+  return whole;
+}
+
+/// Symmetric positive definite.
+inline Sparse<double> laplacian(int k) {
+  auto a = convection_diffusion<double>(k);
+  for (int i = 0; i < a.rows(); ++i) {
+    for (Sparse<double>::InnerIterator entry(a, i); entry; ++entry) {
+      entry.valueRef() = entry.row() == i ? 6 : -1;
+    }
+  }
+  return a;
+}
+
 } // namespace sparse_matrices

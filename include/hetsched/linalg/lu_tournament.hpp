@@ -90,7 +90,7 @@ class Tournament {
 public:
   Tournament(Rt& rt, A const& a, TournamentPivots<A> const& pivots)
       : rt_(rt), a_(a), pivots_(pivots), count_(a.tile_rows()),
-        levels_(count_, ranks_of(rt) == 1 ? 1 : 2) {}
+        levels_(count_, hetsched::detail::ranks_of(rt) == 1 ? 1 : 2) {}
 
   void factorise() {
     for (std::size_t k = 0; k < count_; ++k) {
@@ -114,7 +114,7 @@ public:
     }
     if (count_ > 0) {
       auto const permutations = pivots_.permutations();
-      for (std::int32_t r = 0; r < ranks_of(rt_); ++r) {
+      for (std::int32_t r = 0; r < hetsched::detail::ranks_of(rt_); ++r) {
         rt_.template spawn<CollectPivots>(urgency(1))(
             a_.tile_size(), pivots_.all(static_cast<std::size_t>(r)), permutations);
       }

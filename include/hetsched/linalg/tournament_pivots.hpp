@@ -3,6 +3,7 @@
 // The row exchanges of LU with tournament pivoting, and the memory that finding them takes.
 
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/cluster/any_ranks.hpp>
 #include <hetsched/detail/core/assert.hpp>
 #include <hetsched/linalg/lu.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
@@ -18,82 +19,6 @@
 namespace hetsched::linalg {
 
 namespace detail {
-
-/// One algorithm on one rank and on several: where a tile is at home, which rank this is, and how
-/// many there are. A Runtime is rank 0 of 1.
-template <class Tile>
-[[nodiscard]] std::int32_t home_of(Tile const& tile) noexcept {
-  if constexpr (requires { tile.home(); }) {
-    return tile.home();
-  } else {
-    return 0;
-  }
-}
-
-template <class Rt>
-[[nodiscard]] std::int32_t rank_of(Rt const& rt) noexcept {
-  if constexpr (requires { rt.rank(); }) {
-    return rt.rank();
-  } else {
-    return 0;
-  }
-}
-
-template <class Rt>
-[[nodiscard]] std::int32_t ranks_of(Rt const& rt) noexcept {
-  if constexpr (requires { rt.ranks(); }) {
-    return rt.ranks();
-  } else {
-    return 1;
-  }
-}
-
-template <class H, class D>
-struct OfSameKind;
-
-template <template <class> class H, class Other, class D>
-struct OfSameKind<H<Other>, D> {
-  using Type = H<D>;
-};
-
-/// Memory on the rank where it is at home, with its handle, of the kind of the handle `Like`:
-/// `count` elements as VectorView, or rows x cols as TileView. Made by all ranks.
-template <class Like, class D>
-class HomeMemory {
-public:
-  using Handle = typename OfSameKind<Like, D>::Type;
-  using Element = std::remove_reference_t<decltype(*std::declval<D const&>().data())>;
-
-  template <class Rt, class... Rest>
-  HomeMemory(Rt& rt, std::int32_t home, std::size_t rows, Rest... cols)
-      : memory_(home == rank_of(rt) ? std::make_unique<Element[]>((rows * ... * cols)) : nullptr),
-        handle_(registered(rt, home, rows, cols...)) {}
-
-  [[nodiscard]] Handle const& handle() const noexcept { return handle_; }
-
-  /// Null where it is not at home.
-  [[nodiscard]] Element const* memory() const noexcept { return memory_.get(); }
-
-private:
-  template <class Rt, class... Rest>
-  Handle registered(Rt& rt, std::int32_t home, std::size_t rows, Rest... cols) {
-    auto const add = [&](auto... sizes) {
-      if constexpr (requires { rt.ranks(); }) {
-        return rt.data(home, memory_.get(), sizes...);
-      } else {
-        return rt.data(memory_.get(), sizes...);
-      }
-    };
-    if constexpr (sizeof...(cols) == 0) {
-      return add(rows);
-    } else {
-      return add(rows, cols..., rows);
-    }
-  }
-
-  std::unique_ptr<Element[]> memory_;
-  Handle handle_; // goes before its memory
-};
 
 /// The tiles of one column of the grid by the rank where they are at home.
 struct ColumnHomes {
@@ -156,19 +81,20 @@ class TournamentPivots {
 public:
   using Element = typename A::Element;
   using Tile = typename A::Tile;
-  using RowsHandle = typename detail::OfSameKind<Tile, RowIndices>::Type;
+  using RowsHandle = typename hetsched::detail::OfSameKind<Tile, RowIndices>::Type;
 
   /// For matrices as `a`; not square ones cannot be factorised.
   template <class Rt>
   TournamentPivots(Rt& rt, A const& a)
-      : rows_(std::min(a.rows(), a.cols())), tile_(a.tile_size()), rank_(detail::rank_of(rt)) {
+      : rows_(std::min(a.rows(), a.cols())), tile_(a.tile_size()),
+        rank_(hetsched::detail::rank_of(rt)) {
     auto const count = std::min(a.tile_rows(), a.tile_cols());
     columns_.resize(count);
     buffers_.resize(count);
     candidates_.resize(count);
     for (std::size_t j = 0; j < count; ++j) {
       for (std::size_t i = 0; i < count; ++i) {
-        columns_[j].add(detail::home_of(a(i, j)));
+        columns_[j].add(hetsched::detail::home_of(a(i, j)));
       }
       if (auto const& groups = columns_[j].groups; groups.size() > 1) {
         for (auto const& group : groups) {
@@ -185,7 +111,7 @@ public:
       }
       permutations_.emplace_back(rt, columns_[i].home(i), 3 * height(i));
     }
-    for (std::int32_t r = 0; r < detail::ranks_of(rt) && count > 0; ++r) {
+    for (std::int32_t r = 0; r < hetsched::detail::ranks_of(rt) && count > 0; ++r) {
       all_.emplace_back(rt, r, rows_);
     }
   }
@@ -210,8 +136,8 @@ public:
   /// and their numbers.
   struct Candidates {
     std::int32_t home;
-    detail::HomeMemory<Tile, TileView<Element>> values;
-    detail::HomeMemory<Tile, RowIndices> rows;
+    hetsched::detail::HomeMemory<Tile, TileView<Element>> values;
+    hetsched::detail::HomeMemory<Tile, RowIndices> rows;
 
     template <class Rt>
     Candidates(Rt& rt, std::int32_t rank, std::size_t tile)
@@ -255,7 +181,7 @@ public:
     }
     for (std::size_t j = 0; j < columns_.size(); ++j) {
       for (std::size_t i = 0; i < columns_.size(); ++i) {
-        if (columns_[j].home(i) != detail::home_of(a(i, j))) {
+        if (columns_[j].home(i) != hetsched::detail::home_of(a(i, j))) {
           return false;
         }
       }
@@ -281,10 +207,11 @@ private:
   std::size_t tile_;
   std::int32_t rank_;
   std::vector<detail::ColumnHomes> columns_;
-  std::vector<std::vector<detail::HomeMemory<Tile, TileView<Element>>>> buffers_; // by group
-  std::vector<std::vector<Candidates>> candidates_;                               // by tile row
-  std::vector<detail::HomeMemory<Tile, RowIndices>> permutations_;
-  std::vector<detail::HomeMemory<Tile, RowIndices>> all_; // by rank
+  std::vector<std::vector<hetsched::detail::HomeMemory<Tile, TileView<Element>>>>
+      buffers_;                                     // by group
+  std::vector<std::vector<Candidates>> candidates_; // by tile row
+  std::vector<hetsched::detail::HomeMemory<Tile, RowIndices>> permutations_;
+  std::vector<hetsched::detail::HomeMemory<Tile, RowIndices>> all_; // by rank
 };
 
 template <class Rt, tiled_matrix A>

@@ -3,6 +3,7 @@
 // What sparse LU and Cholesky have in common.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/cluster/any_ranks.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/sparse/analysis.hpp>
 #include <hetsched/detail/sparse/critical_path.hpp>
@@ -10,7 +11,9 @@
 #include <hetsched/detail/sparse/numbers.hpp>
 #include <hetsched/detail/sparse/refinement.hpp>
 #include <hetsched/detail/sparse/runtime_facts.hpp>
+#include <hetsched/detail/sparse/solver_checks.hpp>
 #include <hetsched/detail/sparse/spawn_factorisation.hpp>
+#include <hetsched/detail/sparse/sweep_tasks.hpp>
 #include <hetsched/detail/sparse/sweeps.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/sparse/report.hpp>
@@ -21,6 +24,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
@@ -79,21 +83,29 @@ public:
   template <class Rt>
   void factorize(Rt& rt, Matrix const& a) {
     check_matrix(name_, a);
-    check_pattern(a);
+    check_pattern(name_, analysis_->pattern, a);
     factored_ = false;
     report_.factor_seconds = 0;
     auto const begin = clock_of(rt);
     linalg::use_one_blas_thread();
     cut(cut_for(std::is_floating_point_v<T> && has_devices(rt)));
-    share_out(parts_ > 0 ? parts_ : 32 * rt.workers().size());
+    on_ranks(hetsched::detail::ranks_of(rt));
+    share_out(parts_ > 0 ? parts_ : parts_for(rt));
     auto& numbers = *numbers_;
     numbers.forget_contributions();
     take_values(a);
     Factorisation<T, F> const work{analysis_->plan, units_, numbers};
     point_tiles();
-    if (Rt::computes && is_sequential()) {
-      factor_unit(work.plan, work.units, numbers, work.units.units.front());
+    report_.growth = 0;
+    if (computes<Rt>() && is_sequential()) {
+      factor_unit(work.plan,
+                  work.units,
+                  numbers,
+                  OwnContributions(work.plan, numbers),
+                  work.units.units.front());
       report_.tasks = 0;
+    } else if constexpr (hetsched::detail::several_ranks<Rt>) {
+      factorize_on_ranks(rt, work);
     } else {
       FactorisationTasks<Rt, T, F> tasks(rt, work);
       tasks.spawn();
@@ -101,10 +113,12 @@ public:
       report_.products = tasks.count().products;
       rt.sync();
     }
-    if constexpr (Rt::computes) {
+    if constexpr (computes<Rt>()) {
       factored_ = true;
       matrix_ = a;
-      report_.perturbed = numbers.replaced.load(std::memory_order_relaxed);
+      if (!is_shared()) {
+        report_.perturbed = numbers.replaced.load(std::memory_order_relaxed);
+      }
     }
     report_.factor_seconds = (clock_of(rt) - begin).seconds();
   }
@@ -112,7 +126,11 @@ public:
   /// X with A X = B, or with the transpose of A.
   template <class Rt, class B>
   [[nodiscard]] Dense solve(Rt& rt, Eigen::MatrixBase<B> const& b, bool transposed) {
-    check_right_hand_side(b);
+    if (!factored_) {
+      throw Error(ErrorCode::bad_call, name_, "solve was called before a factorisation succeeded");
+    }
+    check_right_hand_side(name_, matrix_.rows(), b);
+    check_ranks(hetsched::detail::ranks_of(rt));
     linalg::use_one_blas_thread();
     report_.backward_error = 0;
     report_.refinements = 0;
@@ -127,7 +145,7 @@ public:
       report_.refinements = std::max(report_.refinements, refined.steps);
       report_.gmres_iterations += refined.iterations;
       if (!(refined.backward_error <= accuracy_)) {
-        refuse(j, refined);
+        refuse_solution(name_, j, refined, accuracy_, report_.perturbed, report_.size);
       }
     }
     return x;
@@ -138,6 +156,9 @@ public:
 
   [[nodiscard]] SparseReport report() const {
     auto report = report_;
+    if (numbers_ != nullptr && is_shared()) {
+      return report;
+    }
     if (factored_) {
       double largest = 0;
       auto const& plan = analysis_->plan;
@@ -147,9 +168,7 @@ public:
       report.growth = largest_value_ > 0 ? largest / largest_value_ : 0;
     }
     if (numbers_ != nullptr) {
-      report.memory = sizeof(T) * (numbers_->factors.size() + numbers_->tiles.size() +
-                                   numbers_->values.size() + numbers_->pool.size()) +
-                      sizeof(std::size_t) * numbers_->pivots.size();
+      report.memory = memory_for(numbers_->factors.size() + numbers_->tiles.size());
     }
     return report;
   }
@@ -182,67 +201,41 @@ private:
     return units_.units.size() == 1 && !units_.units.front().tiled;
   }
 
-  void check_pattern(Matrix const& a) const {
-    auto const& pattern = analysis_->pattern;
-    bool const same = a.cols() == pattern.size() &&
-                      static_cast<std::size_t>(a.nonZeros()) == pattern.rows.size() &&
-                      std::equal(pattern.begin.begin(),
-                                 pattern.begin.end(),
-                                 a.outerIndexPtr(),
-                                 [](auto x, auto y) { return x == static_cast<std::size_t>(y); }) &&
-                      std::equal(pattern.rows.begin(), pattern.rows.end(), a.innerIndexPtr());
-    if (!same) {
-      throw Error(
-          ErrorCode::bad_data,
-          name_,
-          hetsched::detail::text(
-              "the matrix has another pattern (%td rows, %td entries) than the one that was "
-              "analysed (%td rows, %zu entries)",
-              static_cast<std::ptrdiff_t>(a.rows()),
-              static_cast<std::ptrdiff_t>(a.nonZeros()),
-              static_cast<std::ptrdiff_t>(pattern.size()),
-              pattern.rows.size()));
+  /// Whether several ranks have parts of the factors. What needs no tasks, each has whole.
+  [[nodiscard]] bool is_shared() const noexcept { return ranks_ > 1 && !is_sequential(); }
+
+  /// Bytes, with so many numbers of factors and contributions.
+  [[nodiscard]] std::size_t memory_for(std::size_t numbers) const {
+    return sizeof(T) * (numbers + numbers_->values.size() + numbers_->pool.size()) +
+           sizeof(std::size_t) * numbers_->pivots.size();
+  }
+
+  void on_ranks(std::int32_t ranks) {
+    if (std::exchange(ranks_, ranks) != ranks) {
+      numbers_.reset(); // its memory is whole, or some of it
     }
   }
 
-  template <class B>
-  void check_right_hand_side(B const& b) const {
-    if (!factored_) {
-      throw Error(ErrorCode::bad_call, name_, "solve was called before a factorisation succeeded");
+  template <class Rt>
+  void factorize_on_ranks(Rt& rt, Factorisation<T, F> const& work) {
+    auto const factors = OnRanks<Rt>::factorise(rt, work);
+    report_.tasks = factors.tasks.tasks;
+    report_.products = factors.tasks.products;
+    if (is_shared()) {
+      report_.perturbed = factors.facts.replaced;
+      report_.growth = largest_value_ > 0 ? factors.facts.largest / largest_value_ : 0;
+      report_.memory = memory_for(factors.numbers_here);
     }
-    if (b.rows() != matrix_.rows()) {
-      throw Error(ErrorCode::bad_data,
+  }
+
+  void check_ranks(std::int32_t ranks) const {
+    if (!is_sequential() && ranks != ranks_) {
+      throw Error(ErrorCode::bad_call,
                   name_,
-                  "the right-hand side has " + std::to_string(b.rows()) + " rows, the matrix " +
-                      std::to_string(matrix_.rows()));
+                  hetsched::detail::text("solve was called on %d ranks, the factors are on %d",
+                                         int{ranks},
+                                         int{ranks_}));
     }
-    for (Eigen::Index j = 0; j < b.cols(); ++j) {
-      for (Eigen::Index i = 0; i < b.rows(); ++i) {
-        if (!std::isfinite(std::abs(b(i, j)))) {
-          throw Error(ErrorCode::bad_data,
-                      name_,
-                      "row " + std::to_string(i) + " of right-hand side " + std::to_string(j) +
-                          " is not a finite number");
-        }
-      }
-    }
-  }
-
-  [[noreturn]] void refuse(Eigen::Index j, Refined const& refined) const {
-    throw Error(
-        ErrorCode::numerical,
-        name_,
-        hetsched::detail::text(
-            "right-hand side %td: backward error %.2g after %zu steps of refinement and %zu "
-            "iterations of GMRES, above %.2g; %zu of %zu pivots were too small and replaced: "
-            "the matrix is singular or nearly so",
-            static_cast<std::ptrdiff_t>(j),
-            refined.backward_error,
-            refined.steps,
-            refined.iterations,
-            accuracy_,
-            report_.perturbed,
-            report_.size));
   }
 
   /// How fronts are cut, by the options that were given, else by what runs the tasks: a GPU needs
@@ -272,7 +265,7 @@ private:
       return;
     }
     if (numbers_ == nullptr) {
-      auto numbers = std::make_unique<Numbers<T, F>>(plan);
+      auto numbers = std::make_unique<Numbers<T, F>>(plan, use());
       numbers->values.resize(analysis_->pattern.rows.size());
       numbers_ = std::move(numbers);
     }
@@ -291,7 +284,7 @@ private:
       report_.tiled_fronts += unit.tiled ? 1U : 0U;
     }
     numbers_->tiles = {};
-    numbers_->tiles = Buffer<T>(size, name_);
+    numbers_->tiles = Buffer<T>(size, name_, use());
     shared_out_ = parts;
   }
 
@@ -352,6 +345,11 @@ private:
     if (is_sequential()) {
       sweeps.up(0);
       sweeps.down(0);
+    } else if constexpr (hetsched::detail::several_ranks<Rt>) {
+      if (x.cols() > 0) {
+        Factorisation<T, F> const work{analysis_->plan, units_, *numbers_};
+        OnRanks<Rt>::sweep(rt, work, x, transposed);
+      }
     } else {
       SweepTasks<Rt, Sweeps<T, F>> tasks(rt, units_, sweeps);
       tasks.spawn();
@@ -366,6 +364,19 @@ private:
     return result;
   }
 
+  [[nodiscard]] Use use() const noexcept { return ranks_ > 1 ? Use::some : Use::whole; }
+
+  template <class Rt>
+  struct NeedsHeader {
+    static constexpr bool ok = requires { sizeof(RankSolver<Rt, T, F>); };
+    static_assert(ok,
+                  "hetsched: a sparse solver on a DistributedRuntime needs `#include "
+                  "<hetsched/sparse/on_ranks.hpp>`");
+  };
+
+  template <class Rt>
+  using OnRanks = std::conditional_t<NeedsHeader<Rt>::ok, RankSolver<Rt, T, F>, void>;
+
   char const* name_;
   AnalysisOptions options_;
   FrontCut given_; // 0: what suits the runtime
@@ -379,6 +390,7 @@ private:
   std::unique_ptr<Numbers<T, F>> numbers_;
   Matrix matrix_;
   bool factored_ = false;
+  std::int32_t ranks_ = 1; // of the runtime that factorised
   double largest_value_ = 0;
   SparseReport report_;
 };

@@ -41,11 +41,28 @@ struct Region {
   return {first(range.begin), first(range.end)};
 }
 
-/// Adds what child c contributes to a region of its parent's front, which is at `target`. The
-/// contribution is at `data`. Of a symmetric front, what is on and below the diagonal.
-template <class T>
+/// What the children of fronts contribute, where one process has all of it: tile (i, j) of the F22
+/// of front c.
+template <class T, Form F>
+class OwnContributions {
+public:
+  OwnContributions(Fronts const& plan, Numbers<T, F> const& numbers)
+      : plan_(plan), numbers_(numbers) {}
+
+  [[nodiscard]] TileView<T const> operator()(Index c, std::size_t i, std::size_t j) const {
+    return f22_tile<T const>(plan_.fronts[at(c)], numbers_.contributions[at(c)].data, i, j);
+  }
+
+private:
+  Fronts const& plan_;
+  Numbers<T, F> const& numbers_;
+};
+
+/// Adds what child c contributes to a region of its parent's front, which is at `target`; given(c,
+/// i, j) is what the child has. Of a symmetric front, what is on and below the diagonal.
+template <class T, class Given>
 void add_contribution(
-    Fronts const& plan, Index c, T* data, Region const& region, TileView<T> target) {
+    Fronts const& plan, Index c, Given const& given, Region const& region, TileView<T> target) {
   auto const& child = plan.fronts[at(c)];
   auto const places = plan.places_of(c);
   auto const rows = within(places, region.rows);
@@ -60,7 +77,10 @@ void add_contribution(
     for (std::size_t bi = 0; from < to && bi < child.blocks.count; ++bi) {
       auto const above = child.blocks.begin(bi);
       auto const last = std::min(rows.end, child.blocks.begin(bi + 1));
-      auto const tile = f22_tile(child, data, bi, bj);
+      if (std::max({rows.begin, above, child.symmetric ? from : std::size_t{0}}) >= last) {
+        continue;
+      }
+      TileView<T const> const tile = given(c, bi, bj);
       for (auto j = from; j < to; ++j) {
         auto const top = std::max({rows.begin, above, child.symmetric ? j : std::size_t{0}});
         T const* const source = tile.data() + (j - first) * tile.ld();
@@ -73,81 +93,80 @@ void add_contribution(
   }
 }
 
-/// Calls visit(c, data) for each child's contribution.
-template <class T, Form F, class Visit>
-void for_each_contribution(Fronts const& plan,
-                           Numbers<T, F>& numbers,
-                           Index s,
-                           Visit const& visit) {
+/// Adds what all children of front s contribute.
+template <class T, class Given>
+void add_contributions(
+    Fronts const& plan, Given const& given, Index s, Region const& region, TileView<T> target) {
   for (auto const c : plan.children[at(s)]) {
-    visit(c, numbers.contributions[at(c)].data);
+    add_contribution(plan, c, given, region, target);
   }
 }
 
-/// Fills a part of F11, F12 or F21 with the matrix's entries and the children's contributions.
-/// `part` is all of the factors of front s from its first to its last number.
-template <class T, Form F>
-void assemble(
-    Fronts const& plan, Numbers<T, F>& numbers, Index s, Region const& region, TileView<T> part) {
-  auto const& front = plan.fronts[at(s)];
-  auto* const base = numbers.of(front);
-  auto const begin = static_cast<std::size_t>(part.data() - base);
+/// Fills a part of F11, F12 or F21, which is contiguous, with the matrix's entries and what
+/// `given` has of the children. It begins at number `begin` of the front's factors.
+template <class T, Form F, class Given>
+void assemble(Fronts const& plan,
+              Numbers<T, F> const& numbers,
+              Given const& given,
+              Index s,
+              Region const& region,
+              std::size_t begin,
+              TileView<T> part) {
   auto const size = part.rows() * part.cols();
   std::fill_n(part.data(), size, T(0));
   for (auto const& entry : plan.entries_of(s, begin, begin + size)) {
-    base[entry.place] = numbers.values[entry.value];
+    part.data()[entry.place - begin] = numbers.values[entry.value];
   }
-  for_each_contribution(
-      plan, numbers, s, [&](Index c, T* data) { add_contribution(plan, c, data, region, part); });
+  add_contributions(plan, given, s, region, part);
 }
 
-template <class T, Form F>
-void assemble_panel(Fronts const& plan, Numbers<T, F>& numbers, Index s, std::size_t k) {
-  auto const& front = plan.fronts[at(s)];
-  assemble(plan,
-           numbers,
-           s,
-           {{0, front.w}, {front.panels.begin(k), front.panels.begin(k + 1)}},
-           numbers.panel(front, k));
+/// The rows and columns of a front that are in a block below.
+[[nodiscard]] inline Range range_below(Front const& front, std::size_t i) {
+  return {front.w + front.blocks.begin(i), front.w + front.blocks.begin(i + 1)};
 }
 
-template <class T, Form F>
-void assemble_upper(Fronts const& plan, Numbers<T, F>& numbers, Index s, std::size_t j) {
+template <class T, Form F, class Given>
+void assemble_panel(Fronts const& plan,
+                    Numbers<T, F> const& numbers,
+                    Given const& given,
+                    Index s,
+                    std::size_t k,
+                    TileView<T> panel) {
   auto const& front = plan.fronts[at(s)];
-  auto const w = front.w;
-  assemble(plan,
-           numbers,
-           s,
-           {{0, w}, {w + front.blocks.begin(j), w + front.blocks.begin(j + 1)}},
-           numbers.upper(front, j));
+  Region const region{{0, front.w}, {front.panels.begin(k), front.panels.begin(k + 1)}};
+  assemble(plan, numbers, given, s, region, front.panel(k), panel);
 }
 
-template <class T, Form F>
-void assemble_lower(Fronts const& plan, Numbers<T, F>& numbers, Index s, std::size_t i) {
+template <class T, Form F, class Given>
+void assemble_upper(Fronts const& plan,
+                    Numbers<T, F> const& numbers,
+                    Given const& given,
+                    Index s,
+                    std::size_t j,
+                    TileView<T> block) {
   auto const& front = plan.fronts[at(s)];
-  auto const w = front.w;
-  assemble(plan,
-           numbers,
-           s,
-           {{w + front.blocks.begin(i), w + front.blocks.begin(i + 1)}, {0, w}},
-           numbers.lower(front, i));
+  Region const region{{0, front.w}, range_below(front, j)};
+  assemble(plan, numbers, given, s, region, front.upper(j), block);
 }
 
-/// Adds the children's contributions to tile (i, j) of F22.
-template <class T, Form F>
-void assemble_tile(Fronts const& plan,
-                   Numbers<T, F>& numbers,
-                   Index s,
-                   std::size_t i,
-                   std::size_t j,
-                   TileView<T> c) {
+template <class T, Form F, class Given>
+void assemble_lower(Fronts const& plan,
+                    Numbers<T, F> const& numbers,
+                    Given const& given,
+                    Index s,
+                    std::size_t i,
+                    TileView<T> block) {
   auto const& front = plan.fronts[at(s)];
-  auto const w = front.w;
-  Region const region{{w + front.blocks.begin(i), w + front.blocks.begin(i + 1)},
-                      {w + front.blocks.begin(j), w + front.blocks.begin(j + 1)}};
-  for_each_contribution(plan, numbers, s, [&](Index child, T* data) {
-    add_contribution(plan, child, data, region, c);
-  });
+  Region const region{range_below(front, i), {0, front.w}};
+  assemble(plan, numbers, given, s, region, front.lower(i), block);
+}
+
+/// Adds what the children contribute to tile (i, j) of F22.
+template <class T, class Given>
+void assemble_tile(
+    Fronts const& plan, Given const& given, Index s, std::size_t i, std::size_t j, TileView<T> c) {
+  auto const& front = plan.fronts[at(s)];
+  add_contributions(plan, given, s, {range_below(front, i), range_below(front, j)}, c);
 }
 
 /// Throws Error(numerical): column `column` of front s has a pivot that cannot be.
@@ -161,18 +180,18 @@ refuse_pivot(Fronts const& plan, Index s, std::size_t column, double pivot, char
   throw Error(ErrorCode::numerical, who, message);
 }
 
-/// Factors panel k of front s.
+/// Factors panel k of front s, whose exchanges go to `chosen`.
 template <class T>
 void factor_panel(Fronts const& plan,
                   Numbers<T, Form::general>& numbers,
                   Index s,
                   std::size_t k,
-                  TileView<T> panel) {
+                  TileView<T> panel,
+                  VectorView<std::size_t> chosen) {
   auto const& front = plan.fronts[at(s)];
   auto const first = front.panels.begin(k);
   linalg::kernels::PivotFloor<T> small{numbers.floor, 0};
   auto const below = linalg::kernels::block(panel, first, 0, panel.rows() - first, panel.cols());
-  VectorView<std::size_t> const chosen(numbers.pivots.data() + front.first + first, panel.cols());
   if (auto const where = linalg::kernels::getrf(below, chosen, &small)) {
     refuse_pivot(plan, s, first + where->column, where->pivot, "SparseLU");
   }
@@ -182,6 +201,16 @@ void factor_panel(Fronts const& plan,
   if (small.replaced > 0) {
     numbers.replaced.fetch_add(small.replaced, std::memory_order_relaxed); // read after a sync
   }
+}
+
+/// The same, with the exchanges where this process has them.
+template <class T>
+void factor_panel(Fronts const& plan,
+                  Numbers<T, Form::general>& numbers,
+                  Index s,
+                  std::size_t k,
+                  TileView<T> panel) {
+  factor_panel(plan, numbers, s, k, panel, numbers.pivots_of(plan.fronts[at(s)], k));
 }
 
 /// Applies a factored panel to columns on its right: exchanges rows, solves for the rows of U,
@@ -210,8 +239,12 @@ void solve_rows(TileView<T const> panel, std::size_t first, TileView<T> rows) {
 }
 
 /// What a front contributes, from its factors and its children.
-template <class T>
-void contribute(Fronts const& plan, Numbers<T, Form::general>& numbers, Index s, T* f22) {
+template <class T, class Given>
+void contribute(Fronts const& plan,
+                Numbers<T, Form::general> const& numbers,
+                Given const& given,
+                Index s,
+                T* f22) {
   auto const& front = plan.fronts[at(s)];
   for (std::size_t j = 0; j < front.blocks.count; ++j) {
     for (std::size_t i = 0; i < front.blocks.count; ++i) {
@@ -221,29 +254,30 @@ void contribute(Fronts const& plan, Numbers<T, Form::general>& numbers, Index s,
       };
       if (front.tiled) { // in the order of its tasks, for the same bits
         linalg::kernels::scale(T(0), c);
-        assemble_tile(plan, numbers, s, i, j, c);
+        assemble_tile(plan, given, s, i, j, c);
         product(T(1));
       } else {
         product(T(0));
-        assemble_tile(plan, numbers, s, i, j, c);
+        assemble_tile(plan, given, s, i, j, c);
       }
     }
   }
 }
 
 /// Factors a front as one piece of work. What it contributes goes to `f22`.
-template <class T>
-void factor_front(Fronts const& plan, Numbers<T, Form::general>& numbers, Index s, T* f22) {
+template <class T, class Given>
+void factor_front(
+    Fronts const& plan, Numbers<T, Form::general>& numbers, Given const& given, Index s, T* f22) {
   auto const& front = plan.fronts[at(s)];
   auto const panels = front.panels.count;
   auto const blocks = front.blocks_below();
   auto const* const pivots = numbers.pivots.data() + front.first;
   for (std::size_t k = 0; k < panels; ++k) {
-    assemble_panel(plan, numbers, s, k);
+    assemble_panel(plan, numbers, given, s, k, numbers.panel(front, k));
   }
   for (std::size_t i = 0; i < blocks; ++i) {
-    assemble_upper(plan, numbers, s, i);
-    assemble_lower(plan, numbers, s, i);
+    assemble_upper(plan, numbers, given, s, i, numbers.upper(front, i));
+    assemble_lower(plan, numbers, given, s, i, numbers.lower(front, i));
   }
   for (std::size_t k = 0; k < panels; ++k) {
     auto const first = front.panels.begin(k);
@@ -258,7 +292,7 @@ void factor_front(Fronts const& plan, Numbers<T, Form::general>& numbers, Index 
     }
   }
   if (blocks > 0) {
-    contribute(plan, numbers, s, f22);
+    contribute(plan, numbers, given, s, f22);
   }
 }
 

@@ -2,14 +2,18 @@
 #pragma once
 // The parts that a tiled front is cut into, and what contributes to them.
 
+#include <hetsched/core/views.hpp>
 #include <hetsched/detail/sparse/front_kernels.hpp>
 #include <hetsched/detail/sparse/fronts.hpp>
 #include <hetsched/detail/sparse/units.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace hetsched::sparse::detail {
 
@@ -27,22 +31,41 @@ struct FrontPart {
 
 /// The rows and columns of a part of `front`.
 [[nodiscard]] inline Region region_of(Front const& front, FrontPart const& part) {
-  auto const below = [&](std::size_t i) {
-    return Range{front.w + front.blocks.begin(i), front.w + front.blocks.begin(i + 1)};
-  };
   Range const own{0, front.w};
   auto const k = part.number;
   switch (part.kind) {
   case FrontPart::Kind::panel:
     return {own, {front.panels.begin(k), front.panels.begin(k + 1)}};
   case FrontPart::Kind::upper:
-    return {own, below(k)};
+    return {own, range_below(front, k)};
   case FrontPart::Kind::lower:
-    return {below(k), own};
+    return {range_below(front, k), own};
   case FrontPart::Kind::tiles:
     break;
   }
-  return {{below(front.first_tile(k)).begin, front.size()}, below(k)};
+  return {{range_below(front, front.first_tile(k)).begin, front.size()}, range_below(front, k)};
+}
+
+/// Calls tile(i, j) for the tiles of front c's contribution that meet a region of its parent.
+template <class Visit>
+void for_each_meeting(Fronts const& plan, Index c, Region const& region, Visit const& tile) {
+  auto const& child = plan.fronts[at(c)];
+  auto const places = plan.places_of(c);
+  auto const meets = [&](std::size_t b, Range range) {
+    auto const part = places.subspan(child.blocks.begin(b), child.blocks.size(b));
+    auto const found = within(part, range);
+    return found.begin < found.end;
+  };
+  for (std::size_t j = 0; j < child.blocks_below(); ++j) {
+    if (!meets(j, region.columns)) {
+      continue;
+    }
+    for (auto i = child.first_tile(j); i < child.blocks_below(); ++i) {
+      if (meets(i, region.rows)) {
+        tile(i, j);
+      }
+    }
+  }
 }
 
 /// Visits what contributes to a region of front s: unit(u) for each unit that is one task, and
@@ -54,10 +77,6 @@ void for_each_source(Fronts const& plan,
                      Region const& region,
                      VisitUnit const& unit,
                      VisitTile const& tile) {
-  auto const meets = [](std::span<Index const> places, Range range) {
-    auto const found = within(places, range);
-    return found.begin < found.end;
-  };
   auto last = no_index;
   for (auto const c : plan.children[at(s)]) {
     auto const u = units.unit_of[at(c)];
@@ -67,19 +86,37 @@ void for_each_source(Fronts const& plan,
       }
       continue;
     }
-    auto const& child = plan.fronts[at(c)];
-    auto const places = plan.places_of(c);
-    auto const part = [&](std::size_t b) {
-      return places.subspan(child.blocks.begin(b), child.blocks.size(b));
-    };
-    for (std::size_t j = 0; j < child.blocks_below(); ++j) {
-      for (auto i = child.first_tile(j); i < child.blocks_below(); ++i) {
-        if (meets(part(i), region.rows) && meets(part(j), region.columns)) {
-          tile(c, i, j);
-        }
-      }
-    }
+    for_each_meeting(plan, c, region, [&](std::size_t i, std::size_t j) { tile(c, i, j); });
   }
 }
+
+/// What the children of a front contribute, where it comes from several processes: tiles that
+/// for_each_meeting visits, child by child, and in that order.
+template <class T>
+class GivenContributions {
+public:
+  GivenContributions(Fronts const& plan,
+                     Index s,
+                     Region const& region,
+                     Each<TileView<T const>> const& tiles) {
+    tiles_.reserve(tiles.size());
+    for (auto const c : plan.children[at(s)]) {
+      for_each_meeting(plan, c, region, [&](std::size_t i, std::size_t j) {
+        tiles_.push_back({{c, j, i}, tiles[tiles_.size()]});
+      });
+    }
+  }
+
+  [[nodiscard]] TileView<T const> operator()(Index c, std::size_t i, std::size_t j) const {
+    auto const less = [](Tile const& tile, Key const& key) { return tile.first < key; };
+    return std::lower_bound(tiles_.begin(), tiles_.end(), Key(c, j, i), less)->second;
+  }
+
+private:
+  using Key = std::tuple<Index, std::size_t, std::size_t>;
+  using Tile = std::pair<Key, TileView<T const>>;
+
+  std::vector<Tile> tiles_;
+};
 
 } // namespace hetsched::sparse::detail

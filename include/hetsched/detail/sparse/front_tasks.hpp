@@ -31,6 +31,34 @@ struct Factorisation {
   Numbers<T, F>& numbers;
 };
 
+/// Fills a part of a tiled front, which is in `tiles`: one, or those of a column of F22.
+template <class T, Form F, class Given>
+void assemble_part(Factorisation<T, F> const& work,
+                   Given const& given,
+                   FrontPart const& part,
+                   Each<TileView<T>> const& tiles) {
+  using Kind = FrontPart::Kind;
+  auto const& plan = work.plan;
+  switch (part.kind) {
+  case Kind::panel:
+    assemble_panel(plan, work.numbers, given, part.front, part.number, tiles[0]);
+    break;
+  case Kind::upper:
+    assemble_upper(plan, work.numbers, given, part.front, part.number, tiles[0]);
+    break;
+  case Kind::lower:
+    assemble_lower(plan, work.numbers, given, part.front, part.number, tiles[0]);
+    break;
+  case Kind::tiles:
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      auto const row = plan.fronts[at(part.front)].first_tile(part.number) + i;
+      linalg::kernels::scale(T(0), tiles[i]);
+      assemble_tile(plan, given, part.front, row, part.number, tiles[i]);
+    }
+    break;
+  }
+}
+
 /// Written when a unit is done: what it contributes is in memory of its own.
 using Token = std::uint64_t;
 
@@ -77,12 +105,6 @@ struct SolveRows : Task<2>::Signature<R<Each<TileView<T>>>, RW<TileView<T>>> {
   static constexpr std::string_view name = "front_rows";
 };
 
-/// A sweep through a unit, given the units that must be done before: up or down the tree.
-template <class S>
-struct SweepUnit : Task<5>::Signature<V<S*>, V<Index>, V<bool>, R<Each<Token>>, W<Token>> {
-  static constexpr std::string_view name = "solve";
-};
-
 } // namespace sparse::detail
 
 template <class T, sparse::detail::Form F>
@@ -92,8 +114,18 @@ struct TaskBodyCPU<sparse::detail::FactorUnit<T, F>> {
                   Each<sparse::detail::Token const> /*units*/,
                   Each<TileView<T const>> /*fronts*/,
                   sparse::detail::Token& done) const {
-    sparse::detail::factor_unit(
-        work->plan, work->units, work->numbers, work->units.units[sparse::detail::at(unit)]);
+    namespace detail = sparse::detail;
+    auto const& which = work->units.units[detail::at(unit)];
+    detail::factor_unit(work->plan,
+                        work->units,
+                        work->numbers,
+                        detail::OwnContributions(work->plan, work->numbers),
+                        which);
+    for (auto const c : work->plan.children[detail::at(which.begin)]) {
+      if (work->units.leaves(work->plan, c)) {
+        work->numbers.release(c);
+      }
+    }
     done = 1;
   }
 };
@@ -106,28 +138,9 @@ struct TaskBodyCPU<sparse::detail::Assemble<T, F>> {
                   Each<TileView<T const>> /*fronts*/,
                   Each<TileView<T>> tiles) const {
     namespace detail = sparse::detail;
-    using Kind = detail::FrontPart::Kind;
-    auto& numbers = work->numbers;
-    switch (part.kind) {
-    case Kind::panel:
-      detail::assemble_panel(work->plan, numbers, part.front, part.number);
-      break;
-    case Kind::upper:
-      detail::assemble_upper(work->plan, numbers, part.front, part.number);
-      break;
-    case Kind::lower:
-      detail::assemble_lower(work->plan, numbers, part.front, part.number);
-      break;
-    case Kind::tiles:
-      for (std::size_t i = 0; i < tiles.size(); ++i) {
-        auto const row = F == detail::Form::symmetric ? part.number + i : i;
-        linalg::kernels::scale(T(0), tiles[i]);
-        detail::assemble_tile(work->plan, numbers, part.front, row, part.number, tiles[i]);
-      }
-      break;
-    }
+    detail::assemble_part(*work, detail::OwnContributions(work->plan, work->numbers), part, tiles);
     for (auto const c : work->plan.children[detail::at(part.front)]) {
-      numbers.release(c);
+      work->numbers.release(c);
     }
   }
 };
@@ -201,18 +214,6 @@ struct TaskBodyGPU<sparse::detail::SolveRows<T>> {
       gpu::trsm(stream, 'R', 'U', 'N', 'N', T(1), block(panel, first, 0, width, width), own);
       first += width;
     }
-  }
-};
-
-template <class S>
-struct TaskBodyCPU<sparse::detail::SweepUnit<S>> {
-  void operator()(S* sweeps,
-                  sparse::detail::Index unit,
-                  bool up,
-                  Each<sparse::detail::Token const> /*before*/,
-                  sparse::detail::Token& done) const {
-    up ? sweeps->up(unit) : sweeps->down(unit);
-    done = 1;
   }
 };
 

@@ -75,12 +75,18 @@ struct Front {
     return symmetric ? column : 0;
   }
 
-  /// Of F12 and F21 behind `factors`, and their end.
-  [[nodiscard]] std::size_t upper() const noexcept { return w * w; }
+  /// Where a panel, and a block of F12 and of F21, begin behind `factors`, and the end of all.
+  [[nodiscard]] std::size_t panel(std::size_t k) const noexcept { return w * panels.begin(k); }
 
-  [[nodiscard]] std::size_t lower() const noexcept { return w * (symmetric ? w : w + m); }
+  [[nodiscard]] std::size_t upper(std::size_t j) const noexcept {
+    return w * (w + blocks.begin(j));
+  }
 
-  [[nodiscard]] std::size_t end() const noexcept { return lower() + w * m; }
+  [[nodiscard]] std::size_t lower(std::size_t i) const noexcept {
+    return w * ((symmetric ? w : w + m) + blocks.begin(i));
+  }
+
+  [[nodiscard]] std::size_t end() const noexcept { return w * (symmetric ? w + m : w + 2 * m); }
 
   /// Of the factorisation of this front.
   [[nodiscard]] double flops() const noexcept {
@@ -163,6 +169,35 @@ private:
   std::vector<Index> places_;
 };
 
+/// Where the columns from `end` on are in a front p; nowhere if there is no such front.
+class ParentPlaces {
+public:
+  ParentPlaces(Fronts const& plan, Index p, Index end) : end_(end) {
+    if (p == no_index) {
+      return;
+    }
+    places_.assign(at(plan.nodes.columns() - end), no_index);
+    auto const& front = plan.fronts[at(p)];
+    for (std::size_t j = 0; j < front.w; ++j) {
+      if (front.first + static_cast<Index>(j) >= end) {
+        places_[at(front.first - end) + j] = static_cast<Index>(j);
+      }
+    }
+    auto const rows = plan.below(p);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      places_[at(rows[r] - end)] = static_cast<Index>(front.w + r);
+    }
+  }
+
+  [[nodiscard]] std::size_t operator[](Index column) const noexcept {
+    return at(places_[at(column - end_)]);
+  }
+
+private:
+  Index end_;
+  std::vector<Index> places_;
+};
+
 /// Cuts the columns of all fronts into panels and, of those with enough flops, what is below into
 /// blocks. The places of entries depend on it: see place_entries.
 inline void cut_fronts(Fronts& plan, FrontCut const& cut) {
@@ -234,8 +269,7 @@ inline void place_entries(Fronts& plan,
           ++block;
         }
         auto const begin = front.blocks.begin(block);
-        place =
-            front.lower() + begin * front.w + (below - begin) + column * front.blocks.size(block);
+        place = front.lower(block) + (below - begin) + column * front.blocks.size(block);
       }
       plan.entries[k].place = place;
     }

@@ -9,6 +9,8 @@
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/sparse/fronts.hpp>
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -21,6 +23,10 @@
 
 namespace hetsched::sparse::detail {
 
+/// Whether a program will use all of a buffer, or, as one of several ranks, some of its pages,
+/// which then are all that it takes.
+enum class Use : bool { whole, some };
+
 /// Numbers that nobody has written yet.
 template <class T>
 class Buffer {
@@ -28,14 +34,24 @@ public:
   Buffer() = default;
 
   /// Throws Error(bad_data) naming `what` and the size if the system has no such memory.
-  Buffer(std::size_t size, char const* what) : size_(size) {
+  Buffer(std::size_t size, char const* what, Use use = Use::whole) : size_(size) {
     constexpr std::size_t align = 64;
     constexpr std::size_t most = std::size_t{1} << 47U; // of a program's addresses
     if (size > most / sizeof(T)) {
       refuse(what);
     }
-    auto const bytes = size * sizeof(T);
-    memory_.reset(static_cast<T*>(std::aligned_alloc(align, (bytes / align + 1) * align)));
+    auto const bytes = (size * sizeof(T) / align + 1) * align;
+    if (use == Use::whole) {
+      memory_.reset(static_cast<T*>(std::aligned_alloc(align, bytes)));
+    } else if (void* const pages = ::mmap(nullptr,
+                                          bytes,
+                                          PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                                          -1,
+                                          0);
+               pages != MAP_FAILED) {
+      memory_ = {static_cast<T*>(pages), Free{bytes}};
+    }
     if (memory_ == nullptr) {
       refuse(what);
     }
@@ -63,7 +79,15 @@ private:
   }
 
   struct Free {
-    void operator()(T* memory) const noexcept { std::free(memory); }
+    std::size_t mapped = 0; // bytes, if they are pages of their own
+
+    void operator()(T* memory) const noexcept {
+      if (mapped == 0) {
+        std::free(memory);
+      } else {
+        ::munmap(memory, mapped);
+      }
+    }
   };
 
   std::unique_ptr<T, Free> memory_;
@@ -140,8 +164,8 @@ template <class T>
 /// The numbers of one factorisation.
 template <class T, Form F>
 struct Numbers {
-  explicit Numbers(Fronts const& plan)
-      : factors(plan.factor_size, "sparse factorisation"), pivots(at(plan.nodes.columns())),
+  explicit Numbers(Fronts const& plan, Use use)
+      : factors(plan.factor_size, "sparse factorisation", use), pivots(at(plan.nodes.columns())),
         contributions(plan.fronts.size()) {}
 
   Buffer<T> factors;
@@ -158,11 +182,11 @@ struct Numbers {
   [[nodiscard]] T* of(Front const& front) const noexcept { return factors.data() + front.factors; }
 
   [[nodiscard]] TileView<T> panel(Front const& front, std::size_t k) const noexcept {
-    return {of(front) + front.panels.begin(k) * front.w, front.w, front.panels.size(k), front.w};
+    return {of(front) + front.panel(k), front.w, front.panels.size(k), front.w};
   }
 
   [[nodiscard]] TileView<T> upper(Front const& front, std::size_t j) const noexcept {
-    return {of(front) + front.upper() + front.blocks.begin(j) * front.w,
+    return {of(front) + front.upper(j),
             front.w,
             front.blocks.size(j),
             std::max<std::size_t>(1, front.w)};
@@ -170,10 +194,12 @@ struct Numbers {
 
   [[nodiscard]] TileView<T> lower(Front const& front, std::size_t i) const noexcept {
     auto const rows = front.blocks.size(i);
-    return {of(front) + front.lower() + front.blocks.begin(i) * front.w,
-            rows,
-            front.w,
-            std::max<std::size_t>(1, rows)};
+    return {of(front) + front.lower(i), rows, front.w, std::max<std::size_t>(1, rows)};
+  }
+
+  /// The rows with which those of a panel are exchanged, among the front's rows.
+  [[nodiscard]] VectorView<std::size_t> pivots_of(Front const& front, std::size_t k) noexcept {
+    return {pivots.data() + front.first + front.panels.begin(k), front.panels.size(k)};
   }
 
   /// Before a factorisation, after another that perhaps failed.

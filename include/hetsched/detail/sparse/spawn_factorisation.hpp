@@ -4,6 +4,7 @@
 
 #include <hetsched/core/task.hpp>
 #include <hetsched/core/views.hpp>
+#include <hetsched/detail/cluster/any_ranks.hpp>
 #include <hetsched/detail/sparse/front_flops.hpp>
 #include <hetsched/detail/sparse/front_parts.hpp>
 #include <hetsched/detail/sparse/front_tasks.hpp>
@@ -14,15 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hetsched::sparse::detail {
 
-/// The data of a tiled front's parts.
-template <class T>
+/// The data of a tiled front's parts. `Tile`: a Handle or DistributedHandle of a TileView.
+template <class Tile>
 struct FrontData {
-  using Tile = Handle<TileView<T>>;
-
   std::vector<Tile> panels;
   std::vector<Tile> upper; // none if symmetric
   std::vector<Tile> lower;
@@ -35,36 +35,83 @@ struct TaskCount {
   std::size_t products = 0;
 };
 
+/// What the factors are like, of all ranks.
+struct FactorFacts {
+  std::uint64_t replaced = 0; // pivots
+  double largest = 0;         // modulus
+};
+
+/// What RankSolver says of a factorisation.
+struct RankFactors {
+  TaskCount tasks;
+  FactorFacts facts;
+  std::size_t numbers_here = 0; // on this rank
+};
+
+/// What is done on several ranks: sparse/on_ranks.hpp.
+template <class Rt, class T, Form F>
+struct RankSolver;
+
 /// Spawns the tasks of a tiled front behind its assembly.
 template <Form F>
 struct FrontProgram;
 
+/// Spawns the tasks that choose a front's pivots and that apply them, which all are in the memory
+/// of one process.
+template <class Rt, class T, Form F>
+class OwnPivots {
+public:
+  OwnPivots(Rt& rt, Factorisation<T, F> const& work, Index s)
+      : rt_(rt), work_(work), front_(work.plan.fronts[at(s)]), s_(s) {}
+
+  template <class Tile, class... A>
+  void factor(std::size_t k, Tile const& panel, A const&... attributes) const {
+    rt_.template spawn<FactorPanel<T, F>>(attributes..., SetArch(ArchHost))(&work_, s_, k, panel);
+  }
+
+  /// Applies panels, from number `first` on, to columns on their right.
+  template <class Panels, class Tile, class... A>
+  void eliminate(std::size_t first,
+                 Panels const& panels,
+                 Tile const& columns,
+                 A const&... attributes) const {
+    std::size_t const* const pivots = work_.numbers.pivots.data() + front_.first;
+    rt_.template spawn<Eliminate<T>>(attributes...)(
+        front_.panels.begin(first), pivots, panels, columns);
+  }
+
+private:
+  Rt& rt_;
+  Factorisation<T, F> const& work_;
+  Front const& front_;
+  Index s_;
+};
+
 template <>
 struct FrontProgram<Form::general> {
   /// `urgency(k)` is the priority of a task that is k above the front's least urgent.
-  template <class Rt, class T, class Urgency>
+  template <class T, class Rt, class Tile, class Pivots, class Urgency>
   static TaskCount spawn(Rt& rt,
-                         Factorisation<T, Form::general> const& work,
-                         Index s,
-                         FrontData<T> const& data,
+                         Front const& front,
+                         FrontData<Tile> const& data,
+                         Pivots const& pivots,
                          Urgency const& urgency) {
-    auto const& front = work.plan.fronts[at(s)];
-    std::size_t const* const pivots = work.numbers.pivots.data() + front.first;
     FrontFlops const work_of(front);
     auto const p = front.panels.count;
     auto const q = data.lower.size();
     for (std::size_t k = 0; k < p; ++k) {
-      rt.template spawn<FactorPanel<T, Form::general>>(
-          urgency(3), flops(work_of.panel(k)), SetArch(ArchHost))(&work, s, k, data.panels[k]);
+      pivots.factor(k, data.panels[k], urgency(3), flops(work_of.panel(k)));
       for (auto j = k + 1; j < p; ++j) {
-        rt.template spawn<Eliminate<T>>(urgency(j == k + 1 ? 3 : 2), flops(work_of.update(k, j)))(
-            front.panels.begin(k), pivots, std::span(&data.panels[k], 1), data.panels[j]);
+        pivots.eliminate(k,
+                         std::span(&data.panels[k], 1),
+                         data.panels[j],
+                         urgency(j == k + 1 ? 3 : 2),
+                         flops(work_of.update(k, j)));
       }
     }
     for (std::size_t i = 0; i < q; ++i) {
       auto const side = flops(work_of.side(i));
-      rt.template spawn<Eliminate<T>>(urgency(1),
-                                      side)(std::size_t{0}, pivots, data.panels, data.upper[i]);
+      pivots.eliminate(0, data.panels, data.upper[i], urgency(1), side);
       rt.template spawn<SolveRows<T>>(urgency(1), side)(data.panels, data.lower[i]);
     }
     for (std::size_t j = 0; j < q; ++j) {
@@ -77,86 +124,110 @@ struct FrontProgram<Form::general> {
   }
 };
 
-/// The data of a factorisation's tasks, and the tasks. To be destroyed after a sync.
-///
-/// A unit that is not tiled is one task on a core. Of a tiled front, every part is filled by a task
-/// on a core; panels are factored on cores; everything else runs on cores and GPUs. Updates of one
-/// datum are in program order, so the result does not depend on the scheduler or the number of
-/// workers where all workers compute alike.
-template <class Rt, class T, Form F>
-class FactorisationTasks {
+/// The data of the tiled fronts of a factorisation, and the priorities of all tasks. `Homes`: on
+/// which rank each part is.
+template <class Rt, class T, Form F, class Homes>
+class FrontTasks {
 public:
-  /// Registers the data.
-  FactorisationTasks(Rt& rt, Factorisation<T, F> const& work)
-      : rt_(rt), work_(work), plan_(work.plan), units_(work.units), done_(units_.units.size()),
-        done_handles_(units_.units.size()), data_(units_.units.size()),
-        urgency_(plan_.fronts.size()) {
-    for (std::size_t u = 0; u < units_.units.size(); ++u) {
-      if (units_.units[u].tiled) {
-        register_front(u, units_.units[u].begin);
-      } else {
-        done_handles_[u] = rt_.data(done_[u]);
-      }
-    }
-    find_urgencies();
-  }
+  /// A Handle, or DistributedHandle, of TileView<T>.
+  using Tile = decltype(hetsched::detail::data_on(std::declval<Rt&>(),
+                                                  0,
+                                                  static_cast<T*>(nullptr),
+                                                  std::size_t{1},
+                                                  std::size_t{1},
+                                                  std::size_t{1}));
+  using Data = FrontData<Tile>;
 
-  /// Returns at once.
-  void spawn() {
-    for (std::size_t u = 0; u < units_.units.size(); ++u) {
-      auto const& unit = units_.units[u];
-      if (unit.tiled) {
-        auto const s = unit.begin;
-        assemble_front(s, data_[u]);
-        auto const count = FrontProgram<F>::spawn(
-            rt_, work_, s, data_[u], [&](std::int32_t among) { return urgency(s, among); });
-        count_.tasks += count.tasks;
-        count_.products += count.products;
-      } else {
-        spawn_unit(static_cast<Index>(u));
-      }
-    }
+  FrontTasks(Rt& rt, Factorisation<T, F> const& work, Homes const& homes)
+      : rt_(rt), work_(work), plan_(work.plan), units_(work.units), homes_(homes),
+        urgency_(plan_.fronts.size()) {
+    find_urgencies();
   }
 
   [[nodiscard]] TaskCount count() const noexcept { return count_; }
 
-private:
-  using Tile = Handle<TileView<T>>;
-
-  using Data = FrontData<T>;
-
-  /// Where the data of a part come from.
-  struct Sources {
-    std::vector<Handle<Token>> units;
-    std::vector<Tile> tiles;
-  };
-
-  [[nodiscard]] Tile registered(TileView<T> tile) {
-    return rt_.data(tile.data(), tile.rows(), tile.cols(), tile.ld());
+protected:
+  [[nodiscard]] Tile registered(std::int32_t home, TileView<T> tile) {
+    return hetsched::detail::data_on(
+        rt_, home, tile.data(), tile.rows(), tile.cols(), std::max<std::size_t>(tile.ld(), 1));
   }
 
-  void register_front(std::size_t u, Index s) {
+  /// Of front s: those that FrontProgram works on.
+  [[nodiscard]] Data register_front(Index s) {
     auto const& front = plan_.fronts[at(s)];
     auto const& numbers = work_.numbers;
-    auto& data = data_[u];
+    Data data;
     for (std::size_t k = 0; k < front.panels.count; ++k) {
-      data.panels.push_back(registered(numbers.panel(front, k)));
+      data.panels.push_back(registered(homes_.panel(s, k), numbers.panel(front, k)));
     }
     for (std::size_t i = 0; i < front.blocks_below(); ++i) {
       if constexpr (F == Form::general) {
-        data.upper.push_back(registered(numbers.upper(front, i)));
+        data.upper.push_back(registered(homes_.upper(s, i), numbers.upper(front, i)));
       }
-      data.lower.push_back(registered(numbers.lower(front, i)));
+      data.lower.push_back(registered(homes_.lower(s, i), numbers.lower(front, i)));
     }
-    auto* const f22 = numbers.contributions[at(s)].data;
-    for (std::size_t j = 0; j < front.blocks_below(); ++j) {
-      for (std::size_t i = 0; i < front.blocks_below(); ++i) {
-        data.tiles.push_back(i < front.first_tile(j) ? Tile()
-                                                     : registered(f22_tile(front, f22, i, j)));
-      }
-    }
+    data.tiles = register_tiles(s);
+    return data;
   }
 
+  /// What front s contributes.
+  [[nodiscard]] std::vector<Tile> register_tiles(Index s) {
+    auto const& front = plan_.fronts[at(s)];
+    auto* const f22 = work_.numbers.contributions[at(s)].data; // null if it is elsewhere
+    std::vector<Tile> tiles;
+    for (std::size_t j = 0; j < front.blocks_below(); ++j) {
+      for (std::size_t i = 0; i < front.blocks_below(); ++i) {
+        if (i < front.first_tile(j)) {
+          tiles.emplace_back();
+          continue;
+        }
+        auto const rows = front.blocks.size(i);
+        tiles.push_back(registered(homes_.tile(s, i, j),
+                                   f22 == nullptr
+                                       ? TileView<T>(nullptr, rows, front.blocks.size(j), rows)
+                                       : f22_tile(front, f22, i, j)));
+      }
+    }
+    return tiles;
+  }
+
+  [[nodiscard]] auto urgency(Index s, std::int32_t among = 0) const {
+    return priority(urgency_[at(s)] + among);
+  }
+
+  /// `assemble(part, targets)` spawns the task that fills a part; the others follow.
+  template <class Assemble, class Pivots>
+  void spawn_front(Index s, Data const& data, Pivots const& pivots, Assemble const& assemble) {
+    using Kind = FrontPart::Kind;
+    auto const& front = plan_.fronts[at(s)];
+    auto const q = front.blocks_below();
+    for (std::size_t k = 0; k < front.panels.count; ++k) {
+      assemble({s, Kind::panel, k}, std::span(&data.panels[k], 1));
+    }
+    for (std::size_t i = 0; i < q; ++i) {
+      if constexpr (F == Form::general) {
+        assemble({s, Kind::upper, i}, std::span(&data.upper[i], 1));
+      }
+      assemble({s, Kind::lower, i}, std::span(&data.lower[i], 1));
+    }
+    for (std::size_t j = 0; j < q; ++j) {
+      auto const first = front.first_tile(j);
+      assemble({s, Kind::tiles, j}, std::span(&data.tiles[first + j * q], q - first));
+    }
+    auto const count = FrontProgram<F>::template spawn<T>(
+        rt_, front, data, pivots, [&](std::int32_t among) { return urgency(s, among); });
+    count_.tasks += count.tasks + front.panels.count + 2 * q + data.upper.size();
+    count_.products += count.products;
+  }
+
+  Rt& rt_;
+  Factorisation<T, F> const& work_;
+  Fronts const& plan_;
+  Units const& units_;
+  Homes const& homes_;
+  TaskCount count_;
+
+private:
   /// By the flops from a front to the root: the longer the way, the more urgent.
   void find_urgencies() {
     auto const path = plan_.paths();
@@ -167,9 +238,81 @@ private:
     }
   }
 
-  [[nodiscard]] auto urgency(Index s, std::int32_t among = 0) const {
-    return priority(urgency_[at(s)] + among);
+  std::vector<std::int32_t> urgency_;
+};
+
+/// Everything is on rank 0.
+struct OneHome {
+  [[nodiscard]] static std::int32_t panel(Index, std::size_t) noexcept { return 0; }
+
+  [[nodiscard]] static std::int32_t upper(Index, std::size_t) noexcept { return 0; }
+
+  [[nodiscard]] static std::int32_t lower(Index, std::size_t) noexcept { return 0; }
+
+  [[nodiscard]] static std::int32_t tile(Index, std::size_t, std::size_t) noexcept { return 0; }
+};
+
+inline constexpr OneHome one_home;
+
+/// The data of a factorisation's tasks, and the tasks. To be destroyed after a sync.
+///
+/// A unit that is not tiled is one task on a core. Of a tiled front, every part is filled by a task
+/// on a core; panels are factored on cores; everything else runs on cores and GPUs. Updates of one
+/// datum are in program order, so the result does not depend on the scheduler or the number of
+/// workers where all workers compute alike.
+template <class Rt, class T, Form F>
+class FactorisationTasks : public FrontTasks<Rt, T, F, OneHome> {
+  using Base = FrontTasks<Rt, T, F, OneHome>;
+
+public:
+  /// Registers the data.
+  FactorisationTasks(Rt& rt, Factorisation<T, F> const& work)
+      : Base(rt, work, one_home), done_(units_.units.size()), done_handles_(units_.units.size()),
+        data_(units_.units.size()) {
+    for (std::size_t u = 0; u < units_.units.size(); ++u) {
+      if (units_.units[u].tiled) {
+        data_[u] = this->register_front(units_.units[u].begin);
+      } else {
+        done_handles_[u] = rt_.data(done_[u]);
+      }
+    }
   }
+
+  /// Returns at once.
+  void spawn() {
+    for (std::size_t u = 0; u < units_.units.size(); ++u) {
+      auto const& unit = units_.units[u];
+      if (!unit.tiled) {
+        spawn_unit(static_cast<Index>(u));
+        continue;
+      }
+      auto const s = unit.begin;
+      auto const& front = plan_.fronts[at(s)];
+      expect_readers(s, front.panels.count + 2 * front.blocks_below() + data_[u].upper.size());
+      this->spawn_front(s,
+                        data_[u],
+                        OwnPivots<Rt, T, F>(rt_, work_, s),
+                        [&](FrontPart const& part, std::span<Tile const> targets) {
+                          spawn_assembly(part, targets);
+                        });
+    }
+  }
+
+private:
+  using Base::count_;
+  using Base::plan_;
+  using Base::rt_;
+  using Base::units_;
+  using Base::urgency;
+  using Base::work_;
+  using typename Base::Data;
+  using typename Base::Tile;
+
+  /// Where the data of a part come from.
+  struct Sources {
+    std::vector<Handle<Token>> units;
+    std::vector<Tile> tiles;
+  };
 
   /// What contributes to a region of front s.
   [[nodiscard]] Sources sources(Index s, Region const& region) const {
@@ -214,80 +357,11 @@ private:
     rt_.template spawn<Assemble<T, F>>(
         urgency(part.front, 1), flops(assembled_numbers(region)), SetArch(ArchHost))(
         &work_, part, from.units, from.tiles, targets);
-    ++count_.tasks;
   }
 
-  void assemble_front(Index s, Data const& data) {
-    using Kind = FrontPart::Kind;
-    auto const& front = plan_.fronts[at(s)];
-    auto const q = front.blocks_below();
-    expect_readers(s, front.panels.count + 2 * q + data.upper.size());
-    for (std::size_t k = 0; k < front.panels.count; ++k) {
-      spawn_assembly({s, Kind::panel, k}, {&data.panels[k], 1});
-    }
-    for (std::size_t i = 0; i < q; ++i) {
-      if constexpr (F == Form::general) {
-        spawn_assembly({s, Kind::upper, i}, {&data.upper[i], 1});
-      }
-      spawn_assembly({s, Kind::lower, i}, {&data.lower[i], 1});
-    }
-    for (std::size_t j = 0; j < q; ++j) {
-      auto const first = front.first_tile(j);
-      spawn_assembly({s, Kind::tiles, j}, {&data.tiles[first + j * q], q - first});
-    }
-  }
-
-  Rt& rt_;
-  Factorisation<T, F> const& work_;
-  Fronts const& plan_;
-  Units const& units_;
   std::vector<Token> done_;
   std::vector<Handle<Token>> done_handles_;
   std::vector<Data> data_; // of each tiled unit
-  std::vector<std::int32_t> urgency_;
-  TaskCount count_;
-};
-
-/// Spawns a sweep up the tree and one down; to be destroyed after a sync.
-template <class Rt, class S>
-class SweepTasks {
-public:
-  SweepTasks(Rt& rt, Units const& units, S& sweeps)
-      : rt_(rt), units_(units), sweeps_(sweeps), done_(2 * units.units.size()) {
-    for (auto& token : done_) {
-      handles_.push_back(rt.data(token));
-    }
-  }
-
-  /// Returns at once.
-  void spawn() {
-    auto const count = units_.units.size();
-    auto const spawn_one = [&](std::size_t u, bool up, std::vector<Handle<Token>> const& before) {
-      rt_.template spawn<SweepUnit<S>>(SetArch(ArchHost))(
-          &sweeps_, static_cast<Index>(u), up, before, handles_[up ? u : count + u]);
-    };
-    for (std::size_t u = 0; u < count; ++u) {
-      std::vector<Handle<Token>> before;
-      for (auto const child : units_.children[u]) {
-        before.push_back(handles_[at(child)]);
-      }
-      spawn_one(u, true, before);
-    }
-    for (auto u = count; u-- > 0;) {
-      auto const parent = units_.units[u].parent;
-      spawn_one(
-          u,
-          false,
-          {parent == no_index ? handles_[u] : handles_[count + at(units_.unit_of[at(parent)])]});
-    }
-  }
-
-private:
-  Rt& rt_;
-  Units const& units_;
-  S& sweeps_;
-  std::vector<Token> done_; // up, then down
-  std::vector<Handle<Token>> handles_;
 };
 
 } // namespace hetsched::sparse::detail

@@ -88,17 +88,18 @@ void solve_symmetric_rows(TileView<T const> panel, std::size_t first, TileView<T
 }
 
 /// Factors a front as one piece of work. What it contributes goes to `f22`, lower triangle.
-template <class T>
-void factor_front(Fronts const& plan, Numbers<T, Form::symmetric>& numbers, Index s, T* f22) {
+template <class T, class Given>
+void factor_front(
+    Fronts const& plan, Numbers<T, Form::symmetric>& numbers, Given const& given, Index s, T* f22) {
   namespace kernels = linalg::kernels;
   auto const& front = plan.fronts[at(s)];
   auto const panels = front.panels.count;
   auto const blocks = front.blocks_below();
   for (std::size_t k = 0; k < panels; ++k) {
-    assemble_panel(plan, numbers, s, k);
+    assemble_panel(plan, numbers, given, s, k, numbers.panel(front, k));
   }
   for (std::size_t i = 0; i < blocks; ++i) {
-    assemble_lower(plan, numbers, s, i);
+    assemble_lower(plan, numbers, given, s, i, numbers.lower(front, i));
   }
   for (std::size_t k = 0; k < panels; ++k) {
     auto const panel = numbers.panel(front, k);
@@ -114,7 +115,7 @@ void factor_front(Fronts const& plan, Numbers<T, Form::symmetric>& numbers, Inde
     for (auto i = j; i < blocks; ++i) {
       auto const c = f22_tile(front, f22, i, j);
       kernels::scale(T(0), c);
-      assemble_tile(plan, numbers, s, i, j, c);
+      assemble_tile(plan, given, s, i, j, c);
       if (i == j) {
         kernels::syrk<T>(numbers.lower(front, i), c);
       } else {
@@ -138,19 +139,17 @@ struct SolveSymmetricRows : Task<2>::Signature<R<Each<TileView<T>>>, RW<TileView
 
 template <>
 struct FrontProgram<Form::symmetric> {
-  template <class Rt, class T, class Urgency>
+  template <class T, class Rt, class Tile, class Pivots, class Urgency>
   static TaskCount spawn(Rt& rt,
-                         Factorisation<T, Form::symmetric> const& work,
-                         Index s,
-                         FrontData<T> const& data,
+                         Front const& front,
+                         FrontData<Tile> const& data,
+                         Pivots const& panels,
                          Urgency const& urgency) {
-    auto const& front = work.plan.fronts[at(s)];
     FrontFlops const work_of(front);
     auto const p = front.panels.count;
     auto const q = data.lower.size();
     for (std::size_t k = 0; k < p; ++k) {
-      rt.template spawn<FactorPanel<T, Form::symmetric>>(
-          urgency(3), flops(work_of.panel(k)), SetArch(ArchHost))(&work, s, k, data.panels[k]);
+      panels.factor(k, data.panels[k], urgency(3), flops(work_of.panel(k)));
       for (auto j = k + 1; j < p; ++j) {
         rt.template spawn<UpdatePanel<T>>(urgency(j == k + 1 ? 3 : 2), flops(work_of.update(k, j)))(
             front.panels.begin(j), data.panels[k], data.panels[j]);

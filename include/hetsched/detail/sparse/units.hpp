@@ -122,9 +122,14 @@ private:
   std::size_t most_ = 0;
 };
 
-/// Factors the fronts of a unit that is not tiled.
-template <class T, Form F>
-void factor_unit(Fronts const& plan, Units const& units, Numbers<T, F>& numbers, Unit const& unit) {
+/// Factors the fronts of a unit that is not tiled. What they contribute to others goes to memory
+/// that is there, or that is taken from the pool.
+template <class T, Form F, class Given>
+void factor_unit(Fronts const& plan,
+                 Units const& units,
+                 Numbers<T, F>& numbers,
+                 Given const& given_by,
+                 Unit const& unit) {
   ContributionStack sizes(plan, units);
   for (auto s = unit.begin; s < unit.end; ++s) {
     if (!units.leaves(plan, s)) {
@@ -139,18 +144,13 @@ void factor_unit(Fronts const& plan, Units const& units, Numbers<T, F>& numbers,
     auto const size = front.m * front.m;
     auto& given = numbers.contributions[at(s)];
     bool const leaves = units.leaves(plan, s);
-    if (leaves) {
+    if (!leaves) {
+      given.data = memory.data() + stack.push(s);
+    } else if (given.data == nullptr) {
       given.own = numbers.pool.take(size);
       given.data = given.own.data();
-    } else {
-      given.data = memory.data() + stack.push(s);
     }
-    factor_front(plan, numbers, s, given.data);
-    for (auto const c : plan.children[at(s)]) {
-      if (units.leaves(plan, c)) {
-        numbers.release(c);
-      }
-    }
+    factor_front(plan, numbers, given_by, s, given.data);
     auto const place = stack.settle(s);
     if (!leaves && memory.data() + place != given.data) {
       std::memmove(static_cast<void*>(memory.data() + place), given.data, size * sizeof(T));
