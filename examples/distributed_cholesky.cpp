@@ -14,32 +14,23 @@
 
 #include <hetsched/cluster/distributed_matrix.hpp>
 #include <hetsched/cluster/distributed_runtime.hpp>
-#include <hetsched/cluster/loopback.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/recording.hpp> // HETSCHED_TRACE=run.json writes run.rank0.json, run.rank1.json, ...
 
-#ifdef HETSCHED_HAVE_MPI
-#include <hetsched/cluster/mpi_transport.hpp>
-#endif
-
-#include <CLI/CLI.hpp>
+#include "common/ranks.hpp"
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace hs = hetsched;
 
 struct Options {
   std::size_t n = 4000;
   std::size_t tile = 250;
-  int ranks = 0; // in this process; 0: processes of MPI
   int cpus = 1;
   bool symmetric = false;
   bool single = false;
@@ -173,72 +164,18 @@ void factorise_any(Transport& transport, Options const& options, char const* whe
   }
 }
 
-/// Runs the ranks as threads. Returns the exit status.
-int run_here(Options const& options) {
-  hs::LoopbackNetwork network(options.ranks);
-  std::vector<std::string> failures(static_cast<std::size_t>(options.ranks));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < options.ranks; ++r) {
-    threads.emplace_back([&, r] {
-      try {
-        auto transport = network.transport(r);
-        factorise_any(transport, options, "in this process");
-      } catch (std::exception const& error) {
-        failures[static_cast<std::size_t>(r)] = error.what();
-      }
-    });
-  }
-  for (auto& thread : threads) {
-    thread.join();
-  }
-  for (auto const& failure : failures) {
-    if (!failure.empty()) {
-      std::fprintf(stderr, "%s\n", failure.c_str());
-      return 2;
-    }
-  }
-  return 0;
-}
-
-int run_with_mpi([[maybe_unused]] Options const& options) {
-#ifdef HETSCHED_HAVE_MPI
-  hs::MpiSession const session;
-  try {
-    hs::MpiTransport transport(session);
-    factorise_any(transport, options, "of MPI");
-    return 0;
-  } catch (std::exception const& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
-#else
-  std::fprintf(stderr, "distributed_cholesky: was built without MPI: give --ranks\n");
-  return 2;
-#endif
-}
-
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Factorises a matrix that several ranks share, by tile Cholesky.");
   app.add_option("--n", options.n, "rows of the matrix (4000)")->check(CLI::Range(1, 200000));
   app.add_option("--tile", options.tile, "rows of a tile (250)")->check(CLI::Range(1, 10000));
-  app.add_option("--ranks", options.ranks, "ranks as threads of this process, without MPI")
-      ->check(CLI::Range(1, 256));
-  app.add_option("--cpus", options.cpus, "workers of each rank (1)")->check(CLI::Range(1, 1024));
   app.add_flag("--single", options.single, "elements of 4 bytes");
   app.add_flag("--symmetric", options.symmetric, "tiles symmetric block-cyclic");
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    return app.exit(help);
-  } catch (CLI::ParseError const& error) {
-    std::fprintf(stderr, "distributed_cholesky: %s\n", error.what());
-    return 2;
-  }
-  try {
-    return options.ranks != 0 ? run_here(options) : run_with_mpi(options);
-  } catch (std::exception const& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
+  return example::run_ranks(
+      argc,
+      argv,
+      app,
+      "distributed_cholesky",
+      options.cpus,
+      [&](auto& transport, char const* where) { factorise_any(transport, options, where); });
 }

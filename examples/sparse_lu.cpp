@@ -46,16 +46,14 @@
 //   scioto:double ...
 
 #include <hetsched/hetsched.hpp>
-#include <hetsched/linalg/matrix_io.hpp>
 #include <hetsched/sparse/lu.hpp>
 
 #include "common/report.hpp"
+#include "common/sparse_problem.hpp"
 
 #include <Eigen/SparseLU>
 
 #include <algorithm>
-#include <cmath>
-#include <complex>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -63,56 +61,10 @@
 #include <vector>
 
 using namespace example;
-using Complex = std::complex<double>;
 template <class T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
 namespace {
-
-template <class T>
-struct SparseProblem {
-  std::string name;
-  Eigen::SparseMatrix<T> a;
-};
-
-/// -u'' + c u' on a cube of k x k x k points, first derivatives upwind.
-SparseProblem<double> convection_diffusion(std::size_t points) {
-  auto const k = static_cast<int>(std::lround(std::cbrt(static_cast<double>(points))));
-  std::vector<Eigen::Triplet<double>> entries;
-  for (int i = 0; i < k * k * k; ++i) {
-    entries.emplace_back(i, i, 6.6);
-    int stride = 1;
-    for (double const speed : {0.3, 0.2, 0.1}) {
-      auto const place = i / stride % k;
-      if (place > 0) {
-        entries.emplace_back(i, i - stride, -1 - speed);
-      }
-      if (place + 1 < k) {
-        entries.emplace_back(i, i + stride, -1);
-      }
-      stride *= k;
-    }
-  }
-  Eigen::SparseMatrix<double> a(k * k * k, k * k * k);
-  a.setFromTriplets(entries.begin(), entries.end());
-  auto const side = std::to_string(k);
-  return {"convection and diffusion on " + side + " x " + side + " x " + side + " points",
-          std::move(a)};
-}
-
-SparseProblem<Complex> from_file(std::string const& path) {
-  SparseProblem<Complex> problem{path, hs::linalg::read_matrix<Complex>(path).matrix};
-  auto const& a = problem.a;
-  if (a.rows() != a.cols()) {
-    bad_input(path,
-              "the matrix is " + std::to_string(a.rows()) + " x " + std::to_string(a.cols()) +
-                  ", not square");
-  }
-  if (!a.coeffs().allFinite()) {
-    bad_input(path, "the matrix has entries that are not finite");
-  }
-  return problem;
-}
 
 /// The largest |b - A x| / (|A| |x| + |b|).
 template <class T>

@@ -5,7 +5,8 @@
 NAME.cpp must not compile, and the text of every line `// expected-error: TEXT` in it must be in
 the compiler's output (at least one such line), the first of them within the first 10 lines of clang++
 and the first 20 of g++, which first says at length where the error is instantiated. A line
-`// expected-within: N` has another limit. ok_NAME.cpp must compile: it shows that the cases
+`// expected-within: N` has another limit, and one whose line `// needs: PACKAGE` names what pkg-config does
+not find is left out. ok_NAME.cpp must compile: it shows that the cases
 beside it fail for their own reason. With C++17 each umbrella header must say within ten lines that
 it needs C++20.
 
@@ -24,6 +25,7 @@ from pathlib import Path
 
 EXPECTED = re.compile(r"//\s*expected-error:\s*(.*?)\s*$", re.MULTILINE)
 WITHIN = re.compile(r"//\s*expected-within:\s*(\d+)")
+NEEDS = re.compile(r"//\s*needs:\s*(\S+)")
 
 
 def says_within(lines, output, text):
@@ -32,8 +34,14 @@ def says_within(lines, output, text):
 
 def check(compiler, source):
     """Returns (what is wrong, or None; the compiler's output)."""
+    flags = []
+    if needed := NEEDS.search(source.read_text(encoding="utf-8")):
+        asked = subprocess.run(["pkg-config", "--cflags", needed[1]], stdout=subprocess.PIPE, text=True, check=False)
+        if asked.returncode:
+            return None, ""
+        flags = [flag.replace("-I", "-isystem") for flag in asked.stdout.split()]
     run = subprocess.run(
-        [*compiler, "-fsyntax-only", str(source)],
+        [*compiler, *flags, "-fsyntax-only", str(source)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

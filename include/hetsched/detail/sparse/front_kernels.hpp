@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,40 @@ struct Region {
   Range rows;
   Range columns;
 };
+
+/// The rows and columns of a front that are in a block below.
+[[nodiscard]] inline Range range_below(Front const& front, std::size_t i) {
+  return {front.w + front.blocks.begin(i), front.w + front.blocks.begin(i + 1)};
+}
+
+/// A part of a tiled front.
+struct FrontPart {
+  enum class Kind : std::uint8_t { panel, upper, lower, tiles };
+
+  Index front = 0;
+  Kind kind = Kind::panel;
+  std::uint32_t number = 0; // of the panel, block, or column of tiles: all, or from the diagonal on
+
+  FrontPart(Index s, Kind what, std::size_t which)
+      : front(s), kind(what), number(static_cast<std::uint32_t>(which)) {}
+};
+
+/// The rows and columns of a part of `front`.
+[[nodiscard]] inline Region region_of(Front const& front, FrontPart const& part) {
+  Range const own{0, front.w};
+  auto const k = part.number;
+  switch (part.kind) {
+  case FrontPart::Kind::panel:
+    return {own, {front.panels.begin(k), front.panels.begin(k + 1)}};
+  case FrontPart::Kind::upper:
+    return {own, range_below(front, k)};
+  case FrontPart::Kind::lower:
+    return {range_below(front, k), own};
+  case FrontPart::Kind::tiles:
+    break;
+  }
+  return {{range_below(front, front.first_tile(k)).begin, front.size()}, range_below(front, k)};
+}
 
 /// Which of `places`, ascending, are in a range.
 [[nodiscard]] inline Range within(std::span<Index const> places, Range range) {
@@ -102,63 +137,25 @@ void add_contributions(
   }
 }
 
-/// Fills a part of F11, F12 or F21, which is contiguous, with the matrix's entries and what
-/// `given` has of the children. It begins at number `begin` of the front's factors.
+/// Fills a part of F11, F12 or F21, which is contiguous at `target`, with the matrix's entries and
+/// what `given` has of the children.
 template <class T, Form F, class Given>
 void assemble(Fronts const& plan,
               Numbers<T, F> const& numbers,
               Given const& given,
-              Index s,
-              Region const& region,
-              std::size_t begin,
-              TileView<T> part) {
-  auto const size = part.rows() * part.cols();
-  std::fill_n(part.data(), size, T(0));
-  for (auto const& entry : plan.entries_of(s, begin, begin + size)) {
-    part.data()[entry.place - begin] = numbers.values[entry.value];
+              FrontPart const& part,
+              TileView<T> target) {
+  using Kind = FrontPart::Kind;
+  auto const& front = plan.fronts[at(part.front)];
+  auto const begin = part.kind == Kind::panel   ? front.panel(part.number)
+                     : part.kind == Kind::upper ? front.upper(part.number)
+                                                : front.lower(part.number);
+  auto const size = target.rows() * target.cols();
+  std::fill_n(target.data(), size, T(0));
+  for (auto const& entry : plan.entries_of(part.front, begin, begin + size)) {
+    target.data()[entry.place - begin] = numbers.values[entry.value];
   }
-  add_contributions(plan, given, s, region, part);
-}
-
-/// The rows and columns of a front that are in a block below.
-[[nodiscard]] inline Range range_below(Front const& front, std::size_t i) {
-  return {front.w + front.blocks.begin(i), front.w + front.blocks.begin(i + 1)};
-}
-
-template <class T, Form F, class Given>
-void assemble_panel(Fronts const& plan,
-                    Numbers<T, F> const& numbers,
-                    Given const& given,
-                    Index s,
-                    std::size_t k,
-                    TileView<T> panel) {
-  auto const& front = plan.fronts[at(s)];
-  Region const region{{0, front.w}, {front.panels.begin(k), front.panels.begin(k + 1)}};
-  assemble(plan, numbers, given, s, region, front.panel(k), panel);
-}
-
-template <class T, Form F, class Given>
-void assemble_upper(Fronts const& plan,
-                    Numbers<T, F> const& numbers,
-                    Given const& given,
-                    Index s,
-                    std::size_t j,
-                    TileView<T> block) {
-  auto const& front = plan.fronts[at(s)];
-  Region const region{{0, front.w}, range_below(front, j)};
-  assemble(plan, numbers, given, s, region, front.upper(j), block);
-}
-
-template <class T, Form F, class Given>
-void assemble_lower(Fronts const& plan,
-                    Numbers<T, F> const& numbers,
-                    Given const& given,
-                    Index s,
-                    std::size_t i,
-                    TileView<T> block) {
-  auto const& front = plan.fronts[at(s)];
-  Region const region{range_below(front, i), {0, front.w}};
-  assemble(plan, numbers, given, s, region, front.lower(i), block);
+  add_contributions(plan, given, part.front, region_of(front, part), target);
 }
 
 /// Adds what the children contribute to tile (i, j) of F22.
@@ -273,11 +270,11 @@ void factor_front(
   auto const blocks = front.blocks_below();
   auto const* const pivots = numbers.pivots.data() + front.first;
   for (std::size_t k = 0; k < panels; ++k) {
-    assemble_panel(plan, numbers, given, s, k, numbers.panel(front, k));
+    assemble(plan, numbers, given, {s, FrontPart::Kind::panel, k}, numbers.panel(front, k));
   }
   for (std::size_t i = 0; i < blocks; ++i) {
-    assemble_upper(plan, numbers, given, s, i, numbers.upper(front, i));
-    assemble_lower(plan, numbers, given, s, i, numbers.lower(front, i));
+    assemble(plan, numbers, given, {s, FrontPart::Kind::upper, i}, numbers.upper(front, i));
+    assemble(plan, numbers, given, {s, FrontPart::Kind::lower, i}, numbers.lower(front, i));
   }
   for (std::size_t k = 0; k < panels; ++k) {
     auto const first = front.panels.begin(k);

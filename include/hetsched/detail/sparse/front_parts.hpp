@@ -9,42 +9,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace hetsched::sparse::detail {
-
-/// A part of a tiled front.
-struct FrontPart {
-  enum class Kind : std::uint8_t { panel, upper, lower, tiles };
-
-  Index front = 0;
-  Kind kind = Kind::panel;
-  std::uint32_t number = 0; // of the panel, block, or column of tiles: all, or from the diagonal on
-
-  FrontPart(Index s, Kind what, std::size_t which)
-      : front(s), kind(what), number(static_cast<std::uint32_t>(which)) {}
-};
-
-/// The rows and columns of a part of `front`.
-[[nodiscard]] inline Region region_of(Front const& front, FrontPart const& part) {
-  Range const own{0, front.w};
-  auto const k = part.number;
-  switch (part.kind) {
-  case FrontPart::Kind::panel:
-    return {own, {front.panels.begin(k), front.panels.begin(k + 1)}};
-  case FrontPart::Kind::upper:
-    return {own, range_below(front, k)};
-  case FrontPart::Kind::lower:
-    return {range_below(front, k), own};
-  case FrontPart::Kind::tiles:
-    break;
-  }
-  return {{range_below(front, front.first_tile(k)).begin, front.size()}, range_below(front, k)};
-}
 
 /// Calls tile(i, j) for the tiles of front c's contribution that meet a region of its parent.
 template <class Visit>

@@ -37,25 +37,15 @@ void assemble_part(Factorisation<T, F> const& work,
                    Given const& given,
                    FrontPart const& part,
                    Each<TileView<T>> const& tiles) {
-  using Kind = FrontPart::Kind;
   auto const& plan = work.plan;
-  switch (part.kind) {
-  case Kind::panel:
-    assemble_panel(plan, work.numbers, given, part.front, part.number, tiles[0]);
-    break;
-  case Kind::upper:
-    assemble_upper(plan, work.numbers, given, part.front, part.number, tiles[0]);
-    break;
-  case Kind::lower:
-    assemble_lower(plan, work.numbers, given, part.front, part.number, tiles[0]);
-    break;
-  case Kind::tiles:
-    for (std::size_t i = 0; i < tiles.size(); ++i) {
-      auto const row = plan.fronts[at(part.front)].first_tile(part.number) + i;
-      linalg::kernels::scale(T(0), tiles[i]);
-      assemble_tile(plan, given, part.front, row, part.number, tiles[i]);
-    }
-    break;
+  if (part.kind != FrontPart::Kind::tiles) {
+    assemble(plan, work.numbers, given, part, tiles[0]);
+    return;
+  }
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    auto const row = plan.fronts[at(part.front)].first_tile(part.number) + i;
+    linalg::kernels::scale(T(0), tiles[i]);
+    assemble_tile(plan, given, part.front, row, part.number, tiles[i]);
   }
 }
 

@@ -6,6 +6,7 @@
 // is large. Define it in all translation units of a program or in none.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/sparse/elimination_tree.hpp>
 #include <hetsched/detail/sparse/pattern.hpp>
 
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,10 @@ namespace detail {
 
 #ifdef HETSCHED_HAVE_METIS
 [[nodiscard]] inline Permutation nested_dissection(Pattern const& a) {
+  // METIS seeds the C library's random numbers and draws from them. With another thread's draws in
+  // between, the order would depend on their timing, and threads that are ranks must not differ.
+  static hetsched::detail::Mutex one_at_a_time;
+  std::lock_guard const lock(one_at_a_time);
   idx_t n = a.size();
   std::vector<idx_t> begin(a.begin.begin(), a.begin.end());
   std::vector<idx_t> neighbours(a.rows.begin(), a.rows.end());

@@ -69,20 +69,19 @@ void check_right_hand_side(char const* who, Eigen::Index rows, B const& b) {
                                          double accuracy,
                                          std::size_t perturbed,
                                          std::size_t pivots) {
-  throw Error(
-      ErrorCode::numerical,
-      who,
-      hetsched::detail::text(
-          "right-hand side %td: backward error %.2g after %zu steps of refinement and %zu "
-          "iterations of GMRES, above %.2g; %zu of %zu pivots were too small and replaced: "
-          "the matrix is singular or nearly so",
-          static_cast<std::ptrdiff_t>(right_hand_side),
-          refined.backward_error,
-          refined.steps,
-          refined.iterations,
-          accuracy,
-          perturbed,
-          pivots));
+  throw Error(ErrorCode::numerical,
+              who,
+              hetsched::detail::text(
+                  "right-hand side %td: backward error %.2g after %zu steps of refinement and %zu "
+                  "iterations of GMRES, above %.2g; %zu of %zu pivots were too small and replaced: "
+                  "the matrix is singular or nearly so",
+                  static_cast<std::ptrdiff_t>(right_hand_side),
+                  refined.backward_error,
+                  refined.steps,
+                  refined.iterations,
+                  accuracy,
+                  perturbed,
+                  pivots));
 }
 
 } // namespace hetsched::sparse::detail

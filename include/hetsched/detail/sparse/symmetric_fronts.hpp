@@ -96,10 +96,10 @@ void factor_front(
   auto const panels = front.panels.count;
   auto const blocks = front.blocks_below();
   for (std::size_t k = 0; k < panels; ++k) {
-    assemble_panel(plan, numbers, given, s, k, numbers.panel(front, k));
+    assemble(plan, numbers, given, {s, FrontPart::Kind::panel, k}, numbers.panel(front, k));
   }
   for (std::size_t i = 0; i < blocks; ++i) {
-    assemble_lower(plan, numbers, given, s, i, numbers.lower(front, i));
+    assemble(plan, numbers, given, {s, FrontPart::Kind::lower, i}, numbers.lower(front, i));
   }
   for (std::size_t k = 0; k < panels; ++k) {
     auto const panel = numbers.panel(front, k);
