@@ -28,7 +28,7 @@ struct SparseLUOptions {
   std::size_t block = 0;
 
   /// Subtrees of at most the matrix's flops over this are one task each: 0 means 32 for each
-  /// worker.
+  /// worker, or 64 for each of several ranks.
   std::size_t parts = 0;
 
   /// A matrix of fewer flops is factorised and solved with by the calling thread, without tasks.
@@ -66,6 +66,9 @@ struct SparseLUOptions {
 /// matrices need no tasks. `factorize`, `refactorize` and `solve` wait as `rt.sync()` does,
 /// for all tasks of the runtime. In virtual time they spawn their tasks and wait, but there are no
 /// factors to solve with.
+///
+/// On a DistributedRuntime, with sparse/on_ranks.hpp, all ranks make the same calls with the same
+/// numbers; they share the factors, and each gets the solution.
 ///
 /// Not thread-safe. Errors, one line each: Error(bad_data) for a matrix that is not square, not
 /// compressed, not finite, or of another pattern than the one analysed, for right-hand sides that

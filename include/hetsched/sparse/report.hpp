@@ -37,7 +37,7 @@ struct SparseReport {
   std::size_t products = 0;  // of these, products of tiles: what GPUs are for
   std::size_t perturbed = 0; // pivots that were too small and replaced
   double growth = 0;         // largest modulus of a factor over the largest of the scaled matrix
-  std::size_t memory = 0;    // bytes: factors, and what is kept to factorise again
+  std::size_t memory = 0;    // bytes: factors, and what is kept to factorise again; on this rank
 
   // ---- the last solve ----
   double backward_error = 0; // componentwise, the largest of its right-hand sides
