@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the verdict says of programs that are slow for one known reason each.
 
+#include <hetsched/core/explanation.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
 #include <hetsched/policies/schedulers/work_stealing.hpp>
@@ -13,6 +14,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -27,15 +29,21 @@ void pause(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-/// The verdict on a program on two workers.
+/// What a program did on two workers.
 template <class Scheduler = hs::policies::WorkStealing<>, class Program>
-hs::Verdict verdict_on(Program const& program) {
+hs::Trace trace_of(Program const& program) {
   auto config = support::on_cpus(2);
   config.record = true;
   hs::Runtime<Scheduler> rt(config);
   program(rt);
   rt.sync();
-  auto const verdict = hs::verdict_of(rt.trace());
+  return rt.trace();
+}
+
+/// The verdict on that.
+template <class Scheduler = hs::policies::WorkStealing<>, class Program>
+hs::Verdict verdict_on(Program const& program) {
+  auto const verdict = hs::verdict_of(trace_of<Scheduler>(program));
   CAPTURE(verdict.text);
   CHECK(verdict.share > 0);
   CHECK(verdict.share <= 1);
@@ -150,14 +158,20 @@ TEST_CASE("verdict: a chain, by name") {
 }
 
 TEST_CASE("verdict: imbalance, and who is late") {
-  auto const verdict = verdict_on([](auto& rt) {
+  auto const trace = trace_of([](auto& rt) {
     for (int k = 0; k < 4; ++k) {
       rt.spawn()([] { pause(5); });
     }
     rt.spawn(hs::label("late"))([] { pause(60); });
   });
+  auto const verdict = hs::verdict_of(trace);
+  CAPTURE(verdict.text);
   CHECK(verdict.why == Slowness::imbalance);
-  CHECK(verdict.text.find("The last to end, late, took 60") != std::string::npos);
+  auto const late = std::max_element(
+      trace.tasks.begin(), trace.tasks.end(), [](auto& x, auto& y) { return x.end < y.end; });
+  CHECK(late->end - late->begin >= hs::Duration{60'000'000});
+  CHECK(verdict.text.find("The last to end, late, took " + hs::to_text(late->end - late->begin)) !=
+        std::string::npos);
 }
 
 TEST_CASE("verdict: too few tasks between barriers") {
