@@ -13,7 +13,6 @@
 //   30 messages, 384.0 kB between ranks
 
 #include <hetsched/cluster/distributed_matrix.hpp>
-#include <hetsched/cluster/distributed_runtime.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/recording.hpp> // HETSCHED_TRACE=run.json writes run.rank0.json, run.rank1.json, ...
@@ -66,13 +65,7 @@ int element(std::size_t i, std::size_t j) {
 /// What each rank runs, with elements of type T.
 template <class T, class Transport>
 void factorise(Transport& transport, Options const& options, char const* where) {
-  // By priority: other ranks wait for the tasks on the critical path.
-  hs::DistributedRuntime<hs::policies::Priority<>,
-                         hs::policies::Lru,
-                         hs::policies::NoModel,
-                         hs::OwnerComputes,
-                         Transport>
-      rt(transport, {.cpus = options.cpus});
+  example::RuntimeOnRanks<Transport> rt(transport, {.cpus = options.cpus});
   int columns = 1; // of the grid of ranks, which is as square as it can be
   for (int c = 1; c * c <= rt.ranks(); ++c) {
     columns = rt.ranks() % c == 0 ? c : columns;
@@ -113,11 +106,7 @@ void factorise(Transport& transport, Options const& options, char const* where) 
   auto const messages = rt.data(0, sums[0]);
   auto const bytes = rt.data(0, sums[1]);
   auto const largest = rt.data(0, sums[2]);
-  hs::Traffic sent;
-  for (int r = 0; r < rt.ranks(); ++r) {
-    sent.messages += rt.sent_to(r).messages;
-    sent.bytes += rt.sent_to(r).bytes;
-  }
+  auto const sent = example::sent_by(rt);
   double error = 0;
   for (std::size_t tj = 0; tj < a.tile_cols(); ++tj) {
     for (std::size_t ti = tj; ti < a.tile_rows(); ++ti) {

@@ -13,7 +13,6 @@
 //   analysis ... s, factorisation ... s, solve ... s, backward error ...
 //   ... tasks, ... MB of factors, at most ... MB of memory on a rank, ... messages, ... kB ...
 
-#include <hetsched/cluster/distributed_runtime.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/recording.hpp> // HETSCHED_TRACE=run.json writes run.rank0.json, run.rank1.json, ...
 #include <hetsched/sparse/lu.hpp>
@@ -65,16 +64,6 @@ private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-template <class Rt>
-hs::Traffic sent_by(Rt const& rt) {
-  hs::Traffic sent;
-  for (int r = 0; r < rt.ranks(); ++r) {
-    sent.messages += rt.sent_to(r).messages;
-    sent.bytes += rt.sent_to(r).bytes;
-  }
-  return sent;
-}
-
 /// What each rank runs.
 template <class Transport>
 void solve(Transport& transport, Options const& options, char const* where) {
@@ -91,13 +80,7 @@ void solve(Transport& transport, Options const& options, char const* where) {
   auto const& a = problem.a;
   Eigen::VectorXd const b = Eigen::VectorXd::LinSpaced(a.rows(), -1, 1);
 
-  // By priority: other ranks wait for the tasks on the critical path.
-  hs::DistributedRuntime<hs::policies::Priority<>,
-                         hs::policies::Lru,
-                         hs::policies::NoModel,
-                         hs::OwnerComputes,
-                         Transport>
-      rt(transport, {.cpus = options.cpus});
+  example::RuntimeOnRanks<Transport> rt(transport, {.cpus = options.cpus});
   hs::sparse::SparseLU<double> lu;
   rt.sync(); // so that all begin together
   Watch watch;
@@ -117,7 +100,7 @@ void solve(Transport& transport, Options const& options, char const* where) {
   auto const solution = watch();
 
   auto const report = lu.report();
-  auto const sent = sent_by(rt);
+  auto const sent = example::sent_by(rt);
   double messages = 0;
   double bytes = 0;
   double memory = 0;

@@ -2,7 +2,9 @@
 #pragma once
 // What programs of several ranks share: their command line, and how ranks begin.
 
+#include <hetsched/cluster/distributed_runtime.hpp>
 #include <hetsched/cluster/loopback.hpp>
+#include <hetsched/hetsched.hpp>
 
 #ifdef HETSCHED_HAVE_MPI
 #include <hetsched/cluster/mpi_transport.hpp>
@@ -18,6 +20,25 @@
 #include <vector>
 
 namespace example {
+
+/// By priority: other ranks wait for the tasks on the critical path.
+template <class Transport>
+using RuntimeOnRanks = hetsched::DistributedRuntime<hetsched::policies::Priority<>,
+                                                    hetsched::policies::Lru,
+                                                    hetsched::policies::NoModel,
+                                                    hetsched::OwnerComputes,
+                                                    Transport>;
+
+/// What this rank has sent to all others.
+template <class Rt>
+hetsched::Traffic sent_by(Rt const& rt) {
+  hetsched::Traffic sent;
+  for (int r = 0; r < rt.ranks(); ++r) {
+    sent.messages += rt.sent_to(r).messages;
+    sent.bytes += rt.sent_to(r).bytes;
+  }
+  return sent;
+}
 
 /// `f(transport, where)` as threads of this process. Returns the exit status.
 template <class F>

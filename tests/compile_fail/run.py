@@ -34,8 +34,9 @@ def says_within(lines, output, text):
 
 def check(compiler, source):
     """Returns (what is wrong, or None; the compiler's output)."""
+    program = source.read_text(encoding="utf-8")
     flags = []
-    if needed := NEEDS.search(source.read_text(encoding="utf-8")):
+    if needed := NEEDS.search(program):
         asked = subprocess.run(["pkg-config", "--cflags", needed[1]], stdout=subprocess.PIPE, text=True, check=False)
         if asked.returncode:
             return None, ""
@@ -53,7 +54,6 @@ def check(compiler, source):
     if source.name.startswith("ok_"):
         return ("does not compile" if run.returncode else None), run.stdout
 
-    program = source.read_text(encoding="utf-8")
     expected = EXPECTED.findall(program)
     if not expected:
         return "has no line `// expected-error: TEXT`", ""

@@ -54,6 +54,15 @@ template <class Rt, class... Args>
   }
 }
 
+/// What that returns for a tile: a Handle or DistributedHandle of TileView<T>.
+template <class Rt, class T>
+using TileOn = decltype(data_on(std::declval<Rt&>(),
+                                0,
+                                static_cast<T*>(nullptr),
+                                std::size_t{1},
+                                std::size_t{1},
+                                std::size_t{1}));
+
 /// `rt.spawn<Type>(attributes...)` for that rank, whatever the placement policy says.
 template <class Type, class Rt, class... A>
 [[nodiscard]] auto spawn_on(Rt& rt, [[maybe_unused]] std::int32_t rank, A const&... attributes) {

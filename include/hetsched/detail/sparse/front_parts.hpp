@@ -37,6 +37,14 @@ void for_each_meeting(Fronts const& plan, Index c, Region const& region, Visit c
   }
 }
 
+/// Calls tile(c, i, j) for those of all children of front s.
+template <class Visit>
+void for_each_given(Fronts const& plan, Index s, Region const& region, Visit const& tile) {
+  for (auto const c : plan.children[at(s)]) {
+    for_each_meeting(plan, c, region, [&](std::size_t i, std::size_t j) { tile(c, i, j); });
+  }
+}
+
 /// Visits what contributes to a region of front s: unit(u) for each unit that is one task, and
 /// tile(c, i, j) for tile (i, j) of each tiled child c.
 template <class VisitUnit, class VisitTile>
@@ -59,8 +67,8 @@ void for_each_source(Fronts const& plan,
   }
 }
 
-/// What the children of a front contribute, where it comes from several processes: tiles that
-/// for_each_meeting visits, child by child, and in that order.
+/// What the children of a front contribute, where it comes from several processes: the tiles that
+/// for_each_given visits, in that order.
 template <class T>
 class GivenContributions {
 public:
@@ -69,11 +77,9 @@ public:
                      Region const& region,
                      Each<TileView<T const>> const& tiles) {
     tiles_.reserve(tiles.size());
-    for (auto const c : plan.children[at(s)]) {
-      for_each_meeting(plan, c, region, [&](std::size_t i, std::size_t j) {
-        tiles_.push_back({{c, j, i}, tiles[tiles_.size()]});
-      });
-    }
+    for_each_given(plan, s, region, [&](Index c, std::size_t i, std::size_t j) {
+      tiles_.push_back({{c, j, i}, tiles[tiles_.size()]});
+    });
   }
 
   [[nodiscard]] TileView<T const> operator()(Index c, std::size_t i, std::size_t j) const {

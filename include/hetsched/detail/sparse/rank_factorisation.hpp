@@ -192,14 +192,11 @@ private:
 
   [[nodiscard]] std::vector<Tile> sources(Index s, Region const& region) const {
     std::vector<Tile> result;
-    for (auto const c : plan_.children[at(s)]) {
+    for_each_given(plan_, s, region, [&](Index c, std::size_t i, std::size_t j) {
       auto const u = at(units_.unit_of[at(c)]);
       auto const& tiles = units_.units[u].tiled ? data_[u].tiles : given_[at(c)];
-      auto const rows = plan_.fronts[at(c)].blocks_below();
-      for_each_meeting(plan_, c, region, [&](std::size_t i, std::size_t j) {
-        result.push_back(tiles[i + j * rows]);
-      });
-    }
+      result.push_back(tiles[i + j * plan_.fronts[at(c)].blocks_below()]);
+    });
     return result;
   }
 

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace hetsched {
@@ -125,8 +124,7 @@ public:
   }
 
 private:
-  using Tile = decltype(std::declval<Rt&>().data(
-      0, static_cast<T*>(nullptr), std::size_t{1}, std::size_t{1}, std::size_t{1}));
+  using Tile = hetsched::detail::TileOn<Rt, T>;
   using Memory = hetsched::detail::HomeMemory<Tile, TileView<T>>;
 
   template <class Type>
@@ -179,7 +177,7 @@ private:
 
   [[nodiscard]] std::int32_t rank_of_block(std::size_t u, std::size_t i, bool up) const {
     auto const s = units_.units[u].begin;
-    return sweeps_.takes_upper(up) ? layout_.upper(s, i) : layout_.lower(s, i);
+    return sweeps_.fronts().takes_upper(up) ? layout_.upper(s, i) : layout_.lower(s, i);
   }
 
   void front_up(std::size_t u) {

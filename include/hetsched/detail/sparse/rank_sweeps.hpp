@@ -57,9 +57,6 @@ public:
 
   [[nodiscard]] std::size_t columns() const noexcept { return std::size_t(x_.cols()); }
 
-  /// Whether solutions come from F12, and sums go with F21, or the other way.
-  [[nodiscard]] bool takes_upper(bool up) const noexcept { return fronts_.takes_upper(up); }
-
   /// Calls visit(v, i) for each tile `below` of units v that adds to these rows of unit u's front.
   /// Of a subtree, i is 0.
   template <class Visit>

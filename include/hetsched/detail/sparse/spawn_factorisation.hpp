@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace hetsched::sparse::detail {
@@ -129,13 +128,7 @@ struct FrontProgram<Form::general> {
 template <class Rt, class T, Form F, class Homes>
 class FrontTasks {
 public:
-  /// A Handle, or DistributedHandle, of TileView<T>.
-  using Tile = decltype(hetsched::detail::data_on(std::declval<Rt&>(),
-                                                  0,
-                                                  static_cast<T*>(nullptr),
-                                                  std::size_t{1},
-                                                  std::size_t{1},
-                                                  std::size_t{1}));
+  using Tile = hetsched::detail::TileOn<Rt, T>;
   using Data = FrontData<Tile>;
 
   FrontTasks(Rt& rt, Factorisation<T, F> const& work, Homes const& homes)
