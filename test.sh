@@ -14,8 +14,9 @@ compiler=${CXX:-c++}
 if [[ -z ${CXX:-} ]] && command -v clang++-19 >/dev/null; then
   compiler=clang++-19
 fi
-# The tests read traces with the first three, and run jobs of several ranks with the others.
-scripts/install_deps.sh -- graphviz pajeng chromium libopenmpi-dev openmpi-bin libmpich-dev mpich || exit
+# The tests read traces with the first three, compare simulated networks with the fourth, and run jobs
+# of several ranks with the others.
+scripts/install_deps.sh -- graphviz pajeng chromium libsimgrid-dev libopenmpi-dev openmpi-bin libmpich-dev mpich || exit
 # No optimisation: the build takes longer than the tests.
 if CXX=$compiler run_step "build" scripts/build.sh build-test -Doptimization=0 -Ddebug=false \
   -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled "$@"; then

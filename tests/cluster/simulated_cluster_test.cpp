@@ -159,7 +159,7 @@ TEST_CASE("simulated cluster: nodes pass a value on where that pays, to the nano
   CHECK(run(100'000) == std::vector<std::int64_t>{10, 127, 227, 327, 427, 527, 627, 727, 703});
 }
 
-TEST_CASE("simulated cluster: ports serve one message at a time, the most urgent first") {
+TEST_CASE("simulated cluster: ports serve one message at a time, the most urgent first, or share") {
   // Node 0 sends one value to each of two nodes, and both then send theirs to node 3.
   auto first = task("Even", {{0, read, nullptr}, {1, read_write, nullptr}});
   auto second = task("Even", {{0, read, nullptr}, {2, read_write, nullptr}});
@@ -183,6 +183,12 @@ TEST_CASE("simulated cluster: ports serve one message at a time, the most urgent
   hs::SimulatedCluster<> alone(config);
   alone.run(graph, homes);
   CHECK(begins == std::vector<std::int64_t>{107, 107, 164});
+
+  // Both are under way at once, out of node 0 and then into node 3.
+  config.network.sharing = hs::Network::Sharing::fair;
+  hs::SimulatedCluster<> fair(config);
+  fair.run(graph, homes);
+  CHECK(begins == std::vector<std::int64_t>{207, 207, 207 + 10 + 7 + 2 * 40});
 
   // The way in is what is slow: both values come to node 3 at once, one after the other.
   config.network.in_bytes_per_s = 0.5e9;
@@ -341,8 +347,8 @@ TEST_CASE("simulated cluster: random graphs, dealt once or looked at by every no
     }
     config.network.leaf_nodes = dice.chance(30) ? 1 + dice.below(4) : 0;
     config.network.leaf_bytes_per_s = 0.8e9;
-    config.network.sharing =
-        dice.chance(80) ? hs::Network::Sharing::in_order : hs::Network::Sharing::none;
+    using enum hs::Network::Sharing;
+    config.network.sharing = dice.of({in_order, in_order, fair, fair, none});
     config.network.latency_bytes = dice.chance(50) ? 0 : 100'000;
     config.node.priorities = dice.chance(50) ? hs::Priorities::own : hs::Priorities::bottom_min;
     hs::Duration bound;

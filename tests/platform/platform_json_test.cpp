@@ -163,6 +163,8 @@ TEST_CASE("network: what the file says") {
   CHECK(n.time(1000).ns == 1500);
   CHECK(n.leaf_nodes == 4);
   CHECK(n.sharing == hs::Network::Sharing::in_order);
+  auto const fair = hs::parse_network(changed(tree, "2e9,", "2e9, \"sharing\": \"fair\","), "FILE");
+  CHECK(fair.sharing == hs::Network::Sharing::fair);
 }
 
 TEST_CASE("network: what is wrong is said, and where") {
@@ -174,7 +176,9 @@ TEST_CASE("network: what is wrong is said, and where") {
        {"\"latency_s\": 1e-6,", "", "/: 'latency_s' is missing"},
        {"1e-6", "-1", "/latency_s: is -1"},
        {"2e9", "0", "/out_bytes_per_s: is 0, not from 1 to 1e+15"},
-       {"2e9", "2e9, \"sharing\": \"fair\"", "/sharing: is neither \"in order\" nor \"none\""},
+       {"2e9",
+        "2e9, \"sharing\": \"unfair\"",
+        "/sharing: is not \"in order\", \"fair\" or \"none\""},
        {"\"leaf_nodes\": 4,", "", "/leaf_bytes_per_s: without leaf_nodes"},
        {"\"leaf_nodes\": 4", "\"leaf_nodes\": 0", "/leaf_nodes: is 0, not from 1 to 1000000"},
        {", \"leaf_bytes_per_s\": 4e9", "", "/: 'leaf_bytes_per_s' is missing"}},

@@ -96,7 +96,7 @@ busiest_node(ClassTimes const& times, std::span<std::int32_t const> where, int n
   bounds.area = area_bound(together);
   bounds.busiest = detail::busiest_node(times, where, nodes);
   bounds.path = detail::ClusterPath(graph, network, homes).longest(shortest_times(times), where);
-  if (network.sharing == Network::Sharing::in_order) {
+  if (network.sharing != Network::Sharing::none) {
     std::size_t largest = 0;
     for (auto const bytes : graph.data_bytes()) {
       largest = std::max(largest, bytes);

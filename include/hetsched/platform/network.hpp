@@ -23,6 +23,8 @@ namespace hetsched {
 struct Network {
   enum class Sharing : std::uint8_t {
     in_order, // as above
+    fair,     // all messages that were asked for are under way, and share what they pass max-min
+              // fairly once the latency is over
     none      // each message goes as if it were alone: latency + bytes / bandwidth
   };
 

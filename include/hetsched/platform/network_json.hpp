@@ -37,11 +37,14 @@ namespace hetsched {
   network.in_bytes_per_s = in ? in->number(1, fastest) : network.out_bytes_per_s;
   network.latency = root["latency_s"].seconds(0);
   if (auto const sharing = root.find("sharing")) {
-    if (sharing->text() != "in order" && sharing->text() != "none") {
-      sharing->refuse("is neither \"in order\" nor \"none\"");
+    auto const kind = sharing->text();
+    if (kind == "fair") {
+      network.sharing = Network::Sharing::fair;
+    } else if (kind == "none") {
+      network.sharing = Network::Sharing::none;
+    } else if (kind != "in order") {
+      sharing->refuse("is not \"in order\", \"fair\" or \"none\"");
     }
-    network.sharing =
-        sharing->text() == "none" ? Network::Sharing::none : Network::Sharing::in_order;
   }
   if (auto const bytes = root.find("latency_bytes")) {
     network.latency_bytes = static_cast<std::size_t>(bytes->integer(0, 1'000'000'000'000));

@@ -3,13 +3,16 @@
 // Messages between nodes in virtual time: when each leaves, and when it arrives.
 
 #include <hetsched/core/time.hpp>
+#include <hetsched/detail/cluster/fair_flows.hpp>
 #include <hetsched/platform/network.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <queue>
+#include <span>
 #include <vector>
 
 namespace hetsched::detail {
@@ -27,15 +30,17 @@ struct VirtualMessage {
   std::uint32_t stage = 0; // of what it passes after the port that sends it
 };
 
-/// Carries messages as Network says. Each costs O(log(messages under way)). Not thread-safe.
-/// Deterministic: what happens at one time happens in the order in which it was asked for.
+/// Carries messages as Network says. Each costs O(log(messages under way)), and with fair shares
+/// what FairFlows says. Not thread-safe. Deterministic: what happens at one time happens in the
+/// order in which it was asked for.
 class VirtualNetwork {
 public:
   static constexpr Instant never{std::numeric_limits<std::int64_t>::max()};
 
   VirtualNetwork(Network const& network, int nodes)
       : network_(network), ports_(static_cast<std::size_t>(nodes)),
-        free_(ports_.size() + 2 * (network.leaf_nodes != 0 ? leaf_of(nodes) + 1 : 0)) {}
+        free_(ports_.size() + 2 * (network.leaf_nodes != 0 ? leaf_of(nodes) + 1 : 0)),
+        flows_(bandwidths()) {}
 
   /// Whether messages wait for each other.
   [[nodiscard]] bool shares() const noexcept { return network_.sharing != Network::Sharing::none; }
@@ -61,7 +66,9 @@ public:
   }
 
   /// The time of the next event; `never` if there is none.
-  [[nodiscard]] Instant next() const noexcept { return events_.empty() ? never : events_.top().at; }
+  [[nodiscard]] Instant next() noexcept {
+    return std::min(events_.empty() ? never : events_.top().at, flows_.next());
+  }
 
   /// Lets time pass until `now`, at most next(). Calls left(message) when a message's memory may be
   /// written again, and arrived(message).
@@ -84,15 +91,25 @@ public:
       case What::passes:
         pass(message, now);
         break;
+      case What::flows:
+        begin_flow(message, now);
+        break;
       case What::arrives:
         arrived(message);
         break;
       }
     }
+    flows_.advance(now, [&](VirtualMessage* message) {
+      left(*message);
+      arrived(*message);
+    });
+    flows_.share(now);
   }
 
 private:
-  enum class What : std::uint8_t { leaves, passes, arrives };
+  using Flows = FairFlows<VirtualMessage*>;
+
+  enum class What : std::uint8_t { leaves, passes, flows, arrives };
 
   struct Event {
     Instant at;
@@ -126,14 +143,17 @@ private:
 
   void begin(std::size_t number, Instant now) {
     auto& port = ports_[number];
-    bool const alone = !shares();
     do {
       auto& message = *port.waiting.top().message;
       port.waiting.pop();
       message.began = now;
+      if (network_.sharing == Network::Sharing::fair) {
+        add(now + network_.latency, message, What::flows);
+        continue;
+      }
       auto const out = now + Network::at(message.bytes, network_.out_bytes_per_s);
       add(out, message, What::leaves);
-      if (alone) {
+      if (network_.sharing == Network::Sharing::none) {
         add(now + network_.time(message.bytes), message, What::arrives);
       } else {
         port.busy = true;
@@ -141,7 +161,22 @@ private:
         message.stage = 0;
         add(now + network_.latency, message, What::passes);
       }
-    } while (alone && !port.waiting.empty());
+    } while (!port.busy && !port.waiting.empty());
+  }
+
+  /// The first byte is there, and all places on the way are shared from now on.
+  void begin_flow(VirtualMessage& message, Instant now) {
+    std::array<std::uint32_t, Flows::most_places> way{static_cast<std::uint32_t>(free_.size()) +
+                                                      static_cast<std::uint32_t>(message.from)};
+    std::size_t length = 1;
+    for (message.stage = 0;; ++message.stage) {
+      auto const place = next_place(message).number;
+      way[length++] = static_cast<std::uint32_t>(place);
+      if (place < ports_.size()) {
+        break;
+      }
+    }
+    flows_.begin(&message, message.bytes, std::span(way).first(length), now);
   }
 
   /// The first byte comes to a link or a port that serves one message at a time.
@@ -164,6 +199,17 @@ private:
     double bytes_per_s;
   };
 
+  /// Of the places in next_place, and then of the ports outwards.
+  [[nodiscard]] std::vector<double> bandwidths() const {
+    if (network_.sharing != Network::Sharing::fair) {
+      return {};
+    }
+    std::vector<double> all(ports_.size(), network_.in_bytes_per_s);
+    all.resize(free_.size(), network_.leaf_bytes_per_s);
+    all.resize(free_.size() + ports_.size(), network_.out_bytes_per_s);
+    return all;
+  }
+
   [[nodiscard]] std::size_t leaf_of(std::int32_t node) const noexcept {
     return static_cast<std::size_t>(node / network_.leaf_nodes);
   }
@@ -183,6 +229,7 @@ private:
   Network const network_;
   std::vector<Port> ports_;
   std::vector<Instant> free_;     // when the port inwards, or the link, has served all so far
+  Flows flows_;                   // with fair shares
   std::vector<std::size_t> idle_; // ports that may begin
   std::priority_queue<Event> events_;
   std::uint64_t asked_ = 0;
