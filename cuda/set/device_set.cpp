@@ -193,14 +193,27 @@ void DeviceSet::forget(Replicas* data) noexcept {
     leave_home(*data);
   }
   nodes_->remove(*data);
-  if (auto const pinned = pinned_.find(data->host);
-      pinned != pinned_.end() && pinned->second.record == data->identity) {
-    unpin(data->host, pinned->second);
-    pinned_.erase(pinned);
-  }
+  unpin_region(*data);
   data->forgotten = true;
   if (data->holders == 0) {
     delete data;
+  }
+}
+
+void DeviceSet::unpin_host(Replicas& datum) noexcept {
+  Lock lock(mutex_);
+  while (datum.copies_moving != 0) {
+    wait_for_copy(lock, datum);
+  }
+  unpin_region(datum);
+}
+
+/// The host memory of a region is not pinned any more. The lock is held, and nothing moves there.
+void DeviceSet::unpin_region(Replicas const& datum) noexcept {
+  if (auto const pinned = pinned_.find(datum.host);
+      pinned != pinned_.end() && pinned->second.record == datum.identity) {
+    unpin(datum.host, pinned->second);
+    pinned_.erase(pinned);
   }
 }
 
@@ -312,20 +325,22 @@ void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
 }
 
 /// Pins the memory of a region, or of the whole of which it is a part. Copies then need no buffer
-/// on their way. If pinning fails, copies are slower. The lock is held.
+/// on their way. If pinning fails, copies are slower. What is at home on a device has a buffer in
+/// host memory that is rarely touched: that is left as it is. The lock is held.
 void DeviceSet::pin_region(DataRecord& record) {
   auto* whole = &record;
   while (whole->whole != nullptr) {
     whole = whole->whole;
   }
   auto const& shape = whole->shape;
-  if (whole->elements() == 0 || whole->buffer.get() != nullptr ||
-      pinned_.contains(whole->home.base)) {
+  if (whole->elements() == 0 || pinned_.contains(whole->home.base)) {
     return;
   }
   // The region's own Replicas remember that it is pinned, until it is forgotten.
   Access access{&whole->home, nullptr, {}, AccessMode::read, false, 0, 0};
-  (void)kept().datum_of(access);
+  if (kept().datum_of(access).home != host_node) {
+    return;
+  }
   auto const bytes = ((shape.cols - 1) * shape.ld + shape.rows) * whole->element_bytes;
   auto& device = *devices_.front();
   auto& region = pinned_[whole->home.base];

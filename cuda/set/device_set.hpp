@@ -277,6 +277,7 @@ public:
 
   void take(std::span<Replicas* const> data, Destination destination, bool taken) override;
   void forget(Replicas* data) noexcept override;
+  void unpin_host(Replicas& datum) noexcept override;
 
 private:
   friend class TaskWindow;
@@ -320,6 +321,7 @@ private:
 
   void follow(TaskRecord& hint, hs_stream* stream);
   void pin_region(DataRecord& record);
+  void unpin_region(Replicas const& datum) noexcept;
   void unpin(void* memory, PinnedRegion const& region) noexcept;
 
   mutable Mutex mutex_;

@@ -231,6 +231,77 @@ TEST_CASE("distributed: copies that are not used for long are given up, and sent
   }
 }
 
+/// Only devices can run it.
+struct AddLast : hs::Task<2>::Signature<hs::R<hs::VectorView<int>>, hs::RW<int>> {
+  static constexpr std::string_view name = "add last";
+
+  static void gpu(hs::GpuStream& stream, hs::VectorView<int const> x, int& sum) {
+    on_device(stream, [x, to = &sum] { *to += x[x.size() - 1]; });
+  }
+};
+
+TEST_CASE("distributed: a copy that a device uses is pinned, unless it is given up") {
+  constexpr std::size_t count = 65536;
+  auto const* const driver = hetsched_emulated_driver();
+  hs_device* device = nullptr;
+  REQUIRE(driver->open(0, 0, "", &device) == hs_ok);
+  auto const is_pinned = [&](void const* memory) {
+    bool const free = driver->pin(device, const_cast<void*>(memory), count * sizeof(int)) == hs_ok;
+    if (free) {
+      driver->unpin(device, const_cast<void*>(memory));
+    }
+    return !free;
+  };
+  hs::LoopbackNetwork net(2);
+  std::vector<int const*> at(2);
+  auto const thrown = ::on_ranks::each(2, [&](int rank) {
+    auto transport = net.transport(rank);
+    Runtime rt(transport, {.cpus = 1, .devices = "emu@1MB"});
+    rt.keep_copies(6);
+    std::vector<int> x(count, rank + 1);
+    std::vector<int> sums(2);
+    int idle = 0;
+    std::vector<hs::DistributedHandle<hs::VectorView<int>>> hx;
+    std::vector<hs::DistributedHandle<int>> h_sums;
+    for (int home : {0, 1}) {
+      hx.push_back(rt.data(home, x.data(), count));
+      h_sums.push_back(rt.data(home, sums[static_cast<std::size_t>(home)]));
+    }
+    auto const h_idle = rt.data(0, idle);
+    auto const each_adds = [&] { // what is at home on the other rank
+      rt.spawn<AddLast>()(hx[1], h_sums[0]);
+      rt.spawn<AddLast>()(hx[0], h_sums[1]);
+    };
+    for (std::size_t reader : {0U, 1U}) {
+      rt.spawn(hs::on_rank(static_cast<int>(reader)))(
+          [to = &at[reader]](hs::VectorView<int const> copy) { *to = copy.data(); },
+          hs::read(hx[1 - reader]));
+    }
+    auto const& own = at[static_cast<std::size_t>(rank)];
+    rt.wait();
+    CHECK(!is_pinned(own));
+    each_adds();
+    rt.wait();
+    CHECK(is_pinned(own));
+    for (int k = 0; k < 10; ++k) {
+      rt.spawn(hs::on_rank(k % 2))([](int& /*x*/) {}, hs::read_write(h_idle));
+    }
+    rt.wait();
+    CHECK(!is_pinned(own));
+    each_adds();
+    rt.wait();
+    CHECK(is_pinned(own));
+    CHECK(rt.value(h_sums[0]) == 4);
+    CHECK(rt.value(h_sums[1]) == 2);
+    CHECK(rt.sent_to(1 - rank).bytes >= 2 * count * sizeof(int));
+  });
+  CHECK(thrown == std::vector<std::string>(2));
+  for (auto const* memory : at) {
+    CHECK(!is_pinned(memory));
+  }
+  driver->close(device);
+}
+
 TEST_CASE("distributed: contributions of a rank travel together") {
   hs::LoopbackNetwork net(3);
   std::vector<std::uint64_t> messages(3);

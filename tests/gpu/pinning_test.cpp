@@ -56,6 +56,30 @@ TEST_CASE("DeviceSet: pins a region that a device uses, until its handle goes") 
   driver->unpin(device.handle, memory.data());
 }
 
+TEST_CASE("DeviceSet: does not pin the buffer of what the program has on a device") {
+  auto const* const driver = hetsched_emulated_driver();
+  TestDevice const device(driver);
+  std::vector<double> memory(size);
+  hs::Config config;
+  config.cpus = 1;
+  config.bind = hs::Bind::none;
+  config.devices = "emu@1MB";
+  hs::Runtime<> rt(config);
+  auto const handle = rt.device_data(hs::NodeId{1}, memory.data(), size);
+  double* buffer = nullptr;
+  rt.spawn()([&buffer](hs::VectorView<double> on_host) { buffer = on_host.data(); },
+             hs::read_write(handle));
+  rt.spawn<Increment>()(handle);
+  auto parts = rt.partition(handle, hs::block_rows(size / 2));
+  rt.spawn<Increment>()(parts[1]); // comes from the buffer
+  rt.join(parts);
+  rt.sync();
+  CHECK(memory[0] == 1);
+  CHECK(memory[size / 2] == 1);
+  REQUIRE(driver->pin(device.handle, buffer, size * sizeof(double)) == hs_ok);
+  driver->unpin(device.handle, buffer);
+}
+
 TEST_CASE("DeviceSet: leaves memory pinned that the program has pinned") {
   auto const* const driver = hetsched_emulated_driver();
   TestDevice const device(driver);

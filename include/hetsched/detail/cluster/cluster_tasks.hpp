@@ -190,14 +190,15 @@ struct BeginPartial : Task<3>::Signature<W<AnyData>, V<ReductionOps const*>, V<s
 };
 
 /// The memory of a copy is free for others, until the next value comes into it. Its addresses stay.
-struct GiveBack : Task<2>::Signature<W<AnyData>, V<std::size_t>> {
+struct GiveBack : Task<3>::Signature<W<AnyData>, V<std::size_t>, V<ReplicaSlot*>> {
   static constexpr std::string_view name = "hetsched give back";
   static constexpr std::size_t least_bytes = std::size_t{1} << 16U; // else it is not worth a task
 
-  static void cpu(AnyData copy, std::size_t bytes) {
+  static void cpu(AnyData copy, std::size_t bytes, ReplicaSlot* replicas) {
     auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto const before = -reinterpret_cast<std::uintptr_t>(copy.data()) % page;
     if (bytes >= before + page) { // a refusal costs memory only
+      unpin_replicas(*replicas);
       (void)madvise(copy.data() + before, (bytes - before) / page * page, MADV_DONTNEED);
     }
   }

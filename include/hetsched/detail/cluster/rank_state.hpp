@@ -230,8 +230,9 @@ protected:
       datum->cached = false;
       datum->noted = false;
       auto const at_once = priority(std::numeric_limits<std::int32_t>::max());
+      auto& record = *datum->local->record;
       node_.template spawn<GiveBack>(SetArch(ArchHost), at_once)(
-          handle_of<AnyData>(*datum->local->record), datum->bytes());
+          handle_of<AnyData>(record), datum->bytes(), &record.replicas);
     }
   }
 

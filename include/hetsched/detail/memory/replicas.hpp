@@ -40,6 +40,11 @@ public:
   /// Gives up all copies of the data. Their values are not needed any more.
   virtual void forget(Replicas* data) noexcept = 0;
 
+  /// The caller, who may write the datum in host memory, takes pages of that memory away. A device
+  /// that has them pinned would go on with the old ones, so they are not pinned until a device uses
+  /// the datum again.
+  virtual void unpin_host(Replicas& /*datum*/) noexcept {}
+
 protected:
   ~ReplicaKeeper() = default;
 };
@@ -138,6 +143,12 @@ inline void take_data(ReplicaSlot& slot, Destination destination, bool taken) {
 inline void reindex_replicas(ReplicaSlot& slot, std::int64_t reuse) noexcept {
   if (auto* const replicas = slot.load(std::memory_order_acquire)) {
     replicas->keeper->reindex(*replicas, reuse);
+  }
+}
+
+inline void unpin_replicas(ReplicaSlot& slot) noexcept {
+  if (auto* const replicas = slot.load(std::memory_order_acquire)) {
+    replicas->keeper->unpin_host(*replicas);
   }
 }
 
