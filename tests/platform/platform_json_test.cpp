@@ -163,7 +163,8 @@ TEST_CASE("network: what the file says") {
   CHECK(n.time(1000).ns == 1500);
   CHECK(n.leaf_nodes == 4);
   CHECK(n.sharing == hs::Network::Sharing::in_order);
-  auto const fair = hs::parse_network(changed(tree, "2e9,", "2e9, \"sharing\": \"fair\","), "FILE");
+  auto const fair =
+      hs::parse_network(replaced(tree, "2e9,", "2e9, \"sharing\": \"fair\","), "FILE");
   CHECK(fair.sharing == hs::Network::Sharing::fair);
 }
 
