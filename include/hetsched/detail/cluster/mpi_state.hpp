@@ -182,6 +182,7 @@ public:
   void finish_sends() {
     finished_.clear();
     sends_.collect(finished_);
+    auto const under_way = payloads_;
     for (auto& it : finished_) {
       if (it.error != MPI_SUCCESS) {
         lose(it.info.to, "cannot be reached: " + mpi_error_text(it.error));
@@ -193,6 +194,10 @@ public:
         end_part(*it.info.whole);
       }
     }
+    if (payloads_ != under_way && !waiting_.empty()) {
+      window_ = payloads_ == 0 ? std::min(2 * window_, most_payloads)
+                               : std::max(window_ - 1, fewest_payloads);
+    }
     start_payloads();
   }
 
@@ -202,7 +207,12 @@ private:
   static constexpr std::size_t message_bytes =
       sizeof(MpiEnvelope) + max_head_bytes + mpi_small_bytes;
   static constexpr std::size_t part_bytes = std::size_t{1} << 30U; // MPI counts by int
-  static constexpr std::size_t most_payloads = 64;                 // sent at a time
+
+  // MPI has so many payloads at a time: those under way share the network, so the first one comes
+  // later the more there are. If all have gone before anybody looked the network had nothing to do,
+  // and there will be more.
+  static constexpr std::size_t fewest_payloads = 2;
+  static constexpr std::size_t most_payloads = 64;
 
   struct Peer {
     std::uint32_t sent = 0;
@@ -259,7 +269,7 @@ private:
   }
 
   void start_payloads() {
-    while (!waiting_.empty() && payloads_ < most_payloads) {
+    while (!waiting_.empty() && payloads_ < window_) {
       auto part = std::move(waiting_.front());
       waiting_.pop_front();
       auto const bytes = static_cast<int>(part.bytes.size());
@@ -388,6 +398,7 @@ private:
   std::vector<MpiRequests<MpiSendInfo>::Done> finished_;
   std::deque<MpiWaitingPart> waiting_;           // in the order of their heads
   std::size_t payloads_ = 0;                     // parts in sends_
+  std::size_t window_ = fewest_payloads;         // may be there
   std::vector<std::unique_ptr<Buffer>> buffers_; // free ones
 };
 
