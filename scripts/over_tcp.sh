@@ -3,11 +3,17 @@
 # Runs a program's ranks on this machine as if each were on a host of its own: in a network namespace
 # with its own address and host name, so that MPI sends by TCP. Needs root, iproute2 and util-linux.
 #
-# Usage: over_tcp.sh MPIRUN RANKS PROGRAM [ARGUMENT...]
+# Usage: over_tcp.sh [--rate RATE] MPIRUN RANKS PROGRAM [ARGUMENT...]
+#   RATE     of each host's link, both ways, as tc names it: 1gbit, 100mbit. Without, as fast as the machine
 #   MPIRUN   mpirun.openmpi, or mpirun.mpich
 set -euo pipefail
 
-[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 5,6p' "$0" >&2; exit 2; }
+rate=
+if [ "${1-}" = --rate ] && [ $# -ge 2 ]; then
+  rate=$2
+  shift 2
+fi
+[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 6,8p' "$0" >&2; exit 2; }
 mpirun=$1
 ranks=$2
 shift 2
@@ -15,7 +21,7 @@ if ! [[ $ranks =~ ^[1-9][0-9]?$ ]]; then
   echo "over_tcp.sh: '$ranks' is no number of ranks from 1 to 99" >&2
   exit 2
 fi
-for tool in ip unshare hostname "$mpirun"; do
+for tool in ip unshare hostname "$mpirun" ${rate:+tc}; do
   command -v "$tool" >/dev/null || { echo "over_tcp.sh: $tool is not there" >&2; exit 2; }
 done
 [ "$(id -u)" = 0 ] || { echo "over_tcp.sh: needs root, for network namespaces" >&2; exit 2; }
@@ -37,6 +43,15 @@ if ! ip netns add "$name-0" 2>/dev/null || ! ip link add "br$name" type bridge 2
   exit 2
 fi
 ip link set "br$name" up
+# A token bucket at both ends of a host's link.
+limit() {
+  local bucket=(root tbf rate "$rate" burst 64kb latency 500ms)
+  if ! tc -n "$name-$1" qdisc add dev eth0 "${bucket[@]}" 2>/dev/null ||
+    ! tc qdisc add dev "v$name$1" "${bucket[@]}" 2>/dev/null; then
+    echo "over_tcp.sh: links of the rate '$rate' cannot be made here" >&2
+    exit 2
+  fi
+}
 hosts=()
 for ((k = 0; k <= ranks; ++k)); do
   [ "$k" = 0 ] || ip netns add "$name-$k"
@@ -45,6 +60,7 @@ for ((k = 0; k <= ranks; ++k)); do
   ip -n "$name-$k" addr add "10.77.$((k / 100)).$((k % 100 + 1))/16" dev eth0
   ip -n "$name-$k" link set eth0 up
   ip -n "$name-$k" link set lo up
+  [ -z "$rate" ] || limit "$k"
   ((k == 0)) || hosts+=("10.77.$((k / 100)).$((k % 100 + 1))")
 done
 

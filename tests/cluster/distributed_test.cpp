@@ -63,7 +63,8 @@ TEST_CASE("distributed: random programs give what one rank gives") {
     int const ranks = k % 20 == 19 ? dice.pick(8, 64) : dice.pick(2, 6);
     CAPTURE(ranks);
     int const delay = dice.pick(0, 3);
-    hs::LoopbackNetwork net(ranks, {.seed = seed, .head_delay = delay, .payload_delay = 3 * delay});
+    hs::LoopbackNetwork net(
+        ranks, {.seed = seed, .head_delay = delay, .payload_delay = 3 * delay, .eager_bytes = 64});
     std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
     (void)::on_ranks::each(ranks, [&](int rank) {
       auto transport = net.transport(rank);
