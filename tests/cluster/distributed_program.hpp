@@ -10,6 +10,7 @@
 #include <hetsched/hetsched.hpp>
 
 #include "support/dice.hpp"
+#include "support/launch.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -62,14 +63,6 @@ void for_each_element(Tile y, F const& f) {
   }
 }
 
-/// The same body on a core and on an emulated device.
-template <class Kernel>
-void on_device(hs::GpuStream& stream, Kernel&& kernel) {
-  if (!stream.run_emulated(std::forward<Kernel>(kernel))) {
-    throw std::logic_error("these programs are for emulated devices");
-  }
-}
-
 struct Update : hs::Task<3>::Signature<hs::R<Tile>, hs::RW<Tile>, hs::V<Number>> {
   static void cpu(ConstTile x, Tile y, Number constant) {
     auto const sum = mixed(sum_of(x), constant);
@@ -77,7 +70,7 @@ struct Update : hs::Task<3>::Signature<hs::R<Tile>, hs::RW<Tile>, hs::V<Number>>
   }
 
   static void gpu(hs::GpuStream& stream, ConstTile x, Tile y, Number constant) {
-    on_device(stream, [=] { cpu(x, y, constant); });
+    support::launch(stream, [=] { cpu(x, y, constant); });
   }
 };
 
@@ -88,7 +81,7 @@ struct Set : hs::Task<3>::Signature<hs::W<Tile>, hs::R<Tile>, hs::V<Number>> {
   }
 
   static void gpu(hs::GpuStream& stream, Tile y, ConstTile x, Number constant) {
-    on_device(stream, [=] { cpu(y, x, constant); });
+    support::launch(stream, [=] { cpu(y, x, constant); });
   }
 };
 

@@ -5,6 +5,7 @@
 #include "cluster/distributed_program.hpp"
 #include "cluster/on_ranks.hpp"
 #include "support/env_or.hpp"
+#include "support/launch.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -237,7 +238,7 @@ struct AddLast : hs::Task<2>::Signature<hs::R<hs::VectorView<int>>, hs::RW<int>>
   static constexpr std::string_view name = "add last";
 
   static void gpu(hs::GpuStream& stream, hs::VectorView<int const> x, int& sum) {
-    on_device(stream, [x, to = &sum] { *to += x[x.size() - 1]; });
+    support::launch(stream, [x, to = &sum] { *to += x[x.size() - 1]; });
   }
 };
 

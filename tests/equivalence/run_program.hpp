@@ -8,6 +8,7 @@
 #include <hetsched/policies/caches/next_use.hpp>
 #include <hetsched/policies/caches/reuse_guided.hpp>
 
+#include "../support/launch.hpp"
 #include "../support/schedulers.hpp"
 #include "listed_nodes.hpp"
 #include "random_program.hpp"
@@ -158,14 +159,6 @@ private:
   Node const& node_;
 };
 
-/// Runs a kernel that the host can run for the device.
-template <class Kernel>
-void launch(hs::GpuStream& stream, Kernel&& kernel) {
-  if (!stream.run_emulated(std::forward<Kernel>(kernel))) {
-    throw std::logic_error("random programs are for emulated devices");
-  }
-}
-
 /// The body of a node on a core.
 template <class Rt>
 void work(Rt& rt, Run& run, Node const& node, std::vector<Block> const& blocks) {
@@ -198,14 +191,14 @@ inline void
 work_on_device(hs::GpuStream& stream, Run const& run, Node const& node, std::vector<Block> blocks) {
   fail_if_so(run, node);
   auto const constant = node.constant;
-  launch(stream, [constant, blocks = std::move(blocks)] { effect(constant, blocks); });
+  support::launch(stream, [constant, blocks = std::move(blocks)] { effect(constant, blocks); });
 }
 
 inline void
 leaf_on_device(hs::GpuStream& stream, Run const& run, Node const& node, std::vector<Block> blocks) {
   fail_if_so(run, node);
   auto const constant = node.constant;
-  launch(stream, [constant, blocks = std::move(blocks)] {
+  support::launch(stream, [constant, blocks = std::move(blocks)] {
     for (std::uint64_t k = 0; k < constant / 1024 % 32; ++k) {
       sched_yield();
     }

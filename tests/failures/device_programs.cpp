@@ -4,6 +4,7 @@
 #include <hetsched/gpu.hpp>
 #include <hetsched/policies/caches/next_use.hpp>
 
+#include "../support/launch.hpp"
 #include "programs.hpp"
 
 #include <string_view>
@@ -17,13 +18,6 @@ struct GrowThere : hs::Task<1>::Signature<hs::RW<Numbers>> {};
 
 struct Gather : hs::Task<2>::Signature<hs::R<Numbers>, hs::CW<long, hs::Sum<long>>> {};
 
-template <class F>
-void launch(hs::GpuStream& stream, F kernel) {
-  if (!stream.run_emulated(kernel)) {
-    throw hs::Error(hs::ErrorCode::bad_call, "kernel", "is for emulated devices");
-  }
-}
-
 } // namespace failures
 
 template <>
@@ -34,21 +28,21 @@ struct hetsched::TaskBodyCPU<failures::Grow> {
 template <>
 struct hetsched::TaskBodyGPU<failures::Grow> {
   void operator()(GpuStream& stream, failures::Numbers all) const {
-    failures::launch(stream, [all] { failures::increment(all); });
+    support::launch(stream, [all] { failures::increment(all); });
   }
 };
 
 template <>
 struct hetsched::TaskBodyGPU<failures::GrowThere> {
   void operator()(GpuStream& stream, failures::Numbers all) const {
-    failures::launch(stream, [all] { failures::increment(all); });
+    support::launch(stream, [all] { failures::increment(all); });
   }
 };
 
 template <>
 struct hetsched::TaskBodyGPU<failures::Gather> {
   void operator()(GpuStream& stream, VectorView<long const> all, long& sum) const {
-    failures::launch(stream, [all, &sum] { sum += all[0]; });
+    support::launch(stream, [all, &sum] { sum += all[0]; });
   }
 };
 

@@ -5,6 +5,7 @@
 #include <hetsched/gpu/gpu_branches.hpp>
 #include <hetsched/hetsched.hpp>
 
+#include "../support/launch.hpp"
 #include "../support/support.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -31,19 +31,12 @@ struct Script {
   int failing = 0; // 1: in a branch, 2: before the branches, 3: the body itself
 };
 
-/// An exception is the body's, and no failure of the test: the device may be lost.
-template <class Kernel>
-void run(hs::GpuStream& stream, Kernel&& kernel) {
-  bool const emulated = stream.run_emulated(std::forward<Kernel>(kernel));
-  REQUIRE(emulated);
-}
-
 /// In order: doubles each element; in branch k adds k + 1 to every element k modulo their number;
 /// adds 1 to each.
 struct Branching : hs::Task<2>::Signature<Script, hs::RW<Vector>> {
   static void gpu(hs::GpuStream& stream, Script const& script, Vector v) {
     for (std::size_t round = 0; round < script.rounds; ++round) {
-      run(stream, [v, script] {
+      support::launch(stream, [v, script] {
         for (auto& x : v) {
           x *= 2;
         }
@@ -53,7 +46,7 @@ struct Branching : hs::Task<2>::Signature<Script, hs::RW<Vector>> {
       });
       hs::GpuBranches branches(stream, script.branches);
       for (std::size_t k = 0; k < branches.size(); ++k) {
-        run(branches[k], [v, k, script] {
+        support::launch(branches[k], [v, k, script] {
           if (script.meeting != nullptr && !script.meeting->meet()) {
             throw std::runtime_error("alone");
           }
@@ -72,7 +65,7 @@ struct Branching : hs::Task<2>::Signature<Script, hs::RW<Vector>> {
         branches.join(); // else at the end of the scope
       }
     }
-    run(stream, [v] {
+    support::launch(stream, [v] {
       for (auto& x : v) {
         x += 1;
       }

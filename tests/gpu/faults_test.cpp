@@ -4,6 +4,8 @@
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 
+#include "../support/launch.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -33,13 +35,6 @@ void add(double const* x, double* total, std::size_t n) {
   }
 }
 
-template <class F>
-void launch(hs::GpuStream& stream, F kernel) {
-  if (!stream.run_emulated(kernel)) {
-    throw hs::Error(hs::ErrorCode::bad_call, "kernel", "is for emulated devices");
-  }
-}
-
 } // namespace faults_test
 
 template <>
@@ -53,7 +48,7 @@ template <>
 struct hetsched::TaskBodyGPU<faults_test::Double> {
   void
   operator()(hs::GpuStream& stream, hs::VectorView<double const> x, faults_test::Vector y) const {
-    faults_test::launch(stream, [=] { faults_test::add_doubled(x.data(), y.data(), y.size()); });
+    support::launch(stream, [=] { faults_test::add_doubled(x.data(), y.data(), y.size()); });
   }
 };
 
@@ -69,7 +64,7 @@ struct hetsched::TaskBodyGPU<faults_test::Add> {
   void operator()(hs::GpuStream& stream,
                   hs::VectorView<double const> x,
                   faults_test::Vector total) const {
-    faults_test::launch(stream, [=] { faults_test::add(x.data(), total.data(), x.size()); });
+    support::launch(stream, [=] { faults_test::add(x.data(), total.data(), x.size()); });
   }
 };
 

@@ -7,6 +7,7 @@
 #include <hetsched/policies/any_scheduler.hpp>
 #include <hetsched/policies/names.hpp>
 
+#include "../support/launch.hpp"
 #include "../support/support.hpp"
 
 #include <doctest/doctest.h>
@@ -30,24 +31,19 @@ struct IncreaseAnywhere : hs::Task<1>::Signature<hs::RW<Vector>> {};
 /// Writes 1, on a device.
 struct One : hs::Task<1>::Signature<hs::W<Vector>> {};
 
-template <class F>
-void launch(hs::GpuStream& stream, F kernel) {
-  stream.check(stream.run_emulated(kernel) ? hs_ok : hs_not_supported);
-}
-
 } // namespace lost_device_test
 
 template <>
 struct hetsched::TaskBodyGPU<lost_device_test::Increase> {
   void operator()(hs::GpuStream& stream, lost_device_test::Vector v) const {
-    lost_device_test::launch(stream, [v] { v[0] += 1; });
+    support::launch(stream, [v] { v[0] += 1; });
   }
 };
 
 template <>
 struct hetsched::TaskBodyGPU<lost_device_test::IncreaseAnywhere> {
   void operator()(hs::GpuStream& stream, lost_device_test::Vector v) const {
-    lost_device_test::launch(stream, [v] { v[0] += 1; });
+    support::launch(stream, [v] { v[0] += 1; });
   }
 };
 
@@ -59,7 +55,7 @@ struct hetsched::TaskBodyCPU<lost_device_test::IncreaseAnywhere> {
 template <>
 struct hetsched::TaskBodyGPU<lost_device_test::One> {
   void operator()(hs::GpuStream& stream, lost_device_test::Vector v) const {
-    lost_device_test::launch(stream, [v] { v[0] = 1; });
+    support::launch(stream, [v] { v[0] = 1; });
   }
 };
 
