@@ -7,6 +7,7 @@
 #include <hetsched/testing/cache_conformance.hpp>
 #include <hetsched/testing/conformance_report.hpp>
 #include <hetsched/testing/queue_conformance.hpp>
+#include <hetsched/testing/rma_conformance.hpp>
 #include <hetsched/testing/scheduler_conformance.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 #include <hetsched/testing/transport_conformance.hpp>

@@ -145,6 +145,9 @@ public:
     case MessageKind::proceed:
       ended_.store(head.number, std::memory_order_release);
       return true;
+    case MessageKind::window:
+      port_.break_off(foreign_message(from));
+      break;
     case MessageKind::alive:
     case MessageKind::datum:
     case MessageKind::spoilt:

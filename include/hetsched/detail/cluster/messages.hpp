@@ -66,7 +66,8 @@ enum class MessageKind : std::uint8_t {
   alive,    // from rank 0 to all and from all to rank 0, now and then
   time,     // to rank 0: `number`: what the clock here shows
   time_is,  // from rank 0: the same number; `hash`: what its clock shows
-  gone      // from rank 0: `rank` is gone; in words, why
+  gone,     // from rank 0: `rank` is gone; in words, why
+  window    // of RmaOverMessages: `number` of the operation; then an RmaHead
 };
 
 /// The head of each message.
