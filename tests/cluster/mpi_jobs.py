@@ -28,6 +28,8 @@ END = 10  # seconds within which a job that fails is over
 JOBS = [
     ("messages", 3, 0, ""),
     ("own_session", 2, 0, ""),
+    ("rma_messages", 3, 0, ""),
+    ("rma_windows", 3, 0, ""),
     ("no_threads", 2, None, "MPI: gives MPI_THREAD_SINGLE, and hetsched needs MPI_THREAD_SERIALIZED"),
     ("self_test_version", 2, None, "rank 0: MPI's self-test: rank 1 has version 101 of the headers and protocol 1, this one 100 and 1|"
      "rank 1: MPI's self-test: rank 0 has version 100 of the headers"),
@@ -60,6 +62,8 @@ OPEN_MPI = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
+# With it Open MPI's windows are in shared memory.
+SHARED = ["env", "OMPI_MCA_osc=sm"]
 
 
 def run(command):
@@ -93,7 +97,11 @@ def main():
     if len(sys.argv) not in (3, 4, 5):
         sys.exit(__doc__)
     mpirun, program = sys.argv[1:3]
-    jobs = [(scenario, ranks, status, words, [program, scenario]) for scenario, ranks, status, words in JOBS]
+    jobs = [(scenario, ranks, status, words, (SHARED if scenario == "rma_windows" else []) + [program, scenario])
+            for scenario, ranks, status, words in JOBS]  # fmt: skip
+    if "openmpi" in mpirun:
+        jobs.append(("rma_windows as usual", 2, None, "component rdma crashes.*start the job with `--mca osc sm`",
+                     [program, "rma_windows"]))  # fmt: skip
     if len(sys.argv) >= 4:
         count = os.environ.get("HETSCHED_TEST_GRAPHS", "30")
         jobs += [(how, 3, None, words, [sys.argv[3], how]) for how, words in WRONG]

@@ -2,9 +2,12 @@
 // One rank of an MPI job; mpi_jobs.py starts it. Usage: mpi_ranks SCENARIO
 // Exit status: 0 if all is as it should be, 2 after an Error, otherwise another one.
 
+#include <hetsched/cluster/mpi_rma_transport.hpp>
 #include <hetsched/cluster/mpi_transport.hpp>
+#include <hetsched/cluster/rma_over_messages.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/testing/rma_conformance.hpp>
 
 #include "../support/message_log.hpp"
 
@@ -216,6 +219,13 @@ void self_test(hs::MpiSession const& session, std::string_view scenario) {
   }
 }
 
+/// The kit for one-sided transports.
+template <class T>
+void keeps_contract(T& rma) {
+  auto const report = hs::testing::check_rma_rank(rma, {.seeds = 1});
+  expect(report.ok(), report.text().c_str());
+}
+
 int run(std::string_view scenario) {
   if (scenario == "no_threads") { // the program initialises MPI, and asks for too little
     int level = 0;
@@ -235,7 +245,17 @@ int run(std::string_view scenario) {
       self_test(session, scenario);
       return 0;
     }
+    if (scenario == "rma_windows") {
+      hs::MpiRmaTransport rma(session);
+      keeps_contract(rma);
+      return 0;
+    }
     hs::MpiTransport transport(session);
+    if (scenario == "rma_messages") {
+      hs::RmaOverMessages rma(transport);
+      keeps_contract(rma);
+      return 0;
+    }
     if (scenario == "messages" || own) {
       messages(transport);
       order(transport);

@@ -52,6 +52,16 @@ public:
     return {static_cast<std::uint32_t>(entries_.size() - 1)};
   }
 
+  /// f(memory) of each window that is there.
+  template <class F>
+  void each(F&& f) {
+    for (auto& entry : entries_) {
+      if (entry) {
+        f(entry->memory);
+      }
+    }
+  }
+
   void remove(Window window) {
     (void)at(window);
     entries_[window.number].reset();
