@@ -16,7 +16,8 @@ if [[ -z ${CXX:-} ]] && command -v clang++-19 >/dev/null; then
 fi
 # The tests read traces with the first three, compare simulated networks with the fourth, and run jobs
 # of several ranks with the others.
-scripts/install_deps.sh -- graphviz pajeng chromium libsimgrid-dev libopenmpi-dev openmpi-bin libmpich-dev mpich || exit
+scripts/install_deps.sh -- graphviz pajeng chromium libsimgrid-dev libopenmpi-dev openmpi-bin libmpich-dev mpich \
+  libglobalarrays-dev libarmci-mpi-dev libscalapack-openmpi-dev libscalapack-mpich-dev libgfortran-12-dev || exit
 # No optimisation: the build takes longer than the tests.
 if CXX=$compiler run_step "build" scripts/build.sh build-test -Doptimization=0 -Ddebug=false \
   -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled "$@"; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs mpi_ranks as jobs of few ranks: what must work, and what must end with a line. If mpi_programs is
+"""Runs mpi_ranks as jobs of few ranks: what must work, and what must end with a line; with Global Arrays, too, if
+they are there. If mpi_programs is
 given, too, it runs COUNT random programs (HETSCHED_TEST_GRAPHS, or 30) on 2 to 4 ranks, and some that go
 wrong; given the example distributed_sparse, that on 3 ranks. With HETSCHED_TEST_GRAPHS a rank is killed at twenty points of a program. Where root may make network
 namespaces, the ranks of Open MPI also talk by TCP.
@@ -99,6 +100,8 @@ def main():
     mpirun, program = sys.argv[1:3]
     jobs = [(scenario, ranks, status, words, (SHARED if scenario == "rma_windows" else []) + [program, scenario])
             for scenario, ranks, status, words in JOBS]  # fmt: skip
+    if run([program, "has_arrays"])[0] == 0:
+        jobs.append(("rma_arrays", 2, 0, "", SHARED + [program, "rma_arrays"]))
     if "openmpi" in mpirun:
         jobs.append(("rma_windows as usual", 2, None, "component rdma crashes.*start the job with `--mca osc sm`",
                      [program, "rma_windows"]))  # fmt: skip

@@ -8,6 +8,9 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/testing/rma_conformance.hpp>
+#ifdef HETSCHED_HAVE_GA
+#include <hetsched/cluster/ga_transport.hpp>
+#endif
 
 #include "../support/message_log.hpp"
 
@@ -226,7 +229,16 @@ void keeps_contract(T& rma) {
   expect(report.ok(), report.text().c_str());
 }
 
+#ifdef HETSCHED_HAVE_GA
+constexpr bool has_arrays = true;
+#else
+constexpr bool has_arrays = false;
+#endif
+
 int run(std::string_view scenario) {
+  if (scenario == "has_arrays") { // without MPI
+    return has_arrays ? 0 : 1;
+  }
   if (scenario == "no_threads") { // the program initialises MPI, and asks for too little
     int level = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &level);
@@ -250,6 +262,13 @@ int run(std::string_view scenario) {
       keeps_contract(rma);
       return 0;
     }
+#ifdef HETSCHED_HAVE_GA
+    if (scenario == "rma_arrays") {
+      hs::GaTransport rma(session);
+      keeps_contract(rma);
+      return 0;
+    }
+#endif
     hs::MpiTransport transport(session);
     if (scenario == "rma_messages") {
       hs::RmaOverMessages rma(transport);

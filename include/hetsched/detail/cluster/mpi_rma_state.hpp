@@ -86,7 +86,7 @@ public:
       return;
     }
     try {
-      (void)gather({.kind = WindowCall::Kind::end});
+      (void)agree({.kind = WindowCall::Kind::end});
       windows_.each([](Memory& memory) { free_memory(memory); });
       MPI_Comm_free(&communicator_);
     } catch (std::exception const&) { // the ranks do not all end here
@@ -101,12 +101,26 @@ public:
 
   [[nodiscard]] Windows<Memory> const& windows() const noexcept { return windows_; }
 
+  /// What all ranks call together. Returns `elements` of each. Throws as allocate does.
+  std::vector<std::uint64_t> agree(WindowCall const& call) {
+    std::vector<WindowCall> calls(static_cast<std::size_t>(ranks_));
+    check_mpi(MPI_Allgather(
+                  &call, sizeof call, MPI_BYTE, calls.data(), sizeof call, MPI_BYTE, communicator_),
+              "MPI_Allgather");
+    check_window_calls(calls);
+    std::vector<std::uint64_t> elements;
+    for (auto const& it : calls) {
+      elements.push_back(it.elements);
+    }
+    return elements;
+  }
+
   Window allocate(WindowElement element, std::size_t elements) {
     auto const size = size_of(element);
     auto const fits = elements <= static_cast<std::size_t>(PTRDIFF_MAX) / size;
-    auto parts = gather({.kind = WindowCall::Kind::allocate,
-                         .element = element,
-                         .elements = fits ? elements : WindowCall::no_memory});
+    auto parts = agree({.kind = WindowCall::Kind::allocate,
+                        .element = element,
+                        .elements = fits ? elements : WindowCall::no_memory});
     Memory memory;
     auto const code = allocate_part(elements * size, static_cast<int>(size), memory);
     int const here = code != MPI_SUCCESS ? rank_ : ranks_;
@@ -128,7 +142,7 @@ public:
 
   void free(Window window) {
     (void)windows_.at(window);
-    (void)gather({.kind = WindowCall::Kind::free, .window = window.number});
+    (void)agree({.kind = WindowCall::Kind::free, .window = window.number});
     free_memory(windows_.at(window).memory);
     windows_.remove(window);
   }
@@ -249,20 +263,6 @@ private:
   static void free_memory(Memory& memory) {
     MPI_Win_unlock_all(memory.window);
     MPI_Win_free(&memory.window);
-  }
-
-  /// What all ranks call. Returns `elements` of each.
-  std::vector<std::uint64_t> gather(WindowCall const& call) {
-    std::vector<WindowCall> calls(static_cast<std::size_t>(ranks_));
-    check_mpi(MPI_Allgather(
-                  &call, sizeof call, MPI_BYTE, calls.data(), sizeof call, MPI_BYTE, communicator_),
-              "MPI_Allgather");
-    check_window_calls(calls);
-    std::vector<std::uint64_t> elements;
-    for (auto const& it : calls) {
-      elements.push_back(it.elements);
-    }
-    return elements;
   }
 
   template <class Start>
