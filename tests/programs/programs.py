@@ -1192,6 +1192,20 @@ def test_replay_run(program):
     refuses(program, "--tile", "--tile", "0")
 
 
+def test_one_sided(program):
+    for over in ("loopback", "loopback:messages"):
+        status, text, _ = run(program, "--over", over, "--repeats", "8", "--busy", "0.1")
+        lines = text.splitlines()
+        check(status == 0 and lines[0] == f"{over}, 2 ranks, us for one operation", f"one_sided: {text}")
+        check(lines[1].split() == ["operation", "bytes", "alone", "of", "8", "busy"], f"one_sided: {lines[1]}")
+        rows = [line.split() for line in lines[2:]]
+        names = ["fetch_add", "compare_swap", "get", "get", "accumulate", "put"]
+        check([row[0] for row in rows] == names, f"one_sided: {text}")
+        check(all(float(figure) > 0 for row in rows for figure in row[1:]), f"one_sided: {text}")
+    refuses(program, "pigeons", "--over", "pigeons")
+    refuses(program, "--repeats", "--repeats", "0")
+
+
 def test_cluster_order(program):
     """What a loaded machine cannot change: the times are not looked at."""
     small = ["--tiles", "4", "--repeat", "1"]
@@ -1922,6 +1936,7 @@ def main():
         "sparse_makespans": test_sparse_makespans,
         "replay_run": test_replay_run,
         "cluster_order": test_cluster_order,
+        "one_sided": test_one_sided,
         "simulate": test_simulate,
         "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),

@@ -25,15 +25,15 @@ namespace hetsched {
 ///     hs::MpiRmaTransport rma(session);
 ///
 /// Windows are of MPI_Win_allocate and locked for all ranks (passive target) as long as they are
-/// there. Within a host no rank needs another one for an operation.
+/// there. With Open MPI's component sm, for ranks of one host, no rank needs another one for an
+/// operation. Debian 12's MPICH, and Open MPI between hosts, do operations while the target is in MPI.
 ///
 /// Cost: one call of MPI for an operation, and one MPI_Win_flush for each target and poll in which
 /// a
 ///   put, accumulate or compare_swap ends. A patch of several rows costs two types of MPI.
 /// Threading: calls one at a time, from any thread: MPI_THREAD_SERIALIZED. No thread of its own.
-/// Limits: MPI_Win_flush waits, in poll, until the target's MPI has taken the operation: between
-///   hosts, without hardware for it, until the target calls MPI. Whether a rank ended is for its
-///   launcher to see, which ends the job; `lost` is never told.
+/// Limits: MPI_Win_flush waits, in poll, until the operation is done on its target. Whether a rank
+///   ended is for its launcher to see, which ends the job; `lost` is never told.
 class MpiRmaTransport : public detail::RmaCalls<MpiRmaTransport> {
 public:
   /// All ranks of `parent` together, and at its end, too, when nothing is under way. Tests that

@@ -30,7 +30,7 @@ namespace hetsched {
 /// elements of dense patches go straight to their place; others are packed.
 ///
 /// All ranks begin and end it together, and use the transport for nothing else in between. If an
-/// exception ends it, it waits for nobody, and the transport should be aborted.
+/// exception ends it, it does not wait for the others' end, and the transport should be aborted.
 ///
 /// Cost: O(1) and two messages for an operation on another rank, none on its own; allocate and free
 ///   ranks() - 1 messages from each rank.
@@ -46,17 +46,13 @@ public:
   RmaOverMessages& operator=(RmaOverMessages const&) = delete;
 
   ~RmaOverMessages() {
-    if (std::uncaught_exceptions() > exceptions_) {
-      return;
-    }
     try {
-      call({.kind = detail::WindowCall::Kind::end});
-      auto const begin = detail::monotonic_ns();
-      while (!service_.all_sent() && detail::monotonic_ns() - begin < grace_ns) {
-        poll_messages();
+      if (std::uncaught_exceptions() == exceptions_) {
+        call({.kind = detail::WindowCall::Kind::end});
       }
-    } catch (std::exception const&) { // a rank is gone, or this one: nobody waits
+    } catch (std::exception const&) { // a rank is gone, or the ranks do not all end here
     }
+    flush();
   }
 
   [[nodiscard]] int rank() const noexcept { return transport_.rank(); }
@@ -108,6 +104,17 @@ private:
   void poll_messages() {
     if (!transport_.poll(service_)) {
       detail::pause_for(pause_ns);
+    }
+  }
+
+  /// Until the transport reads nothing of this rank's any more, or for a second.
+  void flush() noexcept {
+    try {
+      auto const begin = detail::monotonic_ns();
+      while (!service_.all_sent() && detail::monotonic_ns() - begin < grace_ns) {
+        poll_messages();
+      }
+    } catch (std::exception const&) { // this rank is gone: nobody reads its memory
     }
   }
 

@@ -293,7 +293,7 @@ private:
     MessageHead const message{.user = user_, .kind = MessageKind::window, .number = number};
     std::memcpy(bytes.data(), &message, sizeof message);
     std::memcpy(bytes.data() + sizeof message, &head, sizeof head);
-    // An operation's cookie is its number. Those of other sends are odd.
+    // An operation's cookie is twice its number. Those of other sends are odd.
     auto const cookie = head.step == RmaHead::Step::ask ? 2 * number : 2 * ++other_sends_ + 1;
     outgoing_[cookie] = std::move(keep);
     send_(transport_, to, bytes, payload, cookie);
