@@ -144,11 +144,11 @@ public:
   }
 
   void free(Window window) {
-    auto& memory = windows_.at(window).memory;
+    auto const& memory = windows_.at(window).memory;
+    (void)words_.agree({.kind = WindowCall::Kind::free, .window = window.number});
     if (memory.array == 0) {
       words_.free(memory.words);
     } else {
-      (void)words_.agree({.kind = WindowCall::Kind::free, .window = window.number});
       GA_Destroy(memory.array);
     }
     windows_.remove(window);
