@@ -22,9 +22,10 @@ namespace hetsched {
 ///     hs::MpiSession session;
 ///     hs::GaTransport rma(session);
 ///
-/// Cost: a non-blocking operation of theirs for each row of a patch, of which 200 are under way at
-/// a
-///   time, and a fence for each target and poll in which a put or an accumulate ends.
+/// Cost: a non-blocking operation of theirs, or of ARMCI for a patch of several rows, of which 200
+/// are
+///   under way at a time, and a fence for each target and poll in which a put or an accumulate
+///   ends.
 /// Threading: calls one at a time, from any thread. No thread of its own.
 /// Limits: one in a program, of all ranks of MPI_COMM_WORLD. Over Debian's ARMCI-MPI they are
 ///   windows of MPI, with the limits of MpiRmaTransport. They end the job themselves, with words of

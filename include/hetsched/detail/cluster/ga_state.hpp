@@ -28,6 +28,7 @@ extern "C" {
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,15 +63,15 @@ private:
 
 /// What GaTransport does. A window of words is one of MPI: Global Arrays have Read_inc, and nothing
 /// atomic with it that swaps; so is one of bytes. Any other is an array of one dimension, with a
-/// block for each rank; a row of a patch is a non-blocking operation. A fence for each target and
-/// poll ends puts and accumulates.
+/// block for each rank. A fence for each target and poll ends puts and accumulates.
 class GaState {
 public:
   struct Memory {
     int array = 0; // of GA; 0: a window of words
     Window words = {};
     std::byte* part = nullptr;
-    std::vector<std::int64_t> first = {}; // element of each rank's part
+    std::vector<std::int64_t> first = {};     // element of each rank's part
+    std::vector<std::byte*> parts_there = {}; // where each rank has its part, in its own memory
   };
 
   /// Frees the communicator, which nobody else uses.
@@ -139,6 +140,8 @@ public:
     NGA_Access64(memory.array, &low, &high, static_cast<void*>(&memory.part), &stride);
     std::memset(memory.part, 0, static_cast<std::size_t>(high - low + 1) * size_of(element));
     NGA_Release_update64(memory.array, &low, &high);
+    memory.parts_there.resize(memory.first.size());
+    words_.share(memory.part, memory.parts_there);
     GA_Sync();
     return windows_.add(element, std::move(parts), std::move(memory));
   }
@@ -166,22 +169,28 @@ public:
       news_.push_back(cookie);
       return;
     }
-    auto const whole = std::make_shared<UnderWay>(UnderWay{it, cookie, it.patch.rows});
-    auto const base = memory.first[static_cast<std::size_t>(it.patch.rank)];
-    for (std::size_t r = 0; r < it.patch.rows; ++r) {
-      waiting_.push_back({whole,
-                          memory.array,
-                          base + static_cast<std::int64_t>(it.patch.first + r * it.patch.stride),
-                          it.here + r * it.stride * size_of(it.element)});
+    auto const size = size_of(it.element);
+    auto const together = it.patch.rows != 1 && counts_by_int(it) ? it.patch.rows : 1;
+    auto const whole = std::make_shared<UnderWay>(UnderWay{it, cookie, it.patch.rows / together});
+    auto const to = static_cast<std::size_t>(it.patch.rank);
+    for (std::size_t r = 0; r < it.patch.rows; r += together) {
+      auto const at = it.patch.first + r * it.patch.stride;
+      waiting_.push_back({.whole = whole,
+                          .array = memory.array,
+                          .rows = together,
+                          .first = memory.first[to] + static_cast<std::int64_t>(at),
+                          .there = memory.parts_there[to] + at * size,
+                          .here = it.here + r * it.stride * size});
     }
     start();
   }
 
   template <class I>
   bool poll(I& inbox) {
-    std::erase_if(started_, [&](Row& row) {
-      auto const over = NGA_NbTest(&row.handle) != 0;
-      if (over && --row.whole->rows == 0) {
+    std::erase_if(started_, [&](Rows& row) {
+      auto const over = row.rows == 1 ? NGA_NbTest(&row.handle) != 0   // 1: over
+                                      : ARMCI_Test(&row.strided) == 0; // 0: over
+      if (over && --row.whole->parts == 0) {
         over_here_.push_back(std::move(row.whole));
       }
       return over;
@@ -216,16 +225,37 @@ private:
   struct UnderWay {
     RmaOperation operation;
     std::uint64_t cookie = 0;
-    std::size_t rows = 0; // that are not over
+    std::size_t parts = 0; // that are not over
   };
 
-  struct Row {
+  /// Rows that are one operation of GA or, if there are several, of ARMCI, on which GA stands.
+  struct Rows {
     std::shared_ptr<UnderWay> whole;
     int array = 0;
+    std::size_t rows = 1;
     std::int64_t first = 0;
+    std::byte* there = nullptr; // in the target's memory
     std::byte* here = nullptr;
     ga_nbhdl_t handle = 0;
+    armci_hdl_t strided = {};
   };
+
+  /// The factor of an accumulate.
+  struct Ones {
+    void* of(WindowElement element) noexcept {
+      return element == WindowElement::f32 ? static_cast<void*>(&one32) : &one64;
+    }
+
+    float one32 = 1;
+    double one64 = 1;
+  };
+
+  /// ARMCI counts bytes by int.
+  static bool counts_by_int(RmaOperation const& it) noexcept {
+    auto const most =
+        static_cast<std::size_t>(std::numeric_limits<int>::max()) / size_of(it.element);
+    return it.patch.rows <= most && it.patch.stride <= most && it.stride <= most;
+  }
 
   static MpiRmaState& tested(MpiRmaState& words) {
     MpiRmaSelfTest(words).run();
@@ -247,25 +277,69 @@ private:
     while (!waiting_.empty() && started_.size() < most_started) {
       started_.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
-      auto& row = started_.back();
-      auto const& it = row.whole->operation;
-      auto low = row.first;
-      auto high = low + static_cast<std::int64_t>(it.patch.columns) - 1;
-      std::int64_t stride = 0; // of further dimensions
-      float one32 = 1;
-      double one64 = 1;
-      void* const one = it.element == WindowElement::f32 ? static_cast<void*>(&one32) : &one64;
-      switch (it.kind) {
-      case RmaKind::get:
-        NGA_NbGet64(row.array, &low, &high, row.here, &stride, &row.handle);
-        break;
-      case RmaKind::put:
-        NGA_NbPut64(row.array, &low, &high, row.here, &stride, &row.handle);
-        break;
-      default:
-        NGA_NbAcc64(row.array, &low, &high, row.here, &stride, one, &row.handle);
-        break;
-      }
+      auto& rows = started_.back();
+      rows.rows == 1 ? start_row(rows) : start_rows(rows);
+    }
+  }
+
+  static void start_row(Rows& row) {
+    auto const& it = row.whole->operation;
+    auto low = row.first;
+    auto high = low + static_cast<std::int64_t>(it.patch.columns) - 1;
+    std::int64_t stride = 0; // of further dimensions
+    switch (it.kind) {
+    case RmaKind::get:
+      NGA_NbGet64(row.array, &low, &high, row.here, &stride, &row.handle);
+      break;
+    case RmaKind::put:
+      NGA_NbPut64(row.array, &low, &high, row.here, &stride, &row.handle);
+      break;
+    default:
+      Ones ones;
+      NGA_NbAcc64(row.array, &low, &high, row.here, &stride, ones.of(it.element), &row.handle);
+      break;
+    }
+  }
+
+  static void start_rows(Rows& rows) {
+    auto const& it = rows.whole->operation;
+    auto const bytes = [&](std::size_t elements) {
+      return static_cast<int>(elements * size_of(it.element));
+    };
+    std::array<int, 1> here{bytes(it.stride)};
+    std::array<int, 1> there{bytes(it.patch.stride)};
+    std::array<int, 2> count{bytes(it.patch.columns), static_cast<int>(rows.rows)};
+    auto const to = it.patch.rank;
+    auto* const handle = &rows.strided;
+    ARMCI_INIT_HANDLE(handle);
+    int code = 0;
+    switch (it.kind) {
+    case RmaKind::get:
+      code = ARMCI_NbGetS(
+          rows.there, there.data(), rows.here, here.data(), count.data(), 1, to, handle);
+      break;
+    case RmaKind::put:
+      code = ARMCI_NbPutS(
+          rows.here, here.data(), rows.there, there.data(), count.data(), 1, to, handle);
+      break;
+    default:
+      Ones ones;
+      code = ARMCI_NbAccS(it.element == WindowElement::f32 ? ARMCI_ACC_FLT : ARMCI_ACC_DBL,
+                          ones.of(it.element),
+                          rows.here,
+                          here.data(),
+                          rows.there,
+                          there.data(),
+                          count.data(),
+                          1,
+                          to,
+                          handle);
+      break;
+    }
+    if (code != 0) {
+      throw Error(ErrorCode::rank_failed,
+                  text("rank %d", to),
+                  text("ARMCI refuses to %s rows: error %d", name_of(it.kind), code));
     }
   }
 
@@ -273,8 +347,8 @@ private:
   MpiRmaState words_;
   GaLibrary library_;
   Windows<Memory> windows_;
-  std::deque<Row> waiting_;
-  std::vector<Row> started_;
+  std::deque<Rows> waiting_;
+  std::vector<Rows> started_;
   std::vector<std::shared_ptr<UnderWay>> over_here_; // during poll
   std::deque<std::uint64_t> news_;                   // cookies
 };

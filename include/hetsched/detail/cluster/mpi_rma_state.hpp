@@ -104,15 +104,21 @@ public:
   /// What all ranks call together. Returns `elements` of each. Throws as allocate does.
   std::vector<std::uint64_t> agree(WindowCall const& call) {
     std::vector<WindowCall> calls(static_cast<std::size_t>(ranks_));
-    check_mpi(MPI_Allgather(
-                  &call, sizeof call, MPI_BYTE, calls.data(), sizeof call, MPI_BYTE, communicator_),
-              "MPI_Allgather");
+    share(call, calls);
     check_window_calls(calls);
     std::vector<std::uint64_t> elements;
     for (auto const& it : calls) {
       elements.push_back(it.elements);
     }
     return elements;
+  }
+
+  /// What each rank gives, to all; `all` is as long as there are ranks.
+  template <class T>
+  void share(T const& own, std::vector<T>& all) {
+    check_mpi(
+        MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, communicator_),
+        "MPI_Allgather");
   }
 
   Window allocate(WindowElement element, std::size_t elements) {
