@@ -5,16 +5,12 @@
 
 #include <hetsched/cluster/mpi_session.hpp>
 #include <hetsched/concepts/rma_transport.hpp>
-#include <hetsched/detail/cluster/mpi_calls.hpp>
 #include <hetsched/detail/cluster/mpi_greeting.hpp>
+#include <hetsched/detail/cluster/mpi_rma_end.hpp>
 #include <hetsched/detail/cluster/mpi_rma_self_test.hpp>
 #include <hetsched/detail/cluster/mpi_rma_state.hpp>
-#include <hetsched/detail/cluster/rma_calls.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <string_view>
 
 namespace hetsched {
 
@@ -26,7 +22,8 @@ namespace hetsched {
 ///
 /// Windows are of MPI_Win_allocate and locked for all ranks (passive target) as long as they are
 /// there. With Open MPI's component sm, for ranks of one host, no rank needs another one for an
-/// operation. Debian 12's MPICH, and Open MPI between hosts, do operations while the target is in MPI.
+/// operation. Debian 12's MPICH, and Open MPI between hosts, do operations while the target is in
+/// MPI.
 ///
 /// Cost: one call of MPI for an operation, and one MPI_Win_flush for each target and poll in which
 /// a
@@ -34,7 +31,7 @@ namespace hetsched {
 /// Threading: calls one at a time, from any thread: MPI_THREAD_SERIALIZED. No thread of its own.
 /// Limits: MPI_Win_flush waits, in poll, until the operation is done on its target. Whether a rank
 ///   ended is for its launcher to see, which ends the job; `lost` is never told.
-class MpiRmaTransport : public detail::RmaCalls<MpiRmaTransport> {
+class MpiRmaTransport : public detail::MpiRmaEnd<detail::MpiRmaState> {
 public:
   /// All ranks of `parent` together, and at its end, too, when nothing is under way. Tests that
   /// MPI's windows work, and throws Error(bad_config) with one line that says what is missing. The
@@ -42,46 +39,9 @@ public:
   explicit MpiRmaTransport(MpiSession const& /*session*/,
                            MPI_Comm parent = MPI_COMM_WORLD,
                            std::int64_t patience_ns = 30'000'000'000)
-      : state_(detail::duplicate(parent, patience_ns)) {
-    detail::MpiRmaSelfTest(state_).run();
+      : MpiRmaEnd(detail::duplicate(parent, patience_ns)) {
+    detail::MpiRmaSelfTest(state()).run();
   }
-
-  [[nodiscard]] int rank() const noexcept { return state_.rank(); }
-
-  [[nodiscard]] int ranks() const noexcept { return state_.ranks(); }
-
-  Window allocate(WindowElement element, std::size_t elements) {
-    return state_.allocate(element, elements);
-  }
-
-  void free(Window window) { state_.free(window); }
-
-  [[nodiscard]] std::size_t elements(Window window, int rank) const {
-    return state_.windows().elements(window, rank);
-  }
-
-  [[nodiscard]] void* memory(Window window) { return state_.windows().at(window).memory.part; }
-
-  /// Throws Error(rank_failed) with MPI's words if MPI refuses an operation.
-  template <RmaInbox I>
-  bool poll(I& inbox) {
-    return state_.poll(inbox);
-  }
-
-  /// Ends the job by MPI_Abort, with exit status 2.
-  [[noreturn]] void abort(std::string_view line) {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-    detail::abort_mpi();
-  }
-
-private:
-  friend class detail::RmaCalls<MpiRmaTransport>;
-
-  void begin_operation(Window window, detail::RmaOperation const& operation, std::uint64_t cookie) {
-    state_.begin(window, operation, cookie);
-  }
-
-  detail::MpiRmaState state_;
 };
 
 static_assert(RmaTransport<MpiRmaTransport>);

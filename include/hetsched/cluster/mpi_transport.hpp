@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string_view>
 
@@ -79,10 +78,7 @@ public:
 
   /// Ends the job by MPI_Abort, with exit status 2, a fifth of a second later: launchers drop what
   /// they have not read.
-  [[noreturn]] void abort(std::string_view line) {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-    detail::abort_mpi();
-  }
+  [[noreturn]] void abort(std::string_view line) { detail::abort_mpi(line); }
 
   /// The communicator of the messages, for tests of what others may send.
   [[nodiscard]] MPI_Comm communicator() const noexcept { return state_.communicator(); }

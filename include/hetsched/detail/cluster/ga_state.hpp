@@ -105,7 +105,7 @@ public:
 
   [[nodiscard]] std::byte* part(Window window) {
     auto& memory = windows_.at(window).memory;
-    return memory.array != 0 ? memory.part : words_.windows().at(memory.words).memory.part;
+    return memory.array != 0 ? memory.part : words_.part(memory.words);
   }
 
   Window allocate(WindowElement element, std::size_t elements) {

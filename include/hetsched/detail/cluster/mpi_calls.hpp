@@ -28,6 +28,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,12 @@ inline void check_mpi(int code, char const* call) {
   pause_for(200'000'000);
   MPI_Abort(MPI_COMM_WORLD, 2);
   std::_Exit(2); // some MPIs return
+}
+
+/// The same, after a line that says why.
+[[noreturn, gnu::cold]] inline void abort_mpi(std::string_view line) noexcept {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  abort_mpi();
 }
 
 /// Requests that are under way, each with what is known of it. O(requests) per `collect`.

@@ -101,6 +101,8 @@ public:
 
   [[nodiscard]] Windows<Memory> const& windows() const noexcept { return windows_; }
 
+  [[nodiscard]] std::byte* part(Window window) { return windows_.at(window).memory.part; }
+
   /// What all ranks call together. Returns `elements` of each. Throws as allocate does.
   std::vector<std::uint64_t> agree(WindowCall const& call) {
     std::vector<WindowCall> calls(static_cast<std::size_t>(ranks_));
