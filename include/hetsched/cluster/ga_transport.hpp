@@ -12,16 +12,14 @@
 
 namespace hetsched {
 
-/// This process's end of Global Arrays; see concepts/rma_transport.hpp. Windows of bytes, floats
-/// and doubles are arrays of theirs; windows of words are MPI's, because they have no compare_swap.
+/// This process's end of Global Arrays; see concepts/rma_transport.hpp. Windows of floats and
+/// doubles are arrays of theirs; others are MPI's, because they have no compare_swap.
 ///
 ///     hs::MpiSession session;
 ///     hs::GaTransport rma(session);
 ///
-/// Cost: a non-blocking operation of theirs, or of ARMCI for a patch of several rows, of which 200
-/// are
-///   under way at a time, and a fence for each target and poll in which a put or an accumulate
-///   ends.
+/// Cost: a non-blocking operation of theirs, or of ARMCI for a patch of several rows (200 at a
+///   time), and a fence for each target and poll in which a put or an accumulate ends.
 /// Threading: calls one at a time, from any thread. No thread of its own.
 /// Limits: one in a program, of all ranks of MPI_COMM_WORLD. Over Debian's ARMCI-MPI they are
 ///   windows of MPI, with the limits of MpiRmaTransport. They end the job themselves, with words of

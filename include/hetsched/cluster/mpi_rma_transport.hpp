@@ -25,9 +25,8 @@ namespace hetsched {
 /// operation. Debian 12's MPICH, and Open MPI between hosts, do operations while the target is in
 /// MPI.
 ///
-/// Cost: one call of MPI for an operation, and one MPI_Win_flush for each target and poll in which
-/// a
-///   put, accumulate or compare_swap ends. A patch of several rows costs two types of MPI.
+/// Cost: one call of MPI for an operation, and one MPI_Win_flush for each target and poll that ends
+///   a put, accumulate or compare_swap there. A patch of several rows costs two types of MPI.
 /// Threading: calls one at a time, from any thread: MPI_THREAD_SERIALIZED. No thread of its own.
 /// Limits: MPI_Win_flush waits, in poll, until the operation is done on its target. Whether a rank
 ///   ended is for its launcher to see, which ends the job; `lost` is never told.

@@ -4,7 +4,6 @@
 
 #include <hetsched/concepts/rma_transport.hpp>
 #include <hetsched/concepts/transport.hpp>
-#include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/rma_calls.hpp>
 #include <hetsched/detail/cluster/window_calls.hpp>
 #include <hetsched/detail/cluster/window_service.hpp>

@@ -15,8 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <deque>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>

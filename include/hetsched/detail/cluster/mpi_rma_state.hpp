@@ -288,8 +288,8 @@ private:
     if (!dense && it.bytes() <= part_bytes) {
       MpiRows const here(it.element, patch.rows, patch.columns, it.stride);
       MpiRows const there(it.element, patch.rows, patch.columns, patch.stride);
-      under_way->needs_flush =
-          true; // MPICH 4.0 ends such requests of MPI_Rget before the data come
+      // MPICH 4.0 ends such requests of MPI_Rget before the data come.
+      under_way->needs_flush = true;
       begin_part(under_way, it.here, patch.first, 1, here.type(), there.type());
       return;
     }

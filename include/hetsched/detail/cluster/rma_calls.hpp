@@ -21,7 +21,7 @@ public:
            std::size_t stride,
            std::uint64_t cookie) {
     begin(window,
-          {.kind = detail::RmaKind::get,
+          {.kind = RmaKind::get,
            .patch = patch,
            .here = static_cast<std::byte*>(here),
            .stride = stride},
@@ -34,10 +34,7 @@ public:
            std::size_t stride,
            std::uint64_t cookie) {
     begin(window,
-          {.kind = detail::RmaKind::put,
-           .patch = patch,
-           .here = detail::only_read(here),
-           .stride = stride},
+          {.kind = RmaKind::put, .patch = patch, .here = only_read(here), .stride = stride},
           cookie);
   }
 
@@ -47,19 +44,15 @@ public:
                   std::size_t stride,
                   std::uint64_t cookie) {
     begin(window,
-          {.kind = detail::RmaKind::accumulate,
-           .patch = patch,
-           .here = detail::only_read(here),
-           .stride = stride},
+          {.kind = RmaKind::accumulate, .patch = patch, .here = only_read(here), .stride = stride},
           cookie);
   }
 
   void
   fetch_add(Window window, int rank, std::size_t at, std::int64_t value, std::uint64_t cookie) {
-    begin(
-        window,
-        {.kind = detail::RmaKind::fetch_add, .patch = {.rank = rank, .first = at}, .value = value},
-        cookie);
+    begin(window,
+          {.kind = RmaKind::fetch_add, .patch = {.rank = rank, .first = at}, .value = value},
+          cookie);
   }
 
   void compare_swap(Window window,
@@ -69,7 +62,7 @@ public:
                     std::int64_t desired,
                     std::uint64_t cookie) {
     begin(window,
-          {.kind = detail::RmaKind::compare_swap,
+          {.kind = RmaKind::compare_swap,
            .patch = {.rank = rank, .first = at},
            .value = expected,
            .desired = desired},
