@@ -6,6 +6,7 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/mpi_rma_self_test.hpp>
 #include <hetsched/detail/cluster/mpi_rma_state.hpp>
+#include <hetsched/detail/cluster/tell_each.hpp>
 #include <hetsched/detail/cluster/window_calls.hpp>
 #include <hetsched/detail/cluster/windows.hpp>
 #include <hetsched/detail/core/text.hpp>
@@ -210,13 +211,8 @@ public:
       });
     }
     start();
-    auto const count = news_.size(); // callbacks add to it
-    for (std::size_t k = 0; k < count; ++k) {
-      auto const cookie = news_.front();
-      news_.pop_front();
-      inbox.done(cookie, 0);
-    }
-    return words_.poll(inbox) || count != 0;
+    auto const told = tell_each(news_, [&](std::uint64_t cookie) { inbox.done(cookie, 0); });
+    return words_.poll(inbox) || told;
   }
 
 private:

@@ -5,6 +5,7 @@
 #include <hetsched/concepts/rma_transport.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/mpi_calls.hpp>
+#include <hetsched/detail/cluster/tell_each.hpp>
 #include <hetsched/detail/cluster/window_calls.hpp>
 #include <hetsched/detail/cluster/windows.hpp>
 #include <hetsched/detail/core/text.hpp>
@@ -217,16 +218,10 @@ public:
       }
     }
     flush();
-    auto const count = news_.size(); // callbacks add to it
-    if (count != 0) {
+    if (!news_.empty()) {
       windows_.each([](Memory& memory) { check_mpi(MPI_Win_sync(memory.window), "MPI_Win_sync"); });
     }
-    for (std::size_t k = 0; k < count; ++k) {
-      auto const it = news_.front();
-      news_.pop_front();
-      inbox.done(it.cookie, it.found);
-    }
-    return count != 0;
+    return tell_each(news_, [&](News const& it) { inbox.done(it.cookie, it.found); });
   }
 
 private:

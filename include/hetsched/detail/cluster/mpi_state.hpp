@@ -7,6 +7,7 @@
 #include <hetsched/detail/cluster/check_send.hpp>
 #include <hetsched/detail/cluster/mpi_calls.hpp>
 #include <hetsched/detail/cluster/mpi_messages.hpp>
+#include <hetsched/detail/cluster/tell_each.hpp>
 #include <hetsched/detail/core/text.hpp>
 
 #include <algorithm>
@@ -113,17 +114,13 @@ public:
   /// Sends that are over, and ranks that were lost.
   template <class I>
   bool tell_news(I& inbox) {
-    auto const count = news_.size(); // callbacks add to it
-    for (std::size_t k = 0; k < count; ++k) {
-      auto const it = std::move(news_.front());
-      news_.pop_front();
+    return tell_each(news_, [&](News const& it) {
       if (it.lost >= 0) {
         inbox.lost(it.lost, it.why);
       } else {
         inbox.sent(it.cookie);
       }
-    }
-    return count != 0;
+    });
   }
 
   /// At most once round the ring.

@@ -8,6 +8,7 @@
 #include <hetsched/detail/cluster/later_messages.hpp>
 #include <hetsched/detail/cluster/messages.hpp>
 #include <hetsched/detail/cluster/rma_messages.hpp>
+#include <hetsched/detail/cluster/tell_each.hpp>
 #include <hetsched/detail/cluster/window_calls.hpp>
 #include <hetsched/detail/cluster/windows.hpp>
 
@@ -160,17 +161,13 @@ public:
   /// Reports what is done, and ranks that were lost.
   template <class I>
   bool tell_news(I& inbox) {
-    auto const count = news_.size(); // callbacks add to it
-    for (std::size_t k = 0; k < count; ++k) {
-      auto const it = std::move(news_.front());
-      news_.pop_front();
+    return tell_each(news_, [&](News const& it) {
       if (it.lost >= 0) {
         inbox.lost(it.lost, it.why);
       } else {
         inbox.done(it.cookie, it.value);
       }
-    }
-    return count != 0;
+    });
   }
 
   // ---- what the transport reports: this is its inbox ----

@@ -2,11 +2,13 @@
 #pragma once
 // The common parts of the conformance kits: random numbers and findings.
 
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/testing/conformance_report.hpp>
 #include <hetsched/testing/scripted_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -29,6 +31,17 @@ public:
 private:
   std::uint64_t state_;
 };
+
+/// Within a catch: "NAME threw: why".
+[[nodiscard]] inline std::string what_threw(std::string name) {
+  try {
+    throw;
+  } catch (std::exception const& error) {
+    return std::move(name) + " threw: " + hetsched::detail::message_of(error);
+  } catch (...) {
+    return std::move(name) + " threw something that is no std::exception";
+  }
+}
 
 /// Fills the report, from any thread.
 template <class R>

@@ -2,7 +2,6 @@
 #pragma once
 // A scheduler under test, and how its hooks are called.
 
-#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/testing/ledger.hpp>
 #include <hetsched/detail/testing/subject.hpp>
 #include <hetsched/testing/conformance_report.hpp>
@@ -10,7 +9,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -75,13 +73,8 @@ protected:
         guard.lock();
       }
       return hook();
-    } catch (std::exception const& error) {
-      report(Rule::threw,
-             no_worker,
-             std::string(name) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
-      report(
-          Rule::threw, no_worker, std::string(name) + " threw something that is no std::exception");
+      report(Rule::threw, no_worker, what_threw(name));
     }
     spoiled_.store(true);
     return otherwise;

@@ -3,7 +3,6 @@
 // Calls a queue as schedulers do, and judges every answer.
 
 #include <hetsched/concepts/queue.hpp>
-#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/testing/findings.hpp>
 #include <hetsched/detail/testing/queue_rules.hpp>
 #include <hetsched/detail/testing/subject_base.hpp>
@@ -13,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -215,11 +213,8 @@ private:
     }
     try {
       return operation();
-    } catch (std::exception const& error) {
-      report(QueueRule::threw,
-             std::string(name) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
-      report(QueueRule::threw, std::string(name) + " threw something that is no std::exception");
+      report(QueueRule::threw, what_threw(name));
     }
     return otherwise;
   }

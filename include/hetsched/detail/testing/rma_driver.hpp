@@ -2,7 +2,6 @@
 #pragma once
 // One rank of the kit for one-sided transports: begins operations, polls, and judges what is done.
 
-#include <hetsched/core/error.hpp>
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
@@ -15,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -190,10 +188,8 @@ public:
     }
     try {
       call();
-    } catch (std::exception const& error) {
-      report(RmaRule::threw, std::string(name) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
-      report(RmaRule::threw, std::string(name) + " threw something that is no std::exception");
+      report(RmaRule::threw, what_threw(name));
     }
   }
 

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -139,12 +138,8 @@ private:
     }
     try {
       call();
-    } catch (std::exception const& error) {
-      report(TransportRule::threw,
-             std::string(name) + " threw: " + hetsched::detail::message_of(error));
     } catch (...) {
-      report(TransportRule::threw,
-             std::string(name) + " threw something that is no std::exception");
+      report(TransportRule::threw, what_threw(name));
     }
   }
 
