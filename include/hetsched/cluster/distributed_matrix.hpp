@@ -46,7 +46,7 @@ public:
     own_.resize(tile_rows() * tile_cols());
     for (std::size_t j = 0; j < tile_cols(); ++j) {
       for (std::size_t i = 0; i < tile_rows(); ++i) {
-        auto const home = rank_in(where, i, j);
+        auto const home = detail::rank_in(where, i, j);
         auto const height = std::min(tile, rows - i * tile);
         auto const width = std::min(tile, cols - j * tile);
         auto& own = own_[i + j * tile_rows()];
@@ -108,15 +108,6 @@ public:
   }
 
 private:
-  template <class D>
-  [[nodiscard]] static std::int32_t rank_in(D const& where, std::size_t i, std::size_t j) {
-    if constexpr (requires { where.rank_of(i, j); }) {
-      return where.rank_of(i, j);
-    } else {
-      return where(i, j);
-    }
-  }
-
   std::size_t rows_;
   std::size_t cols_;
   std::size_t tile_;

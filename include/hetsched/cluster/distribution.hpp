@@ -21,6 +21,20 @@ concept Distribution = requires(D const& distribution, std::size_t i) {
   { distribution(i, i) } -> std::convertible_to<std::int32_t>;
 };
 
+namespace detail {
+
+/// The rank of the tile in row i and column j.
+template <Distribution D>
+[[nodiscard]] std::int32_t rank_in(D const& where, std::size_t i, std::size_t j) {
+  if constexpr (requires { where.rank_of(i, j); }) {
+    return where.rank_of(i, j);
+  } else {
+    return where(i, j);
+  }
+}
+
+} // namespace detail
+
 /// Tile (i, j) is on rank (i mod rows) columns + j mod columns: 2DBC, as in ScaLAPACK. In a tile
 /// Cholesky factorisation a tile goes to at most rows + columns - 2 other ranks.
 struct BlockCyclic {

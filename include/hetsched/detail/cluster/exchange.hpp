@@ -347,7 +347,7 @@ private:
   CommonCalls<Exchange> common_;
   RankRecording recording_;
   Look look_;
-  GrantedTransfers granted_;
+  GrantedUses<RankTransfer> granted_;
   Mail<Exchange> mail_{*this, user_};
   bool told_ = false;                  // what the spawning thread may wait for
   std::vector<std::int64_t> heard_ns_; // when each rank has said something; 0: not yet

@@ -4,9 +4,9 @@
 
 #include <hetsched/core/views.hpp>
 #include <hetsched/detail/cluster/messages.hpp>
-#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
+#include <hetsched/detail/threads/external_tasks.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,28 +20,9 @@
 
 namespace hetsched::detail {
 
-struct RankTransfer;
-
-/// Transfers whose tasks hold their data. Any thread adds, one at a time takes all.
-class GrantedTransfers {
-public:
-  /// Release: who takes the transfer sees it, and the value that its task waited for.
-  inline void add(RankTransfer& transfer) noexcept;
-
-  /// The last one to be added first, linked by `next`. Acquire pairs with `add`.
-  [[nodiscard]] RankTransfer* take() noexcept {
-    return first_.load(std::memory_order_relaxed) == nullptr
-               ? nullptr
-               : first_.exchange(nullptr, std::memory_order_acquire);
-  }
-
-private:
-  Atomic<RankTransfer*> first_{nullptr};
-};
-
 /// A send or a receive: an external task that reads or writes the datum on this rank.
 struct RankTransfer : ExternalUse {
-  GrantedTransfers& all;
+  GrantedUses<RankTransfer>& all;
   RankTransfer* next = nullptr;
   TaskRecord* task = nullptr;   // since it was granted
   std::size_t taken_before = 0; // how many, when it was taken
@@ -57,7 +38,7 @@ struct RankTransfer : ExternalUse {
   Turn turn;
   std::vector<std::unique_ptr<RankTransfer>> with_it = {}; // sends of the same message
 
-  RankTransfer(GrantedTransfers& granted_ones,
+  RankTransfer(GrantedUses<RankTransfer>& granted_ones,
                DatumLine its_line,
                Turn its_turn,
                int its_peer,
@@ -102,13 +83,6 @@ private:
     transfer.all.add(transfer);
   }
 };
-
-inline void GrantedTransfers::add(RankTransfer& transfer) noexcept {
-  transfer.next = first_.load(std::memory_order_relaxed);
-  while (!first_.compare_exchange_weak(
-      transfer.next, &transfer, std::memory_order_release, std::memory_order_relaxed)) {
-  }
-}
 
 /// A transfer that is over: its task is to be ended.
 struct EndedTransfer {

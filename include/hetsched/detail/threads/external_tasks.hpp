@@ -3,12 +3,40 @@
 // Tasks that something outside the engine ends, such as the arrival of a message, and who looks
 // whether it has happened.
 
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/detail/threads/thread_state.hpp>
+#include <hetsched/detail/threads/thread_worker.hpp>
+
+#include <optional>
 
 namespace hetsched::detail {
 
 class ThreadCore;
+
+/// External tasks' uses that hold their data. A Use has a member `Use* next`. Any thread adds, one
+/// at a time takes all.
+template <class Use>
+class GrantedUses {
+public:
+  /// Release: who takes the use sees it, and the value that its task waited for.
+  void add(Use& use) noexcept {
+    use.next = first_.load(std::memory_order_relaxed);
+    while (!first_.compare_exchange_weak(
+        use.next, &use, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+  }
+
+  /// The last one to be added first, linked by `next`. Acquire pairs with `add`.
+  [[nodiscard]] Use* take() noexcept {
+    return first_.load(std::memory_order_relaxed) == nullptr
+               ? nullptr
+               : first_.exchange(nullptr, std::memory_order_acquire);
+  }
+
+private:
+  Atomic<Use*> first_{nullptr};
+};
 
 inline constexpr TaskType external_type =
     laid_out({"hetsched external", TaskKind::external, {}, {}, nullptr, nullptr, nullptr}, false);
@@ -30,6 +58,16 @@ public:
   /// Before the program reads, or overwrites, the memory of an external task's datum on the host:
   /// its value is there. Throws what the loss of a device throws.
   static void bring_home(TaskRecord& task);
+
+  /// While it lives, what the calling thread spawns is spawned outside of any task, as by the
+  /// program: for `look`, which a worker may call while a body waits.
+  class Outside {
+  public:
+    explicit Outside(ThreadCore& core) noexcept;
+
+  private:
+    std::optional<ThreadStateGuard> state_;
+  };
 
   /// Works until `done()`, which any thread may call. Whoever makes it true calls `wake_waiters`.
   static void await(ThreadCore& core, Condition const& done);

@@ -98,6 +98,12 @@ ExternalTasks::end(ThreadCore& core, TaskRecord& task, bool failed) {
   core.waiting_.seating.notify_outside();
 }
 
+[[gnu::cold]] HETSCHED_INLINE ExternalTasks::Outside::Outside(ThreadCore& core) noexcept {
+  if (this_thread.core == &core && this_thread.task != nullptr) {
+    state_.emplace(ThreadState{&core, this_thread.worker, nullptr, nullptr, nullptr});
+  }
+}
+
 // ---- a worker without work ----
 
 /// seq_cst: this worker has announced sleep. If it finds another one watching, that one finds it

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The tasks of a collection that wait on one rank, and how they come there.
+
+#include <hetsched/core/error.hpp>
+#include <hetsched/core/task.hpp>
+#include <hetsched/detail/collections/collection_context.hpp>
+#include <hetsched/detail/collections/local_tasks.hpp>
+#include <hetsched/detail/core/mutex.hpp>
+#include <hetsched/detail/core/text.hpp>
+#include <hetsched/detail/threads/thread_core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// Any thread adds tasks; the rest is under the lock of the collection.
+class CollectionQueue {
+public:
+  using Estimate = std::function<TaskTimes(std::byte const* arguments)>;
+
+  explicit CollectionQueue(CollectionContext& context)
+      : context_(context), local_(context.rule.queues), estimates_(context.types.size()),
+        outgoing_(static_cast<std::size_t>(context.space.ranks())) {}
+
+  /// The number of a type; throws Error(bad_call) if it is none of this collection.
+  [[nodiscard]] std::uint16_t number_of(void const* key, std::string_view name) const {
+    for (std::size_t k = 0; k < context_.types.size(); ++k) {
+      if (context_.types[k]->key == key) {
+        return static_cast<std::uint16_t>(k);
+      }
+    }
+    throw Error(ErrorCode::bad_call,
+                text("task '%s'", std::string(name).c_str()),
+                "is no task type of this collection");
+  }
+
+  /// What is asked about each task of that type that comes into this rank's queue.
+  void set_estimate(std::uint16_t type, Estimate estimate) {
+    estimates_[type] = std::move(estimate);
+  }
+
+  /// A task for that rank. Any thread.
+  void add(PackedTask task, int rank) {
+    if (rank < 0 || rank >= context_.space.ranks()) {
+      throw Error(ErrorCode::bad_call, "add", text("there is no rank %d", rank));
+    }
+    check_patches(task);
+    std::lock_guard const guard(added_lock_);
+    added_.emplace_back(rank, std::move(task));
+  }
+
+  /// Counts what was added, and puts it where it is to wait. Before anybody counts completed tasks,
+  /// too: their bodies may have added some.
+  void take_added() {
+    std::vector<std::pair<int, PackedTask>> all;
+    {
+      std::lock_guard const guard(added_lock_);
+      all.swap(added_);
+    }
+    context_.stats.added += all.size();
+    for (auto& [rank, task] : all) {
+      if (rank == context_.space.rank()) {
+        push(std::move(task));
+      } else {
+        outgoing_[static_cast<std::size_t>(rank)].push_back(std::move(task));
+        ++outgoing_count_;
+      }
+    }
+  }
+
+  /// Into this rank's queue, ordered by what is expected of it here.
+  void push(PackedTask task) {
+    auto head = task.head();
+    if (auto const& estimate = estimates_[head.type]) {
+      auto const times = estimate(task.arguments());
+      head.cpu_ns = static_cast<float>(times.cpu.ns);
+      head.gpu_ns = static_cast<float>(times.gpu.ns);
+    } else if (context_.runtime.engine().policies().predicts()) {
+      predict(task, head);
+    }
+    task.set_head(head);
+    local_.push(std::move(task));
+  }
+
+  /// Those of this rank that are not released to others.
+  [[nodiscard]] LocalTasks& local() noexcept { return local_; }
+
+  /// Those that were added for another rank and are still here.
+  [[nodiscard]] std::vector<PackedTask>& outgoing_to(int rank) noexcept {
+    return outgoing_[static_cast<std::size_t>(rank)];
+  }
+
+  /// Of all ranks.
+  [[nodiscard]] std::size_t outgoing() const noexcept { return outgoing_count_; }
+
+  void note_sent(std::size_t tasks) noexcept { outgoing_count_ -= tasks; }
+
+private:
+  void check_patches(PackedTask const& task) const {
+    auto const& type = *context_.types[task.head().type];
+    auto const& space = context_.space;
+    for (std::size_t k = 0; k < type.patches.size(); ++k) {
+      auto const patch = type.patch(task.arguments(), k);
+      bool const there = space.has(patch.array) &&
+                         size_of(space.layout(patch.array).element) == patch.element_bytes &&
+                         patch.row + patch.rows <= space.layout(patch.array).rows &&
+                         patch.column + patch.columns <= space.layout(patch.array).columns;
+      if (!there) {
+        throw Error(ErrorCode::bad_data,
+                    text("task '%s'", std::string(type.name).c_str()),
+                    text("patch %zu is not of these global arrays", k));
+      }
+    }
+  }
+
+  /// What the runtime's performance model says.
+  void predict(PackedTask const& task, PackedHead& head) const {
+    struct Source {
+      CollectionType const& type;
+      std::byte const* arguments;
+    } const source{*context_.types[head.type], task.arguments()};
+
+    TaskView view;
+    view.type = source.type.name;
+    view.arguments = source.type.patches.size();
+    view.set_source(&source, [](void const* of, std::size_t k) {
+      auto const& own = *static_cast<Source const*>(of);
+      ArgumentView argument;
+      argument.mode =
+          own.type.patches[k].use == PatchUse::get ? AccessMode::read : AccessMode::write;
+      argument.bytes = own.type.patch(own.arguments, k).bytes();
+      return argument;
+    });
+    auto const& policies = context_.runtime.engine().policies();
+    auto const on_cpu = policies.predict(view, ArchHost);
+    auto const on_gpu = policies.predict(view, ArchCUDA);
+    head.cpu_ns = on_cpu ? static_cast<float>(on_cpu->mean.ns) : 0;
+    head.gpu_ns = on_gpu ? static_cast<float>(on_gpu->mean.ns) : 0;
+  }
+
+  CollectionContext& context_;
+  LocalTasks local_;
+  std::vector<Estimate> estimates_;               // by type; empty: what the performance model says
+  std::vector<std::vector<PackedTask>> outgoing_; // by rank
+  std::size_t outgoing_count_ = 0;
+
+  Mutex added_lock_;
+  std::vector<std::pair<int, PackedTask>> added_; // under it
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Tasks of a collection as bytes, which may move to another rank.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace hetsched::detail {
+
+/// What precedes the arguments.
+struct PackedHead {
+  static constexpr std::uint16_t cpu = 1;
+  static constexpr std::uint16_t gpu = 2;
+
+  std::uint16_t type = 0;  // its place among the collection's types
+  std::uint16_t archs = 0; // cpu | gpu: the bodies that it has
+  float cpu_ns = 0;        // expected times; 0: not known
+  float gpu_ns = 0;
+
+  /// The time on a core through that on a GPU: above 1 for tasks that are better on a GPU.
+  [[nodiscard]] float ratio() const noexcept {
+    if (archs != (cpu | gpu)) {
+      return archs == gpu ? most : 0;
+    }
+    return cpu_ns > 0 && gpu_ns > 0 ? cpu_ns / gpu_ns : 1;
+  }
+
+  static constexpr float most = 1e30F;
+};
+
+/// One task: a head and the arguments.
+class PackedTask {
+public:
+  PackedTask() = default;
+
+  explicit PackedTask(std::size_t bytes) : bytes_(new std::byte[bytes]()) {}
+
+  PackedTask(std::byte const* from, std::size_t bytes) : bytes_(new std::byte[bytes]) {
+    std::memcpy(bytes_.get(), from, bytes);
+  }
+
+  [[nodiscard]] PackedHead head() const noexcept {
+    PackedHead head;
+    std::memcpy(&head, bytes_.get(), sizeof head);
+    return head;
+  }
+
+  void set_head(PackedHead const& head) noexcept { std::memcpy(bytes_.get(), &head, sizeof head); }
+
+  [[nodiscard]] std::byte* arguments() const noexcept { return bytes_.get() + sizeof(PackedHead); }
+
+  [[nodiscard]] std::byte const* bytes() const noexcept { return bytes_.get(); }
+
+private:
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// From the queue of a rank to the node's runtime: patches come, tasks run, what they wrote goes.
+
+#include <hetsched/collections/task_adder.hpp>
+#include <hetsched/detail/collections/collection_context.hpp>
+#include <hetsched/detail/collections/collection_queue.hpp>
+#include <hetsched/detail/collections/patch_buffers.hpp>
+#include <hetsched/detail/spawn/hints.hpp>
+#include <hetsched/detail/threads/external_tasks.hpp>
+#include <hetsched/handles/group.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace hetsched::detail {
+
+/// A patch of a running task: an external task that reads or writes the buffer on this rank.
+struct GrantedPatch : ExternalUse {
+  GrantedUses<GrantedPatch>& all;
+  GrantedPatch* next = nullptr;
+  TaskRecord* task = nullptr; // since it was granted
+  Event granted;              // under the lock
+
+  explicit GrantedPatch(GrantedUses<GrantedPatch>& granted_ones)
+      : ExternalUse{[](ExternalUse& use, TaskRecord& its_task) noexcept {
+          auto& own = static_cast<GrantedPatch&>(use);
+          own.task = &its_task;
+          own.all.add(own);
+        }},
+        all(granted_ones) {}
+};
+
+/// Admits some tasks at a time. Each is a task of the runtime, with tasks before it that get what
+/// it reads and tasks behind it that give what it wrote, so it waits for its patches as any task
+/// waits for data, and on a device they are copied ahead as any data. This is figure 4 of Arafat et
+/// al. 2016: GAFetchQ and GAUpdateQ are the tasks that get and give, the four queues between them
+/// the runtime's.
+class TaskRuns {
+public:
+  TaskRuns(CollectionContext& context, CollectionQueue& queue, TaskAdder const& adder)
+      : context_(context), queue_(queue), core_(context.runtime.engine()), adder_(adder),
+        buffers_(context.runtime, context.options.kept_bytes) {
+    auto const& options = context.options;
+    cpu_.limit = options.cpu_tasks != 0 ? options.cpu_tasks : least_limit();
+    gpu_.limit = options.gpu_tasks != 0 ? options.gpu_tasks : 4 * context.workers.gpu;
+  }
+
+  [[nodiscard]] bool idle() const noexcept { return cpu_.admitted + gpu_.admitted == 0; }
+
+  /// Goes on with what has waited for its data. Returns whether there was any.
+  bool go_on() {
+    auto* first = granted_.take();
+    bool const any = first != nullptr;
+    while (first != nullptr) {
+      auto* const next = first->next;
+      first->granted.happen(); // it may be gone then
+      first = next;
+    }
+    return any;
+  }
+
+  /// Takes tasks from the queue while fewer than the limits are admitted.
+  bool admit() {
+    adapt_limit();
+    bool any = false;
+    while (context_.workers.cpu != 0 && cpu_.has_room() && admit_one(cpu_, false)) {
+      any = true;
+    }
+    while (gpu_.has_room() && admit_one(gpu_, true)) {
+      any = true;
+    }
+    return any;
+  }
+
+  /// Before tasks are run: what arrays held when it ran some the last time is of no meaning.
+  void begin() noexcept { failed_ = 0; }
+
+  /// All have ended. Others may change the arrays.
+  void end() { buffers_.forget(); }
+
+  /// Since `begin`.
+  [[nodiscard]] std::int64_t failed() const noexcept { return failed_; }
+
+  /// What the first task threw that threw anything, once; else null.
+  [[nodiscard]] std::exception_ptr take_failure() noexcept {
+    return std::exchange(first_failure_, nullptr);
+  }
+
+private:
+  static constexpr int most_admitted = 64; // for each worker
+
+  /// Tasks that came from one end of the queue.
+  struct Admitted {
+    int admitted = 0;
+    int limit = 0;
+
+    [[nodiscard]] bool has_room() const noexcept { return admitted < limit; }
+  };
+
+  /// A task that is being run: its patches, and how it ended.
+  struct Run {
+    std::vector<PatchBuffer*> buffers;
+    std::deque<GrantedPatch> outputs;
+    std::vector<std::size_t> output_patches; // their numbers
+    std::exception_ptr failure;
+  };
+
+  [[nodiscard]] int least_limit() const noexcept { return 2 * std::max(context_.workers.cpu, 1); }
+
+  bool admit_one(Admitted& of, bool for_gpu) {
+    auto task = queue_.local().pop(for_gpu);
+    if (!task) {
+      return false;
+    }
+    ++of.admitted;
+    context_.routines.start(run(std::move(*task), of));
+    return true;
+  }
+
+  /// Twice as many at a time if half of them have ended since the last look, fewer if hardly any
+  /// have for a while.
+  void adapt_limit() {
+    auto const ended = std::exchange(ended_since_look_, 0);
+    if (context_.options.cpu_tasks != 0) {
+      return;
+    }
+    if (2 * ended >= cpu_.limit) {
+      cpu_.limit = std::min(2 * cpu_.limit, most_admitted * std::max(context_.workers.cpu, 1));
+      slow_looks_ = 0;
+    } else if (16 * ended < cpu_.limit && ++slow_looks_ == 16) {
+      cpu_.limit = std::max(cpu_.limit / 2, least_limit());
+      slow_looks_ = 0;
+    }
+  }
+
+  Step<> run(PackedTask task, Admitted& of) {
+    auto const& type = *context_.types[task.head().type];
+    auto group = take_group();
+    Run own;
+    try {
+      spawn(type, task, *group, own);
+    } catch (...) {
+      own.failure = std::current_exception();
+    }
+    for (std::size_t k = 0; k < own.outputs.size(); ++k) {
+      auto& output = own.outputs[k];
+      auto& granted = output.granted;
+      co_await granted;
+      auto const patch = own.output_patches[k];
+      co_await give(type.patches[patch].use, *own.buffers[patch], output, own.failure);
+    }
+    while (!group->state().empty()) { // the task holds no datum any more: nearly at its end
+      co_await context_.space.looks.next();
+    }
+    if (auto const failed = group->state().failure.take()) {
+      own.failure = failed->error;
+    }
+    groups_.push_back(std::move(group));
+    for (auto* const buffer : own.buffers) {
+      buffers_.release(*buffer);
+    }
+    note_end(own.failure);
+    --of.admitted;
+  }
+
+  [[nodiscard]] std::unique_ptr<TaskGroup> take_group() {
+    if (groups_.empty()) {
+      return std::make_unique<TaskGroup>(context_.runtime);
+    }
+    auto group = std::move(groups_.back());
+    groups_.pop_back();
+    return group;
+  }
+
+  void note_end(std::exception_ptr const& failure) {
+    ++context_.stats.completed;
+    ++ended_since_look_;
+    if (failure) {
+      ++context_.stats.failed;
+      ++failed_;
+      if (!first_failure_) {
+        first_failure_ = failure;
+      }
+    }
+  }
+
+  void spawn(CollectionType const& type, PackedTask const& task, TaskGroup& group, Run& own) {
+    std::vector<DataRecord*> records;
+    for (std::size_t k = 0; k < type.patches.size(); ++k) {
+      auto const patch = type.patch(task.arguments(), k);
+      own.buffers.push_back(type.patches[k].use == PatchUse::get ? &get(patch) : &room_for(patch));
+      records.push_back(&own.buffers.back()->record());
+    }
+    type.spawn(context_.typed_runtime, group, adder_, task.arguments(), records.data());
+    for (std::size_t k = 0; k < type.patches.size(); ++k) {
+      if (type.patches[k].use != PatchUse::get) {
+        auto& output = own.outputs.emplace_back(granted_);
+        try {
+          spawn_external(*own.buffers[k], AccessMode::read, output);
+        } catch (...) {
+          own.outputs.pop_back();
+          throw;
+        }
+        own.output_patches.push_back(k);
+      }
+    }
+  }
+
+  void spawn_external(PatchBuffer& buffer, AccessMode mode, GrantedPatch& use) {
+    spawn_uncounted(core_, external_type, buffer.record(), mode, {.external = &use});
+  }
+
+  [[nodiscard]] WindowElement element_of(PatchOf const& patch) const {
+    return context_.space.layout(patch.array).element;
+  }
+
+  [[nodiscard]] PatchBuffer& room_for(PatchOf const& patch) {
+    return buffers_.make(patch, element_of(patch), false);
+  }
+
+  PatchBuffer& get(PatchOf const& patch) {
+    if (auto* const there = buffers_.find(patch)) {
+      ++context_.stats.get_hits;
+      return *there;
+    }
+    auto& buffer = buffers_.make(patch, element_of(patch), true);
+    ++context_.stats.gets;
+    ++buffer.users;
+    context_.routines.start(bring(buffer));
+    return buffer;
+  }
+
+  /// What a task reads, from the array.
+  Step<> bring(PatchBuffer& buffer) {
+    GrantedPatch use(granted_);
+    bool failed = false;
+    try {
+      spawn_external(buffer, AccessMode::write, use);
+    } catch (...) {
+      failed = true;
+    }
+    if (!failed) {
+      auto& granted = use.granted;
+      co_await granted;
+      try {
+        ExternalTasks::bring_home(*use.task);
+        co_await context_.space.transfer(
+            ArraySpace::Transfer::get, buffer.patch, buffer.memory.get(), buffer.patch.rows);
+        context_.stats.bytes_got += buffer.patch.bytes();
+      } catch (...) {
+        failed = true;
+      }
+      ExternalTasks::end(core_, *use.task, failed);
+    }
+    buffers_.release(buffer, failed);
+  }
+
+  /// What a task wrote, to the array.
+  Step<>
+  give(PatchUse how, PatchBuffer& buffer, GrantedPatch& output, std::exception_ptr& failure) {
+    bool const spoilt = output.task->accesses()[0].queue->poisoned();
+    if (!spoilt) {
+      try {
+        ExternalTasks::bring_home(*output.task);
+        co_await context_.space.transfer(how == PatchUse::put ? ArraySpace::Transfer::put
+                                                              : ArraySpace::Transfer::accumulate,
+                                         buffer.patch,
+                                         buffer.memory.get(),
+                                         buffer.patch.rows);
+        context_.stats.bytes_put += buffer.patch.bytes();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+    ExternalTasks::end(core_, *output.task, false);
+  }
+
+  CollectionContext& context_;
+  CollectionQueue& queue_;
+  ThreadCore& core_;
+  TaskAdder adder_;
+  PatchBuffers buffers_;
+  std::vector<std::unique_ptr<TaskGroup>> groups_; // unused ones
+  GrantedUses<GrantedPatch> granted_;              // any thread adds
+  Admitted cpu_;
+  Admitted gpu_;
+  int ended_since_look_ = 0;
+  int slow_looks_ = 0;
+  std::int64_t failed_ = 0;
+  std::exception_ptr first_failure_;
+};
+
+} // namespace hetsched::detail

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// Task collections between ranks in one process.
+//
+// HETSCHED_TEST_GRAPHS: how many random collections are run (default 60), from seed
+// HETSCHED_TEST_SEED (default 1).
+
+#include <hetsched/cluster/loopback.hpp>
+#include <hetsched/cluster/loopback_rma.hpp>
+#include <hetsched/cluster/rma_over_messages.hpp>
+#include <hetsched/collections.hpp>
+#include <hetsched/gpu.hpp>
+#include <hetsched/hetsched.hpp>
+
+#include "../cluster/on_ranks.hpp"
+#include "../support/env_or.hpp"
+#include "random_collection.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace hs = hetsched;
+
+namespace collection_test {
+
+using Rt = hs::Runtime<>;
+
+/// `f(arrays, runtime)` on each rank.
+template <class F>
+std::vector<std::string>
+on_arrays(hs::LoopbackRmaNetwork& net, hs::Config const& config, F const& f) {
+  return on_ranks::each(net.ranks(), [&](int rank) {
+    auto transport = net.transport(rank);
+    Rt rt(config);
+    hs::GlobalArrays arrays(transport);
+    f(arrays, rt);
+  });
+}
+
+/// All lines that are not empty.
+std::string lines_of(std::vector<std::string> const& all) {
+  std::string lines;
+  for (auto const& line : all) {
+    lines += line.empty() ? "" : line + "\n";
+  }
+  return lines;
+}
+
+TEST_SUITE_BEGIN("collections");
+
+TEST_CASE("collections: random ones run each task once, and sums are exact") {
+  auto const first = support::env_or("HETSCHED_TEST_SEED", 1);
+  auto const count = support::env_or("HETSCHED_TEST_GRAPHS", 60);
+  for (auto seed = first; seed < first + count; ++seed) {
+    INFO("reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" << seed);
+    support::Dice dice(seed + 1000);
+    int const ranks = seed % 16 == 0 ? 1 + dice.below(64) : 1 + dice.below(6);
+    auto config = on_ranks::one_core();
+    if (seed % 5 == 0) {
+      config.cpus = 2;
+    }
+    if (seed % 4 == 1 && ranks < 5) {
+      config.devices = "emu@1MB";
+    }
+    std::vector<std::string> wrong(static_cast<std::size_t>(ranks));
+    auto const body = [&](hs::GlobalArrays& arrays, Rt& rt) {
+      wrong[static_cast<std::size_t>(arrays.rank())] = random_collection::run(arrays, rt, seed);
+    };
+    std::vector<std::string> thrown;
+    if (seed % 3 == 1) {
+      hs::LoopbackNetwork net(ranks, {.seed = seed, .head_delay = 2, .payload_delay = 2});
+      thrown = on_ranks::each(ranks, [&](int rank) {
+        auto messages = net.transport(rank);
+        hs::RmaOverMessages transport(messages);
+        Rt rt(config);
+        hs::GlobalArrays arrays(transport);
+        body(arrays, rt);
+      });
+    } else {
+      hs::LoopbackRmaNetwork net(ranks, {.seed = seed, .delay = dice.below(5)});
+      thrown = on_arrays(net, config, body);
+    }
+    CHECK(lines_of(thrown) == "");
+    CHECK(lines_of(wrong) == "");
+  }
+}
+
+TEST_CASE("collections: one that is empty is processed") {
+  hs::LoopbackRmaNetwork net(3);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [](hs::GlobalArrays& arrays, Rt& rt) {
+    hs::TaskCollection<random_collection::Types> tasks(arrays, rt);
+    tasks.process();
+    tasks.process();
+    CHECK(tasks.stats().completed == 0);
+  });
+  CHECK(lines_of(thrown) == "");
+}
+
+/// Throws for some numbers.
+struct Fails : hs::Task<2>::Signature<hs::Acc<hs::Patch<double>>, int> {
+  static void cpu(hs::TileView<double> x, int k) {
+    x(0, 0) = 1;
+    if (k == 7) {
+      throw std::runtime_error("seven");
+    }
+  }
+};
+
+TEST_CASE("collections: a body that throws is told on all ranks, and the others run") {
+  hs::LoopbackRmaNetwork net(3);
+  std::vector<double> sums(3);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [&](hs::GlobalArrays& arrays, Rt& rt) {
+    auto const x = arrays.make<double>(1, 1, 1, hs::BlockCyclic{});
+    hs::TaskCollection<hs::TaskTypes<Fails>> tasks(arrays, rt);
+    if (arrays.rank() == 1) {
+      for (int k = 0; k < 20; ++k) {
+        tasks.add<Fails>()(x.tile(0, 0), k);
+      }
+    }
+    std::string said;
+    try {
+      tasks.process();
+    } catch (std::exception const& error) {
+      said = error.what();
+    }
+    x.get(0, 0, {&sums[static_cast<std::size_t>(arrays.rank())], 1, 1, 1});
+    arrays.sync();
+    if (arrays.rank() == 1) {
+      tasks.add<Fails>()(x.tile(0, 0), 1);
+    }
+    tasks.process(); // as if nothing had happened
+    throw std::runtime_error(said);
+  });
+  CHECK(sums == std::vector<double>(3, 19));
+  CHECK(std::count(thrown.begin(), thrown.end(), "seven") == 1);
+  for (auto const& line : thrown) {
+    CHECK_MESSAGE((line == "seven" ||
+                   (line.starts_with("hetsched: rank ") &&
+                    line.ends_with(": a task failed there (1 of the collection's on all ranks)"))),
+                  line);
+  }
+}
+
+TEST_CASE("collections: what is outside an array, of other arrays, or for no rank is refused") {
+  hs::LoopbackRmaNetwork net(1);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [](hs::GlobalArrays& arrays, Rt& rt) {
+    auto const x = arrays.make<double>(6, 4, 3, hs::BlockCyclic{});
+    hs::TaskCollection<hs::TaskTypes<Fails>> tasks(arrays, rt);
+    CHECK_THROWS_WITH_AS((void)x.patch(5, 3, 2, 1),
+                         "hetsched: patch: 2 x 1 elements from (5, 3) on are not within 6 x 4",
+                         hs::Error);
+    CHECK_THROWS_WITH_AS((void)x.patch(1, 1, 0, 1),
+                         "hetsched: patch: 0 x 1 elements from (1, 1) on are none of 6 x 4",
+                         hs::Error);
+    CHECK_THROWS_WITH_AS((void)x.patch(0, 2, 2, 2).part(0, 1, 1, 2),
+                         "hetsched: patch: 1 x 2 elements from (0, 1) on are not within 2 x 2",
+                         hs::Error);
+    CHECK_THROWS_WITH_AS(tasks.add<Fails>(hs::near(1))(x.tile(0, 0), 1),
+                         "hetsched: add: there is no rank 1",
+                         hs::Error);
+    CHECK_THROWS_WITH_AS((void)arrays.make<float>(1, 1, 0, hs::BlockCyclic{}),
+                         "hetsched: make: tile size is 0",
+                         hs::Error);
+    CHECK_THROWS_WITH_AS((void)arrays.make<float>(4, 4, 2, hs::BlockCyclic{2, 1}),
+                         "hetsched: make: the distribution names rank 1 of 1",
+                         hs::Error);
+    hs::LoopbackRmaNetwork other_net(1);
+    auto other_transport = other_net.transport(0);
+    hs::GlobalArrays others(other_transport);
+    [[maybe_unused]] auto const first = others.make<float>(2, 2, 1, hs::BlockCyclic{});
+    auto const second = others.make<double>(2, 2, 1, hs::BlockCyclic{});
+    CHECK_THROWS_WITH_AS(tasks.add<Fails>()(second.tile(0, 0), 1),
+                         doctest::Contains("patch 0 is not of these global arrays"),
+                         hs::Error);
+    tasks.process();
+    CHECK(tasks.stats().completed == 0);
+  });
+  CHECK(lines_of(thrown) == "");
+}
+
+struct OnlyGpu : hs::Task<1>::Signature<int> {
+  static void gpu(hs::GpuStream& /*stream*/, int /*k*/) {}
+};
+
+TEST_CASE("collections: all ranks refuse one that some rank cannot run") {
+  hs::LoopbackRmaNetwork net(2);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [](hs::GlobalArrays& arrays, Rt& rt) {
+    hs::TaskCollection<hs::TaskTypes<OnlyGpu>> const tasks(arrays, rt);
+  });
+  for (auto const& line : thrown) {
+    CHECK_MESSAGE(line.find("can run it, and tasks of a collection may go to any rank") !=
+                      std::string::npos,
+                  line);
+  }
+  auto const bad = on_arrays(net, on_ranks::one_core(), [](hs::GlobalArrays& arrays, Rt& rt) {
+    hs::CollectionOptions options;
+    options.shared_tasks = arrays.rank() == 0 ? 0 : 10;
+    hs::TaskCollection<hs::TaskTypes<Fails>> const tasks(arrays, rt, options);
+  });
+  CHECK(bad[0] == "hetsched: TaskCollection: shared_tasks is 0 and inbox_tasks 1024: must be 1 to "
+                  "65535, and at least 1");
+  CHECK(bad[1] == "hetsched: rank 0: refuses the collection");
+}
+
+/// Calls what a body may not, and says what it was told.
+struct Asks : hs::Task<1>::Signature<hs::V<hs::GlobalArrays*>> {
+  static void cpu(hs::GlobalArrays* arrays) { arrays->sync(); }
+};
+
+TEST_CASE("collections: bodies may not use the arrays themselves") {
+  hs::LoopbackRmaNetwork net(1);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [](hs::GlobalArrays& arrays, Rt& rt) {
+    hs::TaskCollection<hs::TaskTypes<Asks>> tasks(arrays, rt);
+    tasks.add<Asks>()(&arrays);
+    tasks.process();
+  });
+  CHECK(thrown[0].find("not allowed while a collection is processed") != std::string::npos);
+}
+
+/// Kills a rank when it runs as the k-th task on it.
+struct Deadly : hs::Task<2>::Signature<hs::V<hs::LoopbackRmaNetwork*>, int> {
+  static void cpu(hs::LoopbackRmaNetwork* net, int victim) {
+    if (victim >= 0) {
+      net->kill(victim);
+    }
+  }
+};
+
+TEST_CASE("collections: a rank that is gone is named by all others, wherever it was") {
+  for (int at = 0; at < 20; ++at) {
+    CAPTURE(at);
+    hs::LoopbackRmaNetwork net(3,
+                               {.seed = static_cast<std::uint64_t>(at), .delay = 3, .quiet = true});
+    auto const thrown = on_arrays(net, on_ranks::one_core(), [&](hs::GlobalArrays& arrays, Rt& rt) {
+      hs::TaskCollection<hs::TaskTypes<Deadly>> tasks(arrays, rt);
+      for (int k = 0; k < 40; ++k) {
+        tasks.add<Deadly>(hs::near(k % 3))(&net, arrays.rank() == 1 && k == 2 * at ? 2 : -1);
+      }
+      tasks.process();
+    });
+    CHECK(thrown[0] == "hetsched: rank 2: was killed");
+    CHECK(thrown[1] == "hetsched: rank 2: was killed");
+    CHECK(!thrown[2].empty());
+  }
+}
+
+TEST_SUITE_END();
+
+} // namespace collection_test
