@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs mpi_ranks as jobs of few ranks: what must work, and what must end with a line; with Global Arrays, too, if
-they are there. If mpi_programs is
-given, too, it runs COUNT random programs (HETSCHED_TEST_GRAPHS, or 30) on 2 to 4 ranks, and some that go
-wrong; given the example distributed_sparse, that on 3 ranks. With HETSCHED_TEST_GRAPHS a rank is killed at twenty points of a program. Where root may make network
-namespaces, the ranks of Open MPI also talk by TCP.
+"""Runs jobs of few ranks: mpi_ranks, what must work and what must end with a line; mpi_collections, random
+collections over each one-sided transport, COLLECTIONS of them (HETSCHED_TEST_GRAPHS, or a few), and one whose
+rank 1 is killed; with Global Arrays, too, if they are there. If mpi_programs is given, too, it runs COUNT random
+programs (HETSCHED_TEST_GRAPHS, or 30) on 2 to 4 ranks, and some that go wrong; given the example
+distributed_sparse, that on 3 ranks. With HETSCHED_TEST_GRAPHS a rank is killed at twenty points of a program and
+of a collection. Where root may make network namespaces, the ranks of Open MPI also talk by TCP.
 
 Each job ends within its time limit. A job that should fail ends with a status that is not 0, and says why.
 
-Usage: mpi_jobs.py MPIRUN MPI_RANKS [MPI_PROGRAMS [DISTRIBUTED_SPARSE]]
+Usage: mpi_jobs.py MPIRUN MPI_RANKS MPI_COLLECTIONS [MPI_PROGRAMS [DISTRIBUTED_SPARSE]]
 """
 
 import os
@@ -94,26 +95,43 @@ def over_tcp(mpirun, program, count):
     return good
 
 
+def collections(program, arrays):
+    """Jobs of random collections."""
+    count = os.environ.get("HETSCHED_TEST_GRAPHS")
+    jobs = []
+    for transport, ranks, few in ("messages", 4, 20), ("windows", 3, 4), ("arrays", 2, 4):
+        if transport != "arrays" or arrays:
+            each = count or str(few)
+            jobs += [(f"collections over {transport}", n, 0, f"{each} collections",
+                      (SHARED if transport != "messages" else []) + [program, transport, each])
+                     for n in ((2, 3, 4) if count else (ranks,))]  # fmt: skip
+    deaths = range(1, 100, 5) if count else (40,)
+    return jobs + [(f"collections, killed at task {task}", 3, None, "", [program, "killed", str(task)])
+                   for task in deaths]  # fmt: skip
+
+
 def main():
-    if len(sys.argv) not in (3, 4, 5):
+    if len(sys.argv) not in (4, 5, 6):
         sys.exit(__doc__)
     mpirun, program = sys.argv[1:3]
     jobs = [(scenario, ranks, status, words, (SHARED if scenario == "rma_windows" else []) + [program, scenario])
             for scenario, ranks, status, words in JOBS]  # fmt: skip
-    if run([program, "has_arrays"])[0] == 0:
+    arrays = run([program, "has_arrays"])[0] == 0
+    jobs += collections(sys.argv[3], arrays)
+    if arrays:
         jobs.append(("rma_arrays", 2, 0, "", SHARED + [program, "rma_arrays"]))
     if "openmpi" in mpirun:
         jobs.append(("rma_windows as usual", 2, None, "component rdma crashes.*start the job with `--mca osc sm`",
                      [program, "rma_windows"]))  # fmt: skip
-    if len(sys.argv) >= 4:
+    if len(sys.argv) >= 5:
         count = os.environ.get("HETSCHED_TEST_GRAPHS", "30")
-        jobs += [(how, 3, None, words, [sys.argv[3], how]) for how, words in WRONG]
+        jobs += [(how, 3, None, words, [sys.argv[4], how]) for how, words in WRONG]
         if "HETSCHED_TEST_GRAPHS" in os.environ:
-            jobs += [(f"killed after {spawns}", 3, None, "", [sys.argv[3], "killed", str(spawns)])
+            jobs += [(f"killed after {spawns}", 3, None, "", [sys.argv[4], "killed", str(spawns)])
                      for spawns in DEATHS]  # fmt: skip
-        jobs += [("random programs", ranks, 0, f"{count} programs", [sys.argv[3], count]) for ranks in (2, 3, 4)]
-    if len(sys.argv) == 5:
-        jobs += [("sparse LU", 3, 0, r"3 ranks of MPI.*backward error \d(\.\d+)?e-1[5-9]", [sys.argv[4], "--n", "8000"])]
+        jobs += [("random programs", ranks, 0, f"{count} programs", [sys.argv[4], count]) for ranks in (2, 3, 4)]
+    if len(sys.argv) == 6:
+        jobs += [("sparse LU", 3, 0, r"3 ranks of MPI.*backward error \d(\.\d+)?e-1[5-9]", [sys.argv[5], "--n", "8000"])]
     failures = 0
     with ThreadPoolExecutor(TOGETHER) as pool:  # a launcher mostly waits
         ends = pool.map(lambda job: run([mpirun, "-n", str(job[1]), *job[4]]), jobs)
@@ -126,8 +144,8 @@ def main():
                 failures += 1
                 print(f"  expected {'a failure' if fails else 'status 0'} and '{words}'; it says:\n{text}")
     # MPICH 4.0.2 with UCX's TCP sometimes never comes back from MPI_Finalize.
-    if len(sys.argv) >= 4 and "mpich" not in mpirun:
-        failures += not over_tcp(mpirun, sys.argv[3], count)
+    if len(sys.argv) >= 5 and "mpich" not in mpirun:
+        failures += not over_tcp(mpirun, sys.argv[4], count)
     return 1 if failures else 0
 
 

@@ -65,6 +65,14 @@ struct ArrayLayout {
                : 0;
   }
 
+  /// In how many tiles the patch has elements.
+  [[nodiscard]] std::size_t pieces(PatchOf const& patch) const noexcept {
+    auto const across = [this](std::size_t first, std::size_t count) {
+      return (first + count - 1) / tile - first / tile + 1;
+    };
+    return across(patch.row, patch.rows) * across(patch.column, patch.columns);
+  }
+
   /// Calls f(piece, first) for the part of the patch in each tile: what it is in the window, whose
   /// rows are the array's columns, and its first element's place in a dense copy of the patch.
   template <class F>

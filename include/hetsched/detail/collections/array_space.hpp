@@ -16,8 +16,8 @@
 #include <deque>
 #include <exception>
 #include <memory>
-#include <span>
 #include <utility>
+#include <vector>
 
 namespace hetsched::detail {
 
@@ -88,13 +88,14 @@ public:
   /// Between the patch and `here`, a dense block unless `ld` says otherwise.
   [[nodiscard]] Step<> transfer(Transfer kind, PatchOf patch, void* here, std::size_t ld) {
     auto const& array = layout(patch.array);
-    std::deque<RmaResult> results;
+    std::vector<RmaResult> results(array.pieces(patch));
+    auto next = results.begin();
     auto const bytes = size_of(array.element);
     array.each_piece(patch, [&](WindowPatch const& piece, std::size_t first) {
       auto const row = first % patch.rows;
       auto const column = first / patch.rows;
       auto* const at = static_cast<std::byte*>(here) + (row + column * ld) * bytes;
-      auto& result = results.emplace_back();
+      auto& result = *next++;
       switch (kind) {
       case Transfer::get:
         rma.get(array.window, piece, at, ld, result);

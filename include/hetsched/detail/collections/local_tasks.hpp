@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -16,8 +16,8 @@
 
 namespace hetsched::detail {
 
-/// Ordered by ratio as the rule says, and among equals the last that came first. In ordinary memory
-/// and under the lock of the collection: no other rank sees them.
+/// Ordered by ratio as the rule says, and those of one ratio by when they came. In ordinary memory
+/// and under the lock of the collection: no other rank sees them. O(log r) with r different ratios.
 class LocalTasks {
 public:
   explicit LocalTasks(StealQueues queues) : queues_(queues) {}
@@ -25,75 +25,71 @@ public:
   void push(PackedTask task) {
     auto const ratio = task.head().ratio();
     gpu_ += ratio > 1 ? 1 : 0;
-    tasks_.emplace(Key{ordering(ratio), -static_cast<std::int64_t>(++pushed_)}, std::move(task));
+    ++size_;
+    tasks_[ordering(ratio)].push_back(std::move(task));
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  [[nodiscard]] bool empty() const noexcept { return tasks_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
   /// Those that are faster on a GPU.
   [[nodiscard]] std::size_t gpu_tasks() const noexcept { return gpu_; }
 
-  [[nodiscard]] std::size_t cpu_tasks() const noexcept { return size() - gpu_; }
+  [[nodiscard]] std::size_t cpu_tasks() const noexcept { return size_ - gpu_; }
 
   /// All, or those of a kind.
   [[nodiscard]] std::size_t count(std::optional<bool> gpu) const noexcept {
     return !gpu ? size() : *gpu ? gpu_tasks() : cpu_tasks();
   }
 
-  /// The best for a core, or for a GPU, with a body for it. With one unsorted queue, any.
+  /// The best for a core, or for a GPU, with a body for it; of equally good ones the last that
+  /// came. With one unsorted queue any task that has one.
   [[nodiscard]] std::optional<PackedTask> pop(bool for_gpu) {
-    if (tasks_.empty()) {
+    if (empty()) {
       return std::nullopt;
-    }
-    auto best = tasks_.begin();
-    if (for_gpu) {
-      best = tasks_.lower_bound(Key{tasks_.rbegin()->first.first, first_of_all});
     }
     auto const body = for_gpu ? PackedHead::gpu : PackedHead::cpu;
-    if (queues_ == StealQueues::unsorted) {
-      while (best != tasks_.end() && (best->second.head().archs & body) == 0) {
-        ++best;
+    auto const best = for_gpu ? std::prev(tasks_.end()) : tasks_.begin();
+    auto& row = best->second;
+    auto at = row.end();
+    do {
+      --at;
+      if ((at->head().archs & body) != 0) {
+        auto task = take(row, at);
+        if (row.empty()) {
+          tasks_.erase(best);
+        }
+        return task;
       }
-    }
-    if (best == tasks_.end() || (best->second.head().archs & body) == 0) {
-      return std::nullopt;
-    }
-    return take(best);
+    } while (queues_ != StealQueues::sorted && at != row.begin());
+    return std::nullopt;
   }
 
-  /// Half of the tasks, at most `most`, in order: of one unsorted queue the oldest, else every
-  /// second one. `gpu`: of one kind only.
+  /// Half of the tasks, at most `most`, in order: of each ratio those that came first. `gpu`: of
+  /// one kind only.
   [[nodiscard]] std::vector<PackedTask> take_half(std::size_t most, std::optional<bool> gpu) {
     auto left = std::min(count(gpu) / 2, most);
     std::vector<PackedTask> taken;
     taken.reserve(left);
-    if (queues_ == StealQueues::unsorted) {
-      for (; left != 0; --left) {
-        taken.push_back(take(std::prev(tasks_.end())));
-      }
-      return taken;
-    }
-    bool second = false;
-    for (auto at = tasks_.begin(); at != tasks_.end() && left != 0;) {
-      auto const next = std::next(at);
-      if (!gpu || *gpu == is_gpu(at->second)) {
-        if (second) {
-          taken.push_back(take(at));
-          --left;
+    std::size_t odd = 0; // rows of an odd number of tasks give one more in turn
+    for (auto row = tasks_.begin(); row != tasks_.end() && left != 0;) {
+      auto& tasks = row->second;
+      if (!gpu || *gpu == is_gpu(tasks.front())) {
+        auto part = std::min((tasks.size() + odd) / 2, left);
+        odd = (tasks.size() + odd) % 2;
+        left -= part;
+        for (; part != 0; --part) {
+          taken.push_back(take(tasks, tasks.begin()));
         }
-        second = !second;
       }
-      at = next;
+      row = tasks.empty() ? tasks_.erase(row) : std::next(row);
     }
     return taken;
   }
 
 private:
-  using Key = std::pair<float, std::int64_t>;
-  using Tasks = std::map<Key, PackedTask>;
-  static constexpr auto first_of_all = INT64_MIN;
+  using Row = std::deque<PackedTask>; // of one ratio, the last that came behind
 
   [[nodiscard]] static bool is_gpu(PackedTask const& task) noexcept {
     return task.head().ratio() > 1;
@@ -110,17 +106,18 @@ private:
     }
   }
 
-  PackedTask take(Tasks::iterator at) {
-    auto task = std::move(at->second);
+  PackedTask take(Row& row, Row::iterator at) {
+    auto task = std::move(*at);
     gpu_ -= is_gpu(task) ? 1 : 0;
-    tasks_.erase(at);
+    --size_;
+    row.erase(at);
     return task;
   }
 
   StealQueues queues_;
-  Tasks tasks_;
+  std::map<float, Row> tasks_; // no row is empty
+  std::size_t size_ = 0;
   std::size_t gpu_ = 0;
-  std::uint64_t pushed_ = 0;
 };
 
 } // namespace hetsched::detail

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -23,18 +22,17 @@ namespace hetsched::detail {
 
 /// A patch of a running task: an external task that reads or writes the buffer on this rank.
 struct GrantedPatch : ExternalUse {
-  GrantedUses<GrantedPatch>& all;
+  GrantedUses<GrantedPatch>* all = nullptr;
   GrantedPatch* next = nullptr;
   TaskRecord* task = nullptr; // since it was granted
   Event granted;              // under the lock
 
-  explicit GrantedPatch(GrantedUses<GrantedPatch>& granted_ones)
+  GrantedPatch()
       : ExternalUse{[](ExternalUse& use, TaskRecord& its_task) noexcept {
           auto& own = static_cast<GrantedPatch&>(use);
           own.task = &its_task;
-          own.all.add(own);
-        }},
-        all(granted_ones) {}
+          own.all->add(own);
+        }} {}
 };
 
 /// Admits some tasks at a time. Each is a task of the runtime, with tasks before it that get what
@@ -107,8 +105,7 @@ private:
   /// A task that is being run: its patches, and how it ended.
   struct Run {
     std::vector<PatchBuffer*> buffers;
-    std::deque<GrantedPatch> outputs;
-    std::vector<std::size_t> output_patches; // their numbers
+    std::vector<GrantedPatch> outputs; // by patch; those that are only read are not used
     std::exception_ptr failure;
   };
 
@@ -151,10 +148,12 @@ private:
     }
     for (std::size_t k = 0; k < own.outputs.size(); ++k) {
       auto& output = own.outputs[k];
+      if (output.all == nullptr) {
+        continue;
+      }
       auto& granted = output.granted;
       co_await granted;
-      auto const patch = own.output_patches[k];
-      co_await give(type.patches[patch].use, *own.buffers[patch], output, own.failure);
+      co_await give(type.patches[k].use, *own.buffers[k], output, own.failure);
     }
     while (!group->state().empty()) { // the task holds no datum any more: nearly at its end
       co_await context_.space.looks.next();
@@ -192,29 +191,32 @@ private:
   }
 
   void spawn(CollectionType const& type, PackedTask const& task, TaskGroup& group, Run& own) {
-    std::vector<DataRecord*> records;
-    for (std::size_t k = 0; k < type.patches.size(); ++k) {
+    auto const count = type.patches.size();
+    own.buffers.reserve(count);
+    std::vector<DataRecord*> records(count);
+    for (std::size_t k = 0; k < count; ++k) {
       auto const patch = type.patch(task.arguments(), k);
       own.buffers.push_back(type.patches[k].use == PatchUse::get ? &get(patch) : &room_for(patch));
-      records.push_back(&own.buffers.back()->record());
+      records[k] = &own.buffers.back()->record();
     }
+    own.outputs = std::vector<GrantedPatch>(count);
     type.spawn(context_.typed_runtime, group, adder_, task.arguments(), records.data());
-    for (std::size_t k = 0; k < type.patches.size(); ++k) {
+    for (std::size_t k = 0; k < count; ++k) {
       if (type.patches[k].use != PatchUse::get) {
-        auto& output = own.outputs.emplace_back(granted_);
-        try {
-          spawn_external(*own.buffers[k], AccessMode::read, output);
-        } catch (...) {
-          own.outputs.pop_back();
-          throw;
-        }
-        own.output_patches.push_back(k);
+        spawn_external(*own.buffers[k], AccessMode::read, own.outputs[k]);
       }
     }
   }
 
+  /// If it throws, the use is not used.
   void spawn_external(PatchBuffer& buffer, AccessMode mode, GrantedPatch& use) {
-    spawn_uncounted(core_, external_type, buffer.record(), mode, {.external = &use});
+    use.all = &granted_;
+    try {
+      spawn_uncounted(core_, external_type, buffer.record(), mode, {.external = &use});
+    } catch (...) {
+      use.all = nullptr;
+      throw;
+    }
   }
 
   [[nodiscard]] WindowElement element_of(PatchOf const& patch) const {
@@ -239,7 +241,7 @@ private:
 
   /// What a task reads, from the array.
   Step<> bring(PatchBuffer& buffer) {
-    GrantedPatch use(granted_);
+    GrantedPatch use;
     bool failed = false;
     try {
       spawn_external(buffer, AccessMode::write, use);
