@@ -117,37 +117,36 @@ private:
   Step<> balance() {
     auto pause = shortest_pause_ns;
     while (!context_.ended) {
+      bool moved = co_await release(shortage());
       auto const lack = shortage();
-      bool moved = false;
-      if (lack) {
+      if (lack && !moved) {
         moved = co_await take_back(lack);
-        if (!moved) {
-          moved = co_await steal(lack);
-        }
-      } else {
-        moved = co_await release();
+      }
+      if (lack && !moved) {
+        moved = co_await steal(lack);
       }
       pause = moved || !lack ? shortest_pause_ns : std::min(2 * pause, longest_pause_ns);
       co_await context_.space.looks.after(moved ? 0 : pause);
     }
   }
 
-  /// Half of the tasks, if thieves have taken those of the batch before.
-  Step<bool> release() {
+  /// Half of the tasks of which this rank is not short, if thieves have taken those of the batch
+  /// before.
+  Step<bool> release(Shortage lack) {
+    if (lack.cpu && lack.gpu) {
+      co_return false;
+    }
     bool any = false;
     for (std::size_t k = 0; k < shared_.size(); ++k) {
-      std::optional<bool> kind;
-      if (context_.rule.queues == StealQueues::two) {
-        kind = k == 1;
-      }
-      if (queue_.local().count(kind) < 2) {
+      auto const kind = released_kind(k, lack);
+      if (kind.none || queue_.local().count(kind.gpu) < 2) {
         continue;
       }
       bool const is_free = co_await shared_[k].is_free();
       if (!is_free) {
         continue;
       }
-      auto tasks = queue_.local().take_half(shared_[k].capacity(), kind);
+      auto tasks = queue_.local().take_half(shared_[k].capacity(), kind.gpu);
       if (!tasks.empty()) {
         context_.stats.released += tasks.size();
         co_await shared_[k].release(std::move(tasks));
@@ -155,6 +154,23 @@ private:
       }
     }
     co_return any;
+  }
+
+  /// Which tasks go to a buffer; `gpu` as in LocalTasks.
+  struct ReleasedKind {
+    bool none = false;
+    std::optional<bool> gpu = {};
+  };
+
+  [[nodiscard]] ReleasedKind released_kind(std::size_t buffer, Shortage lack) const noexcept {
+    if (context_.rule.queues == StealQueues::two) {
+      bool const gpu = buffer == 1;
+      return {.none = gpu ? lack.gpu : lack.cpu, .gpu = gpu};
+    }
+    if (context_.rule.queues == StealQueues::unsorted || !lack) {
+      return {.none = static_cast<bool>(lack)};
+    }
+    return {.gpu = lack.cpu};
   }
 
   /// From what this rank has released itself.
