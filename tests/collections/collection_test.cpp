@@ -18,10 +18,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -50,6 +54,24 @@ std::string lines_of(std::vector<std::string> const& all) {
   }
   return lines;
 }
+
+/// Knows that the wider a patch is, the better is a GPU for it.
+class Knows : public hs::policies::NoModel {
+public:
+  [[nodiscard]] std::optional<hs::Prediction> predict(hs::TaskView const& task,
+                                                      hs::Arch arch) const {
+    auto const bytes = static_cast<std::int64_t>(task.bytes());
+    return hs::Prediction{.mean = {arch == hs::ArchHost ? 100 * bytes : 100}, .spread = {}};
+  }
+};
+
+struct Sized : hs::Task<2>::Signature<hs::R<hs::Patch<double>>, hs::V<std::vector<int>*>> {
+  static void cpu(hs::TileView<double const> x, std::vector<int>* order) {
+    order->push_back(static_cast<int>(x.cols()));
+  }
+
+  static void gpu(hs::GpuStream& /*stream*/, hs::TileView<double const>, std::vector<int>*) {}
+};
 
 TEST_SUITE_BEGIN("collections");
 
@@ -220,6 +242,120 @@ TEST_CASE("collections: bodies may not use the arrays themselves") {
     tasks.process();
   });
   CHECK(thrown[0].find("not allowed while a collection is processed") != std::string::npos);
+}
+
+/// Takes a while on a core.
+struct Sleeps : hs::Task<1>::Signature<int> {
+  static void cpu(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+};
+
+template <class Steal>
+void steals(char const* name, std::string const& devices) {
+  CAPTURE(name);
+  CAPTURE(devices);
+  hs::LoopbackRmaNetwork net(2);
+  auto config = on_ranks::one_core();
+  config.devices = devices;
+  std::vector<std::uint64_t> completed(2);
+  auto const thrown = on_arrays(net, config, [&](hs::GlobalArrays& arrays, Rt& rt) {
+    hs::TaskCollection<hs::TaskTypes<Sleeps>, Rt, Steal> tasks(arrays, rt);
+    for (int k = 0; k < 30 && arrays.rank() == 1; ++k) {
+      tasks.template add<Sleeps>()(2);
+    }
+    tasks.process();
+    completed[static_cast<std::size_t>(arrays.rank())] = tasks.stats().completed;
+  });
+  CHECK(lines_of(thrown) == "");
+  CHECK(completed[0] != 0);
+  CHECK(completed[0] + completed[1] == 30);
+}
+
+TEST_CASE("collections: a rank without tasks gets some, whatever the rule and what others lack") {
+  for (std::string const devices : {"none", "emu"}) {
+    steals<hs::SingleEnded>("single-ended", devices);
+    steals<hs::DoubleQueue>("double queue", devices);
+    steals<hs::DoubleEnded<>>("double-ended", devices);
+    steals<hs::GpuEnded<>>("GPU-ended", devices);
+    steals<hs::CpuEnded<>>("CPU-ended", devices);
+    steals<hs::EitherEnd<>>("either end", devices);
+  }
+}
+
+/// Says in which order it ran.
+struct Ordered : hs::Task<2>::Signature<hs::V<std::vector<int>*>, int> {
+  static void cpu(std::vector<int>* order, int k) { order->push_back(k); }
+
+  static void gpu(hs::GpuStream& stream, std::vector<int>* order, int k) {
+    support::launch(stream, [=] { order->push_back(k); });
+  }
+};
+
+template <class Steal>
+std::vector<int> order_of(std::vector<int> const& added) {
+  std::vector<int> order;
+  hs::LoopbackRmaNetwork net(1);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [&](hs::GlobalArrays& arrays, Rt& rt) {
+    hs::TaskCollection<hs::TaskTypes<Ordered>, Rt, Steal> tasks(arrays, rt, {.cpu_tasks = 1});
+    tasks.template estimate<Ordered>(
+        [](std::vector<int>*, int k) { return hs::TaskTimes{.cpu = {1000 + k}, .gpu = {1000}}; });
+    for (int const k : added) {
+      tasks.template add<Ordered>()(&order, k);
+    }
+    tasks.process();
+  });
+  CHECK(lines_of(thrown) == "");
+  return order;
+}
+
+TEST_CASE("collections: a core takes what a core does best first, and of equals the last") {
+  std::vector<int> const added{5, -7, 0, 40, -7, 2};
+  CHECK(order_of<hs::EitherEnd<>>(added) == std::vector<int>{-7, -7, 0, 2, 5, 40});
+  CHECK(order_of<hs::DoubleQueue>(added) == std::vector<int>{-7, 0, -7, 2, 40, 5});
+  CHECK(order_of<hs::SingleEnded>(added) == std::vector<int>{2, -7, 40, 0, -7, 5});
+}
+
+TEST_CASE("collections: a performance model orders tasks, too") {
+  std::vector<int> order;
+  hs::LoopbackRmaNetwork net(1);
+  using Learned = hs::Runtime<hs::policies::WorkStealing<>, hs::policies::Lru, Knows>;
+  auto const thrown = on_ranks::each(1, [&](int rank) {
+    auto transport = net.transport(rank);
+    Learned rt(on_ranks::one_core());
+    hs::GlobalArrays arrays(transport);
+    auto const x = arrays.make<double>(1, 10, 10, hs::BlockCyclic{});
+    hs::TaskCollection<hs::TaskTypes<Sized>, Learned, hs::EitherEnd<>> tasks(
+        arrays, rt, {.cpu_tasks = 1});
+    for (std::size_t const width : {3U, 9U, 1U, 6U}) {
+      tasks.add<Sized>()(x.patch(0, 0, 1, width), &order);
+    }
+    tasks.process();
+  });
+  CHECK(lines_of(thrown) == "");
+  CHECK(order == std::vector<int>{1, 3, 6, 9});
+}
+
+/// Batches with so many tasks of each kind; what a thief gets of each.
+TEST_CASE("collections: thieves take what sections 3.3 and 4.2 of Arafat et al. say") {
+  hs::detail::BatchState const batch{.low = 2, .high = 12, .gpu_from = 8, .batch = 1}; // 6 and 4
+  auto const loot = [&](hs::StealRule const& rule, bool cpu, bool gpu, bool nothing) {
+    auto const taken = hs::detail::choose_loot(rule, batch, cpu, gpu, nothing);
+    return std::pair(taken.low, taken.high);
+  };
+  using Both = std::pair<std::size_t, std::size_t>;
+  CHECK(loot(hs::SingleEnded::rule, true, true, true) == Both(5, 0));
+  CHECK(loot(hs::DoubleQueue::rule, true, false, false) == Both(5, 0));
+  CHECK(loot(hs::DoubleEnded<>::rule, true, true, true) == Both(2, 3));
+  CHECK(loot(hs::GpuEnded<>::rule, false, true, false) == Both(0, 2));
+  CHECK(loot(hs::CpuEnded<>::rule, true, false, false) == Both(3, 0));
+  CHECK(loot(hs::EitherEnd<>::rule, true, false, false) == Both(3, 0));
+  CHECK(loot(hs::EitherEnd<>::rule, false, true, false) == Both(0, 2));
+  CHECK(loot(hs::EitherEnd<>::rule, true, true, true) == Both(2, 3));
+  CHECK(loot(random_collection::Chunks::rule, true, false, false) == Both(3, 0));
+  CHECK(loot(random_collection::Chunks::rule, false, true, false) == Both(0, 3));
+  hs::detail::BatchState const only_cpu{.low = 0, .high = 5, .gpu_from = 5, .batch = 1};
+  CHECK(hs::detail::choose_loot(hs::GpuEnded<>::rule, only_cpu, false, true, false).size() == 0);
+  CHECK(hs::detail::choose_loot(hs::GpuEnded<>::rule, only_cpu, false, true, true).high == 3);
+  CHECK(hs::detail::BatchState::of(batch.word()).word() == batch.word());
 }
 
 /// Kills a rank when it runs as the k-th task on it.

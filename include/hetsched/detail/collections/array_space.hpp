@@ -9,6 +9,7 @@
 #include <hetsched/detail/collections/steps.hpp>
 #include <hetsched/detail/collections/wave.hpp>
 #include <hetsched/detail/core/assert.hpp>
+#include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
 
 #include <cstddef>
