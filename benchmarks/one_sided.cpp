@@ -5,20 +5,10 @@
 //     build/benchmarks/one_sided
 //     mpirun -n 2 build/benchmarks/one_sided --over windows
 
-#include <hetsched/cluster/loopback.hpp>
-#include <hetsched/cluster/loopback_rma.hpp>
-#include <hetsched/cluster/rma_over_messages.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
 
-#ifdef HETSCHED_HAVE_MPI
-#include <hetsched/cluster/mpi_rma_transport.hpp>
-#include <hetsched/cluster/mpi_transport.hpp>
-#endif
-#ifdef HETSCHED_HAVE_GA
-#include <hetsched/cluster/ga_transport.hpp>
-#endif
-
+#include "common/one_sided_ranks.hpp"
 #include "common/run_program.hpp"
 
 #include <CLI/CLI.hpp>
@@ -31,7 +21,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace hs = hetsched;
@@ -181,84 +170,19 @@ private:
   Inbox inbox_;
 };
 
-template <class T>
-void run_costs(T& rma, Options const& options) {
-  Costs<T>(rma, options).run();
-}
-
-/// Two ranks of this process.
-template <class F>
-void in_threads(F const& f) {
-  std::thread other([&] { f(1); });
-  f(0);
-  other.join();
-}
-
-#ifdef HETSCHED_HAVE_MPI
-void run_job(Options const& options) {
-  hs::MpiSession const session;
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks < 2) {
-    throw std::runtime_error("--over " + options.over +
-                             " needs a job of at least 2 ranks: mpirun -n 2");
-  }
-  if (options.over == "windows") {
-    hs::MpiRmaTransport rma(session);
-    run_costs(rma, options);
-#ifdef HETSCHED_HAVE_GA
-  } else if (options.over == "arrays") {
-    hs::GaTransport rma(session);
-    run_costs(rma, options);
-#endif
-  } else {
-    hs::MpiTransport messages(session);
-    hs::RmaOverMessages rma(messages);
-    run_costs(rma, options);
-  }
-}
-#endif
-
-void run(Options const& options) {
-  if (options.over == "loopback") {
-    hs::LoopbackRmaNetwork net(2);
-    in_threads([&](int rank) {
-      auto rma = net.transport(rank);
-      run_costs(rma, options);
-    });
-    return;
-  }
-  if (options.over == "loopback:messages") {
-    hs::LoopbackNetwork net(2);
-    in_threads([&](int rank) {
-      auto messages = net.transport(rank);
-      hs::RmaOverMessages rma(messages);
-      run_costs(rma, options);
-    });
-    return;
-  }
-#ifdef HETSCHED_HAVE_MPI
-  run_job(options);
-#endif
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("one_sided: what one-sided operations cost");
   Options options;
-  std::vector<std::string> kinds{"loopback", "loopback:messages"};
-#ifdef HETSCHED_HAVE_MPI
-  kinds.insert(kinds.end(), {"messages", "windows"});
-#endif
-#ifdef HETSCHED_HAVE_GA
-  kinds.emplace_back("arrays");
-#endif
   app.add_option("--over", options.over, "what carries them (loopback)")
-      ->check(CLI::IsMember(kinds));
+      ->check(CLI::IsMember(benchmarks::one_sided_kinds()));
   app.add_option("--repeats", options.repeats, "operations of each kind (200)")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--busy", options.busy_ms, "ms for which a busy target does not poll (2)")
       ->check(CLI::Range(0.0, 10'000.0));
-  return benchmarks::run_program("one_sided", app, argc, argv, [&] { run(options); });
+  return benchmarks::run_program("one_sided", app, argc, argv, [&] {
+    benchmarks::on_one_sided_ranks(
+        options.over, 2, [&]<class T>(T& rma) { Costs<T>(rma, options).run(); });
+  });
 }

@@ -10,6 +10,7 @@ import itertools
 import json
 import operator
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -1206,6 +1207,27 @@ def test_one_sided(program):
     refuses(program, "--repeats", "--repeats", "0")
 
 
+def test_task_stealing(program):
+    for over in ("loopback", "loopback:messages"):
+        status, text, _ = run(program, "--over", over, "--ranks", "2", "--tasks", "300", "--us", "5", "--repeats", "1")
+        lines = text.splitlines()
+        check(status == 0 and re.fullmatch(
+            rf"one steal over {over}: [\d.]+ us; its operations alone: [\d.]+ us \([+-]\d+ %\)",
+            lines[0]), f"task_stealing: {text}")  # fmt: skip
+        check(lines[1].startswith(f"300 tasks of 5 us on 2 ranks, over {over}: ms, "), f"task_stealing: {lines[1]}")
+        rows = [re.split(r"\s{2,}", line)[0] for line in lines[2:]]
+        check(rows == ["rule", "single-ended", "double queue", "double-ended", "GPU-ended", "either end"], text)
+        for line in lines[3:]:
+            figures = re.findall(r"[\d.]+%?", line)
+            even, skewed = float(figures[0]), [float(figure) for figure in figures[1::2]]
+            check(len(figures) == 9 and even > 0, f"task_stealing: {line}")
+            for time, part in zip(skewed, figures[2::2]):
+                share = 100 * even / time
+                check(abs(share - float(part[:-1])) < 0.02 * share + 5, f"task_stealing: {line}")
+    refuses(program, "pigeons", "--over", "pigeons")
+    refuses(program, "--ranks", "--ranks", "1")
+
+
 def test_cluster_order(program):
     """What a loaded machine cannot change: the times are not looked at."""
     small = ["--tiles", "4", "--repeat", "1"]
@@ -1937,6 +1959,7 @@ def main():
         "replay_run": test_replay_run,
         "cluster_order": test_cluster_order,
         "one_sided": test_one_sided,
+        "task_stealing": test_task_stealing,
         "simulate": test_simulate,
         "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),

@@ -128,7 +128,7 @@ public:
     for (int idle = 0; routines.live() != 0;) {
       idle = rma.poll() ? 0 : idle + 1;
       looks.look();
-      if (idle > 100) {
+      if (idle > most_idle) {
         pause_for(pause_ns);
       }
     }
@@ -161,6 +161,7 @@ public:
 
 private:
   static constexpr std::int64_t pause_ns = 20'000;
+  static constexpr int most_idle = 1000; // polls, before others may need the core
 
   Step<> sum_into(WaveCounts own, WaveCounts& all) { all = (co_await waves.wave(own, false)).all; }
 

@@ -119,7 +119,10 @@ public:
   /// tries again, at most `retries` times. Adds the tasks to `loot`.
   template <class Choose>
   [[nodiscard]] Step<> take(int rank, Choose choose, int retries, std::vector<PackedTask>& loot) {
-    auto word = co_await rma_.read(words_, rank, state_at_);
+    RmaResult result;
+    rma_.fetch_add(words_, rank, state_at_, 0, result);
+    co_await result;
+    auto word = result.value();
     for (int tries = 0;; ++tries) {
       auto const state = BatchState::of(word);
       Loot const chosen = choose(state);
@@ -129,17 +132,16 @@ public:
       auto after = state;
       after.low += chosen.low;
       after.high -= chosen.high;
-      RmaResult swap;
-      rma_.compare_swap(words_, rank, state_at_, word, after.word(), swap);
-      co_await swap;
-      if (swap.value() == word) {
+      rma_.compare_swap(words_, rank, state_at_, word, after.word(), result);
+      co_await result;
+      if (result.value() == word) {
         co_await copy(rank, state, chosen, loot);
         co_return;
       }
       if (tries == retries) {
         co_return;
       }
-      word = swap.value();
+      word = result.value();
     }
   }
 
