@@ -112,6 +112,7 @@ private:
     hs::Config config;
     config.cpus = 1;
     config.devices = "none";
+    config.bind = hs::Bind::none; // else all ranks of a machine to the same core
     return config;
   }
 

@@ -135,7 +135,7 @@ void multiply(Transport& transport, Options const& options, char const* where) {
   fill(b, 0.3);
 
   using Rt = hs::Runtime<hs::policies::Dmda<>, hs::policies::Lru, hs::policies::History>;
-  Rt rt({.cpus = options.cpus});
+  Rt rt({.cpus = options.cpus, .bind = hs::Bind::none}); // else all ranks to the same cores
   hs::TaskCollection<hs::TaskTypes<Contract<T>>, Rt, hs::EitherEnd<2>> tasks(arrays, rt);
   auto const patch = [&blocks](auto const& matrix, std::size_t i, std::size_t j) {
     return matrix.patch(blocks.begin(i), blocks.begin(j), blocks.size(i), blocks.size(j));

@@ -30,6 +30,7 @@ hs::Config config_of(std::uint64_t seed) {
   hs::Config config;
   config.cpus = 1 + static_cast<int>(seed % 2);
   config.devices = "none";
+  config.bind = hs::Bind::none;
   return config;
 }
 

@@ -19,6 +19,7 @@ inline hs::Config one_core() {
   hs::Config config;
   config.cpus = 1;
   config.devices = "none";
+  config.bind = hs::Bind::none; // else all ranks to the same core
   return config;
 }
 
