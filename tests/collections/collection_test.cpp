@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -332,6 +333,129 @@ TEST_CASE("collections: a performance model orders tasks, too") {
   });
   CHECK(lines_of(thrown) == "");
   CHECK(order == std::vector<int>{1, 3, 6, 9});
+}
+
+/// The k-th task on rank (3 - k) mod 3, and what it was shown.
+struct Backwards {
+  static void place(std::span<hs::TaskToPlace> tasks, int ranks) {
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      shown().push_back(tasks[k]);
+      tasks[k].rank = static_cast<int>((99 - k) % static_cast<std::size_t>(ranks));
+    }
+  }
+
+  static std::vector<hs::TaskToPlace>& shown() {
+    static std::vector<hs::TaskToPlace> all;
+    return all;
+  }
+};
+
+struct Nowhere {
+  static void place(std::span<hs::TaskToPlace> tasks, int ranks) {
+    for (auto& task : tasks) {
+      task.rank = ranks;
+    }
+  }
+};
+
+/// How many tasks each rank completes, if they are not stolen: rank r adds `added[r]` of them, for
+/// patch r of an array with one on each of three ranks.
+template <class Distribution>
+std::vector<std::uint64_t> completed_by_rank(std::vector<int> const& added) {
+  hs::LoopbackRmaNetwork net(3);
+  std::vector<std::uint64_t> completed(3);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [&](hs::GlobalArrays& arrays, Rt& rt) {
+    auto const rank = static_cast<std::size_t>(arrays.rank());
+    auto const x = arrays.make<double>(
+        3, 1, 1, [](std::size_t i, std::size_t) { return static_cast<int>(2 - i); });
+    hs::TaskCollection<hs::TaskTypes<Fails>, Rt, hs::NoStealing, Distribution> tasks(arrays, rt);
+    tasks.template estimate<Fails>([](hs::Patch<double> const&, int k) {
+      return hs::TaskTimes{.cpu = {1000 * (k + 1)}, .gpu = {}};
+    });
+    for (int k = 0; k < added[rank]; ++k) {
+      tasks.template add<Fails>()(x.tile(rank, 0), 0);
+    }
+    if (rank == 0) {
+      tasks.template add<Fails>(hs::near(1))(x.tile(0, 0), 99); // where it says, and long
+    }
+    tasks.process();
+    completed[rank] = tasks.stats().completed;
+  });
+  CHECK(lines_of(thrown) == "");
+  return completed;
+}
+
+TEST_CASE("collections: tasks begin where the distribution says") {
+  using Counts = std::vector<std::uint64_t>;
+  std::vector<int> const added{5, 0, 4};
+  CHECK(completed_by_rank<hs::AsAdded>(added) == Counts{5, 1, 4});
+  CHECK(completed_by_rank<hs::InBlocks>(added) == Counts{3, 4, 3});
+  CHECK(completed_by_rank<hs::NearOutputs>(added) == Counts{4, 1, 5});
+  CHECK(completed_by_rank<hs::LongestFirst>(added) == Counts{3, 4, 3});
+  CHECK(completed_by_rank<hs::InBlocks>({0, 0, 0}) == Counts{0, 1, 0});
+  Backwards::shown().clear();
+  CHECK(completed_by_rank<Backwards>({3, 1, 0}) == Counts{2, 2, 1});
+  auto const& shown = Backwards::shown();
+  REQUIRE(shown.size() == 4);
+  CHECK(shown[2].rank == 0);
+  CHECK(shown[2].output == 2);
+  CHECK(shown[3].rank == 1);
+  CHECK(shown[3].output == 1);
+  CHECK(shown[3].cpu == hs::Duration{1000});
+
+  hs::LoopbackRmaNetwork net(2);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [&](hs::GlobalArrays& arrays, Rt& rt) {
+    hs::TaskCollection<hs::TaskTypes<Sleeps>, Rt, hs::NoStealing, Nowhere> tasks(arrays, rt);
+    tasks.add<Sleeps>()(0);
+    tasks.process();
+  });
+  CHECK(thrown ==
+        std::vector<std::string>(2, "hetsched: process: the distribution names rank 2 of 2"));
+}
+
+/// The largest load of a rank, by kind.
+std::pair<std::int64_t, std::int64_t> loads_of(std::vector<hs::TaskToPlace> const& tasks,
+                                               int ranks) {
+  std::vector<std::int64_t> cpu(static_cast<std::size_t>(ranks));
+  auto gpu = cpu;
+  for (auto const& task : tasks) {
+    auto const rank = static_cast<std::size_t>(task.rank);
+    if (task.cpu > task.gpu) {
+      gpu[rank] += task.gpu.ns;
+    } else {
+      cpu[rank] += task.cpu.ns;
+    }
+  }
+  return {*std::max_element(cpu.begin(), cpu.end()), *std::max_element(gpu.begin(), gpu.end())};
+}
+
+TEST_CASE("collections: the longest first is within 4/3 of a lower bound for each kind") {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    support::Dice dice(seed);
+    int const ranks = 1 + dice.below(9);
+    std::vector<hs::TaskToPlace> tasks;
+    std::int64_t sums[2] = {};
+    std::int64_t longest[2] = {};
+    for (int k = 0; k < 20 * ranks; ++k) {
+      hs::TaskToPlace task;
+      task.cpu = {1 + dice.below(1000)};
+      task.gpu = {1 + dice.below(1000)};
+      bool const gpu = task.cpu > task.gpu;
+      auto const ns = gpu ? task.gpu.ns : task.cpu.ns;
+      sums[gpu ? 1 : 0] += ns;
+      longest[gpu ? 1 : 0] = std::max(longest[gpu ? 1 : 0], ns);
+      tasks.push_back(task);
+    }
+    hs::LongestFirst::place(tasks, ranks);
+    auto const [cpu, gpu] = loads_of(tasks, ranks);
+    auto const most = [&](int kind) {
+      auto const bound = std::max(longest[kind], (sums[kind] + ranks - 1) / ranks);
+      return bound * 4 / 3;
+    };
+    CHECK(cpu <= most(0));
+    CHECK(gpu <= most(1));
+  }
 }
 
 /// Batches with so many tasks of each kind; what a thief gets of each.

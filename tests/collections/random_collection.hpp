@@ -267,7 +267,7 @@ struct Expected {
 };
 
 /// Runs one on this rank; what is wrong, or "". All ranks at the same time.
-template <class Steal, class Rt>
+template <class Steal, class Distribution = hs::AsAdded, class Rt>
 std::string
 run_with(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed, hs::CollectionOptions options) {
   auto const plan = plan_of(seed, arrays.ranks());
@@ -275,7 +275,7 @@ run_with(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed, hs::CollectionOpt
   auto all = Arrays::make(arrays, plan);
   all.in.fill([&plan](std::size_t i, std::size_t j) { return plan.element(i, j); });
   options.seed = seed;
-  hs::TaskCollection<Types, Rt, Steal> tasks(arrays, rt, options);
+  hs::TaskCollection<Types, Rt, Steal, Distribution> tasks(arrays, rt, options);
   if (seed % 2 == 0) {
     tasks.template estimate<Leaf>(
         [&plan](Sums const& a, Sums const&, Sums const&, Counts const&, double) {
@@ -340,13 +340,13 @@ std::string run(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed) {
   case 0:
     return run_with<hs::SingleEnded>(arrays, rt, seed, options);
   case 1:
-    return run_with<hs::DoubleQueue>(arrays, rt, seed, options);
+    return run_with<hs::DoubleQueue, hs::NearOutputs>(arrays, rt, seed, options);
   case 2:
-    return run_with<hs::DoubleEnded<>>(arrays, rt, seed, options);
+    return run_with<hs::DoubleEnded<>, hs::InBlocks>(arrays, rt, seed, options);
   case 3:
     return run_with<hs::GpuEnded<1>>(arrays, rt, seed, options);
   case 4:
-    return run_with<hs::CpuEnded<>>(arrays, rt, seed, options);
+    return run_with<hs::CpuEnded<>, hs::LongestFirst>(arrays, rt, seed, options);
   case 5:
     return run_with<hs::EitherEnd<2>>(arrays, rt, seed, options);
   default:

@@ -14,8 +14,8 @@ enum class StealQueues : std::uint8_t {
   two,      // one of CPU tasks and one of GPU tasks, each in the order in which tasks came
 };
 
-/// What runs out before a rank steals.
-enum class StealTrigger : std::uint8_t { all, cpu, gpu, either };
+/// What runs out before a rank steals; never: it does not, and keeps the tasks that it has.
+enum class StealTrigger : std::uint8_t { all, cpu, gpu, either, never };
 
 /// From which end of the victim's queue, or from which of the two queues.
 enum class StealEnd : std::uint8_t {
@@ -49,6 +49,11 @@ struct StealRule {
 /// A policy with a StealRule.
 template <class S>
 concept StealPolicy = requires { StealRule(S::rule); };
+
+/// Tasks stay where they begin.
+struct NoStealing {
+  static constexpr StealRule rule{.trigger = StealTrigger::never};
+};
 
 /// One queue, and a thief that has nothing left: the scheme of Scioto.
 /// Source: Arafat et al. 2016, sec. 3.3, "single-ended"; Dinan et al., SC09.

@@ -6,6 +6,7 @@
 #include <hetsched/collections/global_array.hpp>
 #include <hetsched/collections/steal.hpp>
 #include <hetsched/collections/task_adder.hpp>
+#include <hetsched/collections/task_distribution.hpp>
 #include <hetsched/core/task.hpp>
 #include <hetsched/detail/collections/collection_state.hpp>
 #include <hetsched/detail/collections/collection_type.hpp>
@@ -26,6 +27,9 @@ struct TaskTypes {};
 
 namespace detail {
 
+/// Where the distribution says.
+struct AnyRank {};
+
 template <class T>
 struct WritesPatch {
   static constexpr bool ok = [] {
@@ -39,34 +43,25 @@ struct WritesPatch {
   static_assert(ok, "hetsched: near_output needs a task that writes a patch (W or Acc)");
 };
 
-/// The rank for a task with those arguments.
-template <class T, class Place>
-[[nodiscard]] int rank_for(Place place, ArraySpace const& space, std::byte const* arguments) {
-  if constexpr (std::is_same_v<Place, NearRank>) {
-    return place.rank;
-  } else if constexpr (std::is_same_v<Place, NearOutput>) {
-    if constexpr (WritesPatch<T>::ok) {
-      for (auto const& patch : PackedArguments<T>::patches) {
-        if (patch.use != PatchUse::get) {
-          PatchOf of;
-          std::memcpy(&of, arguments + patch.offset, sizeof of);
-          return space.has(of.array) ? space.layout(of.array).rank_of(of) : 0;
-        }
-      }
-    }
-    return 0;
-  } else {
-    return space.rank();
-  }
-}
-
 template <class T, class Place, class... Args>
 void add_packed(CollectionState& state, std::uint16_t type, Place place, Args const&... arguments) {
   PackedTask task(state.task_bytes());
   task.set_head({.type = type, .archs = packed_archs<T>()});
   PackedArguments<T>::pack(task.arguments(), arguments...);
-  auto const rank = rank_for<T>(place, state.space(), task.arguments());
-  state.queue().add(std::move(task), rank);
+  auto& queue = state.queue();
+  int rank = state.space().rank();
+  if constexpr (std::is_same_v<Place, NearRank>) {
+    rank = place.rank;
+    if (rank < 0) {
+      rank = state.space().ranks(); // is refused
+    }
+  } else if constexpr (std::is_same_v<Place, NearOutput>) {
+    (void)WritesPatch<T>::ok;
+    rank = queue.output_of(task);
+  } else if constexpr (std::is_same_v<Place, AnyRank>) {
+    rank = CollectionQueue::any_rank;
+  }
+  queue.add(std::move(task), rank);
 }
 
 } // namespace detail
@@ -80,7 +75,10 @@ auto TaskAdder::add(Place place) const {
   };
 }
 
-template <class Types, class Rt = Runtime<>, class Steal = SingleEnded>
+template <class Types,
+          class Rt = Runtime<>,
+          class Steal = SingleEnded,
+          class Distribution = AsAdded>
 class TaskCollection;
 
 /// Tasks without dependencies between them, on patches of global arrays, run by all ranks: each has
@@ -111,11 +109,14 @@ class TaskCollection;
 ///
 /// Source: Arafat, Dinan, Krishnamoorthy, Balaji, Sadayappan, "Work Stealing for GPU-accelerated
 /// Parallel Programs in a Global Address Space Framework", 2016 (Scioto-ACC), sec. 3 and 4.
-template <task_type... Tasks, class Rt, class Steal>
-class TaskCollection<TaskTypes<Tasks...>, Rt, Steal> {
+template <task_type... Tasks, class Rt, class Steal, class Distribution>
+class TaskCollection<TaskTypes<Tasks...>, Rt, Steal, Distribution> {
   static_assert(StealPolicy<Steal>,
                 "hetsched: the steal policy of a TaskCollection needs a `static constexpr "
                 "hetsched::StealRule rule`");
+  static_assert(TaskDistribution<Distribution>,
+                "hetsched: the distribution of a TaskCollection needs a `static void "
+                "place(std::span<hetsched::TaskToPlace>, int ranks)`");
   static_assert(sizeof...(Tasks) != 0, "hetsched: a TaskCollection needs a task type");
 
 public:
@@ -127,15 +128,21 @@ public:
   // ---- tasks ----
 
   /// `add<T>(place)(arguments...)`: a Patch for each data parameter, values for the others, nothing
-  /// for a TaskAdder. place: near(rank), near_output, or none for this rank. Throws Error: bad_call
-  /// (no such rank), bad_data (patches of other arrays).
+  /// for a TaskAdder. place: near(rank), near_output, or none for what the distribution says.
+  /// Throws Error: bad_call (no such rank), bad_data (patches of other arrays).
   template <task_type T, class Place = NearHere>
     requires detail::is_place<Place>
   [[nodiscard]] auto add(Place place = {}) {
     static_assert((std::is_same_v<T, Tasks> || ...),
                   "hetsched: this task type is none of the collection's TaskTypes");
-    return [this, place]<class... Args>(Args const&... arguments) {
-      detail::add_packed<T>(state_, number_of<T>(), place, arguments...);
+    using Where =
+        std::conditional_t<distributes && std::is_same_v<Place, NearHere>, detail::AnyRank, Place>;
+    Where where;
+    if constexpr (std::is_same_v<Where, Place>) {
+      where = place;
+    }
+    return [this, where]<class... Args>(Args const&... arguments) {
+      detail::add_packed<T>(state_, number_of<T>(), where, arguments...);
     };
   }
 
@@ -156,11 +163,13 @@ public:
   /// a task there; throws on others Error(cancelled) with the rank, and Error(rank_failed) if a
   /// rank is gone. What a task that failed should have written is not written; all others run. A
   /// body may not call it.
-  void process() { state_.process(); }
+  void process() { state_.process(distributes ? &Distribution::place : nullptr); }
 
   [[nodiscard]] CollectionStats stats() const { return state_.stats(); }
 
 private:
+  static constexpr bool distributes = !std::is_same_v<Distribution, AsAdded>;
+
   template <class T>
   [[nodiscard]] static constexpr std::uint16_t number_of() noexcept {
     std::uint16_t number = 0;

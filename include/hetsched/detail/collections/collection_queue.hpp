@@ -6,6 +6,7 @@
 #include <hetsched/core/task.hpp>
 #include <hetsched/detail/collections/collection_context.hpp>
 #include <hetsched/detail/collections/local_tasks.hpp>
+#include <hetsched/detail/collections/place_tasks.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,14 +49,57 @@ public:
     estimates_[type] = std::move(estimate);
   }
 
+  /// For a task that a distribution is to place.
+  static constexpr int any_rank = -1;
+
   /// A task for that rank. Any thread.
   void add(PackedTask task, int rank) {
-    if (rank < 0 || rank >= context_.space.ranks()) {
+    if (rank < any_rank || rank >= context_.space.ranks()) {
       throw Error(ErrorCode::bad_call, "add", text("there is no rank %d", rank));
     }
     check_patches(task);
     std::lock_guard const guard(added_lock_);
-    added_.emplace_back(rank, std::move(task));
+    if (rank == any_rank) {
+      unplaced_.push_back(std::move(task));
+    } else {
+      added_.emplace_back(rank, std::move(task));
+    }
+  }
+
+  /// All ranks together place what was added for any.
+  void place(void (*distribution)(std::span<TaskToPlace>, int)) {
+    std::vector<PackedTask> tasks;
+    {
+      std::lock_guard const guard(added_lock_);
+      tasks.swap(unplaced_);
+    }
+    std::vector<TaskToPlace> places;
+    places.reserve(tasks.size());
+    for (auto& task : tasks) {
+      expect(task);
+      auto const head = task.head();
+      places.push_back({.cpu = {static_cast<std::int64_t>(head.cpu_ns)},
+                        .gpu = {static_cast<std::int64_t>(head.gpu_ns)},
+                        .output = output_of(task),
+                        .rank = context_.space.rank()});
+    }
+    place_tasks(context_.space, places, distribution);
+    std::lock_guard const guard(added_lock_);
+    for (std::size_t k = 0; k < tasks.size(); ++k) {
+      added_.emplace_back(places[k].rank, std::move(tasks[k]));
+    }
+  }
+
+  /// The rank of the first patch that the task writes; if it writes none, this one.
+  [[nodiscard]] int output_of(PackedTask const& task) const {
+    auto const& type = *context_.types[task.head().type];
+    for (std::size_t k = 0; k < type.patches.size(); ++k) {
+      auto const patch = type.patch(task.arguments(), k);
+      if (type.patches[k].use != PatchUse::get && context_.space.has(patch.array)) {
+        return context_.space.layout(patch.array).rank_of(patch);
+      }
+    }
+    return context_.space.rank();
   }
 
   /// Counts what was added, and puts it where it is to wait. Before anybody counts completed tasks,
@@ -78,15 +123,7 @@ public:
 
   /// Into this rank's queue, ordered by what is expected of it here.
   void push(PackedTask task) {
-    auto head = task.head();
-    if (auto const& estimate = estimates_[head.type]) {
-      auto const times = estimate(task.arguments());
-      head.cpu_ns = static_cast<float>(times.cpu.ns);
-      head.gpu_ns = static_cast<float>(times.gpu.ns);
-    } else if (context_.runtime.engine().policies().predicts()) {
-      predict(task, head);
-    }
-    task.set_head(head);
+    expect(task);
     local_.push(std::move(task));
   }
 
@@ -119,6 +156,19 @@ private:
                     text("patch %zu is not of these global arrays", k));
       }
     }
+  }
+
+  /// Notes how long it is expected to take on this rank.
+  void expect(PackedTask& task) const {
+    auto head = task.head();
+    if (auto const& estimate = estimates_[head.type]) {
+      auto const times = estimate(task.arguments());
+      head.cpu_ns = static_cast<float>(times.cpu.ns);
+      head.gpu_ns = static_cast<float>(times.gpu.ns);
+    } else if (context_.runtime.engine().policies().predicts()) {
+      predict(task, head);
+    }
+    task.set_head(head);
   }
 
   /// What the runtime's performance model says.
@@ -154,6 +204,7 @@ private:
 
   Mutex added_lock_;
   std::vector<std::pair<int, PackedTask>> added_; // under it
+  std::vector<PackedTask> unplaced_;              // the same
 };
 
 } // namespace hetsched::detail

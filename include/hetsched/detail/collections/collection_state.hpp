@@ -62,8 +62,12 @@ public:
   /// See there.
   [[nodiscard]] CollectionQueue& queue() noexcept { return queue_; }
 
-  void process() {
+  /// `distribution`: what places the tasks that were added for any rank; null: there are none.
+  void process(void (*distribution)(std::span<TaskToPlace>, int)) {
     context_.space.check_free("process");
+    if (distribution != nullptr) {
+      queue_.place(distribution);
+    }
     context_.space.set_busy(true);
     over_.store(false, std::memory_order_relaxed);
     {
@@ -97,6 +101,25 @@ private:
         : OutsideLook{[](OutsideLook& self) { return static_cast<Look&>(self).collection.look(); },
                       look_every_ns},
           collection(its_collection) {}
+  };
+
+  /// The thread that looks. Not by the lock: a body may run in `look`, if the runtime limits the
+  /// tasks that are spawned ahead, and its thread must not look then.
+  struct Turn {
+    Atomic<bool>& taken;
+    bool const mine;
+
+    explicit Turn(Atomic<bool>& looking) noexcept
+        : taken(looking), mine(!taken.exchange(true, std::memory_order_acquire)) {}
+
+    Turn(Turn const&) = delete;
+    Turn& operator=(Turn const&) = delete;
+
+    ~Turn() {
+      if (mine) {
+        taken.store(false, std::memory_order_release);
+      }
+    }
   };
 
   [[nodiscard]] RmaOperations& rma() const noexcept { return context_.space.rma; }
@@ -152,10 +175,11 @@ private:
   bool look() {
     bool happened = false;
     {
-      std::unique_lock const guard(mutex_, std::try_to_lock);
-      if (!guard.owns_lock() || over_.load(std::memory_order_relaxed)) {
+      Turn const turn(looking_);
+      if (!turn.mine || over_.load(std::memory_order_relaxed)) {
         return false;
       }
+      std::lock_guard const guard(mutex_);
       ExternalTasks::Outside const outside(core_);
       happened = rma().poll();
       happened = runs_.go_on() || happened;
@@ -250,6 +274,7 @@ private:
   bool aborts_ = false;
   WaveCounts all_;
   mutable Mutex mutex_;
+  Atomic<bool> looking_{false};
   Atomic<bool> over_{false}; // release and acquire: who sees it sees what was done
 };
 

@@ -113,17 +113,19 @@ public:
     r.value();
   }
 
-  /// Returns whether anything was reported.
+  /// Returns whether anything was reported. If the transport throws, this rank is gone: it is not
+  /// polled again, and nothing that is under way is done any more.
   bool poll() {
     bool any = false;
     try {
-      for (int k = 0; k < most_polls && port_.poll(*this); ++k) {
+      for (int k = 0; k < most_polls && !gone_ && port_.poll(*this); ++k) {
         any = true;
       }
     } catch (Error const& error) {
+      gone_ = true;
       break_off(error);
     }
-    if (broken() && !is_idle() && monotonic_ns() - broken_at_ns_ > grace_ns) {
+    if (!is_idle() && (gone_ || (broken() && monotonic_ns() - broken_at_ns_ > grace_ns))) {
       fail([](RmaResult const&) { return true; });
     }
     return any;
@@ -214,6 +216,7 @@ private:
   RmaResult first_; // of the ring of those under way
   std::optional<Error> error_;
   std::int64_t broken_at_ns_ = 0;
+  bool gone_ = false; // this rank
 };
 
 inline std::int64_t RmaResult::value() const {

@@ -6,6 +6,7 @@
 #include <hetsched/detail/collections/packed_task.hpp>
 #include <hetsched/detail/collections/rma_operations.hpp>
 #include <hetsched/detail/collections/steps.hpp>
+#include <hetsched/detail/core/assert.hpp>
 
 #include <algorithm>
 #include <array>
@@ -111,7 +112,8 @@ public:
                          .batch = BatchState::of(before).batch + 1};
     rma_.compare_swap(words_, own, state_at_, before, now.word(), result);
     co_await result;
-    result.value();
+    [[maybe_unused]] auto const found = result.value();
+    HETSCHED_ASSERT(found == before, "somebody took tasks where there were none");
     released_ += static_cast<std::int64_t>(tasks.size());
   }
 

@@ -43,10 +43,13 @@ public:
 
   /// While tasks are run: two routines.
   void start() {
-    if (context_.space.ranks() > 1) {
-      context_.routines.start(balance());
-      context_.routines.start(carry());
+    if (context_.space.ranks() == 1) {
+      return;
     }
+    if (context_.rule.trigger != StealTrigger::never) {
+      context_.routines.start(balance());
+    }
+    context_.routines.start(carry());
   }
 
 private:
