@@ -11,10 +11,10 @@
 //
 // Arguments: --n 300 --ranks 3 --skew 1
 // Expected output:
-//   C += A B, double: n = 300, blocks of 9 to 40, ... of ... blocks of A and B, ... tasks, ... flops, 3 ranks ...
-//   rank 0: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
-//   rank 1: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
-//   rank 2: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
+//   C += A B, double: n = 300, blocks of 9 to 40, ... of ... blocks of A and B, ... tasks, ...
+//   flops, 3 ranks ... rank 0: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets
+//   saved rank 1: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved rank 2: ...
+//   tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
 //   ... s, ... GFlop/s, largest error ...
 
 #include <hetsched/cluster/rma_over_messages.hpp>
@@ -157,16 +157,17 @@ void multiply(Transport& transport, Options const& options, char const* where) {
     }
   }
   if (arrays.rank() == 0) {
-    std::printf("C += A B, %s: n = %zu, blocks of 9 to 40, %zu of %zu blocks of A and B, %zu tasks, "
-                "%.3g flops, %d ranks %s\n",
-                options.precision.c_str(),
-                n,
-                there,
-                2 * blocks.count() * blocks.count(),
-                all_tasks,
-                flops,
-                arrays.ranks(),
-                where);
+    std::printf(
+        "C += A B, %s: n = %zu, blocks of 9 to 40, %zu of %zu blocks of A and B, %zu tasks, "
+        "%.3g flops, %d ranks %s\n",
+        options.precision.c_str(),
+        n,
+        there,
+        2 * blocks.count() * blocks.count(),
+        all_tasks,
+        flops,
+        arrays.ranks(),
+        where);
   }
   arrays.sync();
   auto const begin = std::chrono::steady_clock::now();
@@ -191,14 +192,15 @@ void multiply(Transport& transport, Options const& options, char const* where) {
   for (int rank = 0; rank < arrays.ranks(); ++rank) { // one after the other
     arrays.sync();
     if (rank == arrays.rank()) {
-      std::printf("rank %d: %llu tasks, %llu stolen in %llu of %llu tries, got %.2f MB, %llu gets saved\n",
-                  rank,
-                  static_cast<unsigned long long>(stats.completed),
-                  static_cast<unsigned long long>(stats.stolen),
-                  static_cast<unsigned long long>(stats.steals),
-                  static_cast<unsigned long long>(stats.steal_attempts),
-                  static_cast<double>(stats.bytes_got) / 1e6,
-                  static_cast<unsigned long long>(stats.get_hits));
+      std::printf(
+          "rank %d: %llu tasks, %llu stolen in %llu of %llu tries, got %.2f MB, %llu gets saved\n",
+          rank,
+          static_cast<unsigned long long>(stats.completed),
+          static_cast<unsigned long long>(stats.stolen),
+          static_cast<unsigned long long>(stats.steals),
+          static_cast<unsigned long long>(stats.steal_attempts),
+          static_cast<double>(stats.bytes_got) / 1e6,
+          static_cast<unsigned long long>(stats.get_hits));
       std::fflush(stdout);
     }
   }

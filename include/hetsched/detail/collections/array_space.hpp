@@ -126,11 +126,11 @@ public:
     Routines routines;
     routines.start(std::move(step));
     for (int idle = 0; routines.live() != 0;) {
-      idle = rma.poll() ? 0 : idle + 1;
-      looks.look();
-      if (idle > most_idle) {
+      if (rma.is_idle() || idle > most_idle) { // waits for others, which may need this core
         pause_for(pause_ns);
       }
+      idle = rma.poll() ? 0 : idle + 1;
+      looks.look();
     }
     if (routines.failure()) {
       std::rethrow_exception(routines.failure());
@@ -161,7 +161,7 @@ public:
 
 private:
   static constexpr std::int64_t pause_ns = 20'000;
-  static constexpr int most_idle = 1000; // polls, before others may need the core
+  static constexpr int most_idle = 1000;
 
   Step<> sum_into(WaveCounts own, WaveCounts& all) { all = (co_await waves.wave(own, false)).all; }
 
