@@ -119,7 +119,7 @@ private:
     for (int rank = 0; rank < options_.ranks; ++rank) {
       threads.emplace_back([&, rank] {
         T transport = network.transport(rank);
-        RmaSubjectOf<T> subject(transport);
+        hetsched::detail::RmaPortOf<T> subject(transport);
         RmaDriver driver(name, seed, subject, findings_, spoiled, options_.patience_ns);
         body(driver, network);
         if (driver.spoiled()) { // others may wait for it in a call
@@ -171,7 +171,7 @@ template <RmaTransport T>
   RmaReport report;
   report.policy = hetsched::detail::type_name<T>();
   detail::RmaFindings findings(report, options.max_violations);
-  detail::RmaSubjectOf<T> subject(transport);
+  hetsched::detail::RmaPortOf<T> subject(transport);
   std::atomic<bool> spoiled{false};
   for (auto const& scenario : detail::rma_scenarios(options)) {
     detail::RmaDriver driver(

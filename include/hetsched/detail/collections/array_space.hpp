@@ -2,10 +2,10 @@
 #pragma once
 // The arrays of one rank, and the steps by which it works on them.
 
+#include <hetsched/concepts/rma_port.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/collections/array_layout.hpp>
 #include <hetsched/detail/collections/rma_operations.hpp>
-#include <hetsched/detail/collections/rma_port.hpp>
 #include <hetsched/detail/collections/steps.hpp>
 #include <hetsched/detail/collections/wave.hpp>
 #include <hetsched/detail/core/assert.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 // One-sided operations that steps wait for.
 
+#include <hetsched/concepts/rma_port.hpp>
 #include <hetsched/core/error.hpp>
-#include <hetsched/detail/collections/rma_port.hpp>
 #include <hetsched/detail/collections/steps.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/core/text.hpp>

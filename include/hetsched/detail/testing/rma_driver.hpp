@@ -67,7 +67,7 @@ class RmaDriver {
 public:
   RmaDriver(std::string where,
             std::uint64_t seed,
-            RmaSubject& subject,
+            hetsched::detail::RmaPort& subject,
             RmaFindings& findings,
             std::atomic<bool>& spoiled,
             std::int64_t patience_ns)
@@ -81,7 +81,7 @@ public:
 
   [[nodiscard]] bool spoiled() const noexcept { return spoiled_.load(std::memory_order_relaxed); }
 
-  [[nodiscard]] RmaSubject& subject() noexcept { return subject_; }
+  [[nodiscard]] hetsched::detail::RmaPort& subject() noexcept { return subject_; }
 
   /// Called in `done`, after the value is noted: it may begin operations.
   std::function<void(std::uint64_t cookie)> on_done;
@@ -269,11 +269,11 @@ private:
 
   std::string where_;
   std::uint64_t seed_;
-  RmaSubject& subject_;
+  hetsched::detail::RmaPort& subject_;
   RmaFindings& findings_;
   std::atomic<bool>& spoiled_;
   std::int64_t patience_ns_;
-  JudgingRmaInbox inbox_{this};
+  JudgingRmaInbox inbox_{*this};
   std::vector<bool> lost_;
   std::deque<Operation> operations_; // by cookie; they stay where they are
   int under_way_ = 0;

@@ -36,7 +36,7 @@ public:
 
   /// This rank's element.
   [[nodiscard]] std::byte* at(WindowElement element, std::size_t k) const {
-    return rank_.subject().memory(window_) + k * size_of(element);
+    return static_cast<std::byte*>(rank_.subject().memory(window_)) + k * size_of(element);
   }
 
 private:

@@ -2,6 +2,7 @@
 #pragma once
 // What the conformance kit for one-sided transports checks, and what it drives.
 
+#include <hetsched/concepts/rma_port.hpp>
 #include <hetsched/concepts/rma_transport.hpp>
 #include <hetsched/detail/testing/findings.hpp>
 
@@ -63,113 +64,14 @@ using RmaFindings = FindingsOf<RmaRule>;
 class RmaDriver;
 
 /// What a rank of the kit is told.
-struct JudgingRmaInbox {
-  RmaDriver* driver = nullptr;
+struct JudgingRmaInbox final : hetsched::detail::RmaEvents {
+  RmaDriver* driver;
   bool told = false;
 
-  void done(std::uint64_t cookie, std::int64_t value);
-  void lost(int rank, std::string_view why);
-};
+  explicit JudgingRmaInbox(RmaDriver& its_driver) : driver(&its_driver) {}
 
-/// Any one-sided transport.
-class RmaSubject {
-public:
-  virtual ~RmaSubject() = default;
-
-  [[nodiscard]] virtual int rank() const = 0;
-  [[nodiscard]] virtual int ranks() const = 0;
-  virtual Window allocate(WindowElement element, std::size_t elements) = 0;
-  virtual void free(Window window) = 0;
-  [[nodiscard]] virtual std::size_t elements(Window window, int rank) const = 0;
-  [[nodiscard]] virtual std::byte* memory(Window window) = 0;
-  virtual void
-  get(Window window, WindowPatch const& patch, void* here, std::size_t stride, std::uint64_t) = 0;
-  virtual void put(Window window,
-                   WindowPatch const& patch,
-                   void const* here,
-                   std::size_t stride,
-                   std::uint64_t) = 0;
-  virtual void accumulate(Window window,
-                          WindowPatch const& patch,
-                          void const* here,
-                          std::size_t stride,
-                          std::uint64_t) = 0;
-  virtual void
-  fetch_add(Window window, int rank, std::size_t at, std::int64_t value, std::uint64_t) = 0;
-  virtual void compare_swap(Window window,
-                            int rank,
-                            std::size_t at,
-                            std::int64_t expected,
-                            std::int64_t desired,
-                            std::uint64_t) = 0;
-  virtual bool poll(JudgingRmaInbox& inbox) = 0;
-};
-
-template <class T>
-class RmaSubjectOf final : public RmaSubject {
-public:
-  explicit RmaSubjectOf(T& transport) noexcept : transport_(transport) {}
-
-  [[nodiscard]] int rank() const override { return transport_.rank(); }
-
-  [[nodiscard]] int ranks() const override { return transport_.ranks(); }
-
-  Window allocate(WindowElement element, std::size_t elements) override {
-    return transport_.allocate(element, elements);
-  }
-
-  void free(Window window) override { transport_.free(window); }
-
-  [[nodiscard]] std::size_t elements(Window window, int rank) const override {
-    return transport_.elements(window, rank);
-  }
-
-  [[nodiscard]] std::byte* memory(Window window) override {
-    return static_cast<std::byte*>(transport_.memory(window));
-  }
-
-  void get(Window window,
-           WindowPatch const& patch,
-           void* here,
-           std::size_t stride,
-           std::uint64_t cookie) override {
-    transport_.get(window, patch, here, stride, cookie);
-  }
-
-  void put(Window window,
-           WindowPatch const& patch,
-           void const* here,
-           std::size_t stride,
-           std::uint64_t cookie) override {
-    transport_.put(window, patch, here, stride, cookie);
-  }
-
-  void accumulate(Window window,
-                  WindowPatch const& patch,
-                  void const* here,
-                  std::size_t stride,
-                  std::uint64_t cookie) override {
-    transport_.accumulate(window, patch, here, stride, cookie);
-  }
-
-  void fetch_add(
-      Window window, int rank, std::size_t at, std::int64_t value, std::uint64_t cookie) override {
-    transport_.fetch_add(window, rank, at, value, cookie);
-  }
-
-  void compare_swap(Window window,
-                    int rank,
-                    std::size_t at,
-                    std::int64_t expected,
-                    std::int64_t desired,
-                    std::uint64_t cookie) override {
-    transport_.compare_swap(window, rank, at, expected, desired, cookie);
-  }
-
-  bool poll(JudgingRmaInbox& inbox) override { return transport_.poll(inbox); }
-
-private:
-  T& transport_;
+  void done(std::uint64_t cookie, std::int64_t value) override;
+  void lost(int rank, std::string_view why) override;
 };
 
 } // namespace detail

@@ -32,6 +32,7 @@ public:
   [[nodiscard]] virtual int ranks() const = 0;
   virtual Window allocate(WindowElement element, std::size_t elements) = 0;
   virtual void free(Window window) = 0;
+  [[nodiscard]] virtual std::size_t elements(Window window, int rank) const = 0;
   [[nodiscard]] virtual void* memory(Window window) = 0;
   virtual void
   get(Window window, WindowPatch const& patch, void* here, std::size_t stride, std::uint64_t) = 0;
@@ -72,6 +73,10 @@ public:
   }
 
   void free(Window window) override { transport_.free(window); }
+
+  [[nodiscard]] std::size_t elements(Window window, int rank) const override {
+    return transport_.elements(window, rank);
+  }
 
   [[nodiscard]] void* memory(Window window) override { return transport_.memory(window); }
 
