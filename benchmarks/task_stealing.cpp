@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What stealing tasks costs, and what it gains: equal small tasks of which a part begins on one
-// rank
-// (--skew of them), under each rule, beside the same tasks spread evenly; and one steal beside the
-// operations that it consists of. As threads of this process, or as a job of MPI:
+// rank, under each rule, beside the same tasks spread evenly; and one steal beside the operations
+// that it consists of. As threads of this process, or as a job of MPI:
 //
 //     build/benchmarks/task_stealing
 //     mpirun -n 4 build/benchmarks/task_stealing --over windows

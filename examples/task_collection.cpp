@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Multiplies block-sparse matrices that several ranks share, C += A B, as coupled-cluster programs
 // contract tensors: blocks of different sizes, each there or not by a rule of symmetry, and one
-// independent task for each product of two of them. All tasks begin on few ranks (--skew), and the
-// others steal. Under mpirun the ranks are processes:
+// independent task for each product of two of them. A part of the tasks begins on the last rank
+// (--skew), and the others steal. Under mpirun the ranks are processes:
 //
 //     mpirun -n 4 build/examples/task_collection --n 2000
 //
-// With --ranks they are threads of this process, which needs no MPI. Each rank checks its part of C
-// against a dense product.
+// With --ranks they are threads of this process, which needs no MPI. Each rank checks C against a
+// dense product.
 //
 // Arguments: --n 300 --ranks 3 --skew 1
 // Expected output:
-//   C += A B, double: n = 300, blocks of 9 to 40, ... of ... blocks of A and B, ... tasks, ...
-//   flops, 3 ranks ... rank 0: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets
-//   saved rank 1: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved rank 2: ...
-//   tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
+//   C += A B, double: n = 300, ... of ... blocks, ... tasks, ... flops, 3 ranks ...
+//   rank 0: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
+//   rank 1: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
+//   rank 2: ... tasks, ... stolen in ... of ... tries, got ... MB, ... gets saved
 //   ... s, ... GFlop/s, largest error ...
 
 #include <hetsched/cluster/rma_over_messages.hpp>
@@ -157,17 +157,15 @@ void multiply(Transport& transport, Options const& options, char const* where) {
     }
   }
   if (arrays.rank() == 0) {
-    std::printf(
-        "C += A B, %s: n = %zu, blocks of 9 to 40, %zu of %zu blocks of A and B, %zu tasks, "
-        "%.3g flops, %d ranks %s\n",
-        options.precision.c_str(),
-        n,
-        there,
-        2 * blocks.count() * blocks.count(),
-        all_tasks,
-        flops,
-        arrays.ranks(),
-        where);
+    std::printf("C += A B, %s: n = %zu, %zu of %zu blocks, %zu tasks, %.3g flops, %d ranks %s\n",
+                options.precision.c_str(),
+                n,
+                there,
+                2 * blocks.count() * blocks.count(),
+                all_tasks,
+                flops,
+                arrays.ranks(),
+                where);
   }
   arrays.sync();
   auto const begin = std::chrono::steady_clock::now();

@@ -23,8 +23,6 @@ public:
   Event(Event const&) = delete;
   Event& operator=(Event const&) = delete;
 
-  [[nodiscard]] bool happened() const noexcept { return happened_; }
-
   /// Who waits goes on, before this returns. It may be gone afterwards, and this, too.
   void happen() {
     happened_ = true;
@@ -32,9 +30,6 @@ public:
       waiter.resume();
     }
   }
-
-  /// For use once more. Nobody waits for it.
-  void reset() noexcept { happened_ = false; }
 
   [[nodiscard]] bool await_ready() const noexcept { return happened_; }
 
