@@ -87,6 +87,9 @@ TEST_CASE("collections: random ones run each task once, and sums are exact") {
     if (seed % 5 == 0) {
       config.cpus = 2;
     }
+    if (seed % 7 == 0) {
+      config.max_live_tasks = 1; // bodies run where the collection spawns
+    }
     if (seed % 4 == 1 && ranks < 5) {
       config.devices = "emu@1MB";
     }
@@ -185,6 +188,9 @@ TEST_CASE("collections: what is outside an array, of other arrays, or for no ran
                          hs::Error);
     CHECK_THROWS_WITH_AS(tasks.add<Fails>(hs::near(1))(x.tile(0, 0), 1),
                          "hetsched: add: there is no rank 1",
+                         hs::Error);
+    CHECK_THROWS_WITH_AS(tasks.add<Fails>(hs::near(-1))(x.tile(0, 0), 1),
+                         "hetsched: add: there is no rank -1",
                          hs::Error);
     CHECK_THROWS_WITH_AS((void)arrays.make<float>(1, 1, 0, hs::BlockCyclic{}),
                          "hetsched: make: tile size is 0",

@@ -44,24 +44,25 @@ struct WritesPatch {
 };
 
 template <class T, class Place, class... Args>
-void add_packed(CollectionState& state, std::uint16_t type, Place place, Args const&... arguments) {
+void add_packed(CollectionState& state,
+                std::uint16_t type,
+                [[maybe_unused]] Place place,
+                Args const&... arguments) {
   PackedTask task(state.task_bytes());
   task.set_head({.type = type, .archs = packed_archs<T>()});
   PackedArguments<T>::pack(task.arguments(), arguments...);
   auto& queue = state.queue();
-  int rank = state.space().rank();
-  if constexpr (std::is_same_v<Place, NearRank>) {
-    rank = place.rank;
-    if (rank < 0) {
-      rank = state.space().ranks(); // is refused
-    }
+  if constexpr (std::is_same_v<Place, AnyRank>) {
+    queue.add_unplaced(std::move(task));
+  } else if constexpr (std::is_same_v<Place, NearRank>) {
+    queue.add(std::move(task), place.rank);
   } else if constexpr (std::is_same_v<Place, NearOutput>) {
     (void)WritesPatch<T>::ok;
-    rank = queue.output_of(task);
-  } else if constexpr (std::is_same_v<Place, AnyRank>) {
-    rank = CollectionQueue::any_rank;
+    auto const rank = queue.output_of(task);
+    queue.add(std::move(task), rank);
+  } else {
+    queue.add(std::move(task), state.space().rank());
   }
-  queue.add(std::move(task), rank);
 }
 
 } // namespace detail

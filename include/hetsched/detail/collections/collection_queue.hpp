@@ -49,24 +49,24 @@ public:
     estimates_[type] = std::move(estimate);
   }
 
-  /// For a task that a distribution is to place.
-  static constexpr int any_rank = -1;
-
   /// A task for that rank. Any thread.
   void add(PackedTask task, int rank) {
-    if (rank < any_rank || rank >= context_.space.ranks()) {
+    if (rank < 0 || rank >= context_.space.ranks()) {
       throw Error(ErrorCode::bad_call, "add", text("there is no rank %d", rank));
     }
     check_patches(task);
     std::lock_guard const guard(added_lock_);
-    if (rank == any_rank) {
-      unplaced_.push_back(std::move(task));
-    } else {
-      added_.emplace_back(rank, std::move(task));
-    }
+    added_.emplace_back(rank, std::move(task));
   }
 
-  /// All ranks together place what was added for any.
+  /// A task that a distribution is to place.
+  void add_unplaced(PackedTask task) {
+    check_patches(task);
+    std::lock_guard const guard(added_lock_);
+    unplaced_.push_back(std::move(task));
+  }
+
+  /// All ranks together place those.
   void place(void (*distribution)(std::span<TaskToPlace>, int)) {
     std::vector<PackedTask> tasks;
     {

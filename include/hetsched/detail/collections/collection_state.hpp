@@ -103,25 +103,6 @@ private:
           collection(its_collection) {}
   };
 
-  /// The thread that looks. Not by the lock: a body may run in `look`, if the runtime limits the
-  /// tasks that are spawned ahead, and its thread must not look then.
-  struct Turn {
-    Atomic<bool>& taken;
-    bool const mine;
-
-    explicit Turn(Atomic<bool>& looking) noexcept
-        : taken(looking), mine(!taken.exchange(true, std::memory_order_acquire)) {}
-
-    Turn(Turn const&) = delete;
-    Turn& operator=(Turn const&) = delete;
-
-    ~Turn() {
-      if (mine) {
-        taken.store(false, std::memory_order_release);
-      }
-    }
-  };
-
   [[nodiscard]] RmaOperations& rma() const noexcept { return context_.space.rma; }
 
   /// What is wrong with the collection on this rank.
@@ -175,12 +156,11 @@ private:
   bool look() {
     bool happened = false;
     {
-      Turn const turn(looking_);
-      if (!turn.mine || over_.load(std::memory_order_relaxed)) {
+      std::unique_lock const guard(mutex_, std::try_to_lock);
+      if (!guard.owns_lock() || over_.load(std::memory_order_relaxed)) {
         return false;
       }
-      std::lock_guard const guard(mutex_);
-      ExternalTasks::Outside const outside(core_);
+      ExternalTasks::Outside const outside;
       happened = rma().poll();
       happened = runs_.go_on() || happened;
       queue_.take_added();
@@ -274,7 +254,6 @@ private:
   bool aborts_ = false;
   WaveCounts all_;
   mutable Mutex mutex_;
-  Atomic<bool> looking_{false};
   Atomic<bool> over_{false}; // release and acquire: who sees it sees what was done
 };
 

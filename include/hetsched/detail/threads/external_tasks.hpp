@@ -8,8 +8,6 @@
 #include <hetsched/detail/threads/thread_state.hpp>
 #include <hetsched/detail/threads/thread_worker.hpp>
 
-#include <optional>
-
 namespace hetsched::detail {
 
 class ThreadCore;
@@ -59,14 +57,15 @@ public:
   /// its value is there. Throws what the loss of a device throws.
   static void bring_home(TaskRecord& task);
 
-  /// While it lives, what the calling thread spawns is spawned outside of any task, as by the
-  /// program: for `look`, which a worker may call while a body waits.
+  /// While it lives, what the calling thread spawns in `look` is spawned outside of any task,
+  /// though a body may wait in this thread, and without regard to Config::max_live_tasks: a worker
+  /// that looks may have announced sleep, so it must not run tasks there.
   class Outside {
   public:
-    explicit Outside(ThreadCore& core) noexcept;
+    Outside() noexcept;
 
   private:
-    std::optional<ThreadStateGuard> state_;
+    ThreadStateGuard state_;
   };
 
   /// Works until `done()`, which any thread may call. Whoever makes it true calls `wake_waiters`.

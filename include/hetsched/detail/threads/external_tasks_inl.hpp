@@ -98,10 +98,8 @@ ExternalTasks::end(ThreadCore& core, TaskRecord& task, bool failed) {
   core.waiting_.seating.notify_outside();
 }
 
-[[gnu::cold]] HETSCHED_INLINE ExternalTasks::Outside::Outside(ThreadCore& core) noexcept {
-  if (this_thread.core == &core && this_thread.task != nullptr) {
-    state_.emplace(ThreadState{&core, this_thread.worker, nullptr, nullptr, nullptr});
-  }
+[[gnu::cold]] HETSCHED_INLINE ExternalTasks::Outside::Outside() noexcept
+    : state_({this_thread.core, this_thread.worker, nullptr, nullptr, nullptr, true}) {
 }
 
 // ---- a worker without work ----

@@ -189,6 +189,7 @@ struct ThreadState {
   TaskRecord* task = nullptr;
   void* capture = nullptr; // recording in progress, of the runtime `capture_core`
   void const* capture_core = nullptr;
+  bool looks = false; // in an OutsideLook: the thread must not run tasks
 };
 
 inline constinit thread_local ThreadState this_thread;

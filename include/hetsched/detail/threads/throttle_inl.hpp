@@ -11,6 +11,9 @@ namespace hetsched::detail {
 /// Runs tasks, or waits until others have run them. Looks only every few spawns.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::throttle(ThreadWorker* worker) {
   constexpr std::uint32_t interval = 16;
+  if (this_thread.looks) {
+    return;
+  }
   if (worker != nullptr && ++worker->spawns_since_check < interval) {
     return;
   }
