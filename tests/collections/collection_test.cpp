@@ -303,8 +303,9 @@ std::vector<int> order_of(std::vector<int> const& added) {
   hs::LoopbackRmaNetwork net(1);
   auto const thrown = on_arrays(net, on_ranks::one_core(), [&](hs::GlobalArrays& arrays, Rt& rt) {
     hs::TaskCollection<hs::TaskTypes<Ordered>, Rt, Steal> tasks(arrays, rt, {.cpu_tasks = 1});
-    tasks.template estimate<Ordered>(
-        [](std::vector<int>*, int k) { return hs::TaskTimes{.cpu = {1000 + k}, .gpu = {1000}}; });
+    tasks.template estimate<Ordered>([](std::vector<int>*, int k) {
+      return hs::EstimatedTimes{.cpu = {1000 + k}, .gpu = {1000}};
+    });
     for (int const k : added) {
       tasks.template add<Ordered>()(&order, k);
     }
@@ -376,7 +377,7 @@ std::vector<std::uint64_t> completed_by_rank(std::vector<int> const& added) {
         3, 1, 1, [](std::size_t i, std::size_t) { return static_cast<int>(2 - i); });
     hs::TaskCollection<hs::TaskTypes<Fails>, Rt, hs::NoStealing, Distribution> tasks(arrays, rt);
     tasks.template estimate<Fails>([](hs::Patch<double> const&, int k) {
-      return hs::TaskTimes{.cpu = {1000 * (k + 1)}, .gpu = {}};
+      return hs::EstimatedTimes{.cpu = {1000 * (k + 1)}, .gpu = {}};
     });
     for (int k = 0; k < added[rank]; ++k) {
       tasks.template add<Fails>()(x.tile(rank, 0), 0);

@@ -279,8 +279,8 @@ run_with(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed, hs::CollectionOpt
   if (seed % 2 == 0) {
     tasks.template estimate<Leaf>(
         [&plan](Sums const& a, Sums const&, Sums const&, Counts const&, double) {
-          return hs::TaskTimes{{1000},
-                               {1 + static_cast<std::int64_t>(mixed(plan.seed, a.rows()) % 2000)}};
+          return hs::EstimatedTimes{
+              {1000}, {1 + static_cast<std::int64_t>(mixed(plan.seed, a.rows()) % 2000)}};
         });
   }
   for (int time = 0; time < times; ++time) {

@@ -10,7 +10,7 @@
 namespace hetsched {
 
 /// How long a task is expected to take; 0: not known, or it has no such body.
-struct TaskTimes {
+struct EstimatedTimes {
   Duration cpu;
   Duration gpu;
 };

@@ -148,9 +148,9 @@ public:
   }
 
   /// What tasks of type T are expected to take: f(arguments...), with what was given to `add`,
-  /// answers TaskTimes. Else the runtime's performance model says it, if it knows; else tasks with
-  /// both bodies count as equally good on both. The queue is ordered by it. `f` is called by any
-  /// thread, one at a time, for each task that comes into this rank's queue. Not while the
+  /// answers EstimatedTimes. Else the runtime's performance model says it, if it knows; else tasks
+  /// with both bodies count as equally good on both. The queue is ordered by it. `f` is called by
+  /// any thread, one at a time, for each task that comes into this rank's queue. Not while the
   /// collection is processed; on each rank by itself.
   template <task_type T, class F>
   void estimate(F f) {

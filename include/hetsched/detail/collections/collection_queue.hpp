@@ -26,7 +26,7 @@ namespace hetsched::detail {
 /// Any thread adds tasks; the rest is under the lock of the collection.
 class CollectionQueue {
 public:
-  using Estimate = std::function<TaskTimes(std::byte const* arguments)>;
+  using Estimate = std::function<EstimatedTimes(std::byte const* arguments)>;
 
   explicit CollectionQueue(CollectionContext& context)
       : context_(context), local_(context.rule.queues), estimates_(context.types.size()),

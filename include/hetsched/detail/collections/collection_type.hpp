@@ -167,7 +167,7 @@ struct PackedArguments {
 
   /// f(arguments...), as they were given to `add`.
   template <class F>
-  static TaskTimes call(F const& f, std::byte const* from) {
+  static EstimatedTimes call(F const& f, std::byte const* from) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::apply(f, std::tuple_cat(given_tuple<I>(from)...));
     }(std::make_index_sequence<count>{});
