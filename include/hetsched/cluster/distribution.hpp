@@ -3,6 +3,7 @@
 // Which rank the tiles of a matrix are at home on.
 
 #include <hetsched/core/error.hpp>
+#include <hetsched/core/version.hpp>
 #include <hetsched/detail/core/text.hpp>
 
 #include <algorithm>
