@@ -21,7 +21,6 @@
 #include <cstdio>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace hs = hetsched;
@@ -188,8 +187,7 @@ private:
       return tasks.take(
           victim, [](auto const&) { return hs::detail::Loot{.low = 1, .high = 0}; }, 0, loot_);
     });
-    say("one steal over %s: %.2f us; its operations alone: %.2f us (%+.0f "
-        "%%)\n",
+    say("one steal over %s: %.2f us; its operations alone: %.2f us (%+.0f %%)\n",
         options_.over.c_str(),
         steal,
         alone,

@@ -88,7 +88,7 @@ TEST_CASE("collections: random ones run each task once, and sums are exact") {
       config.cpus = 2;
     }
     if (seed % 7 == 0) {
-      config.max_live_tasks = 1; // bodies run where the collection spawns
+      config.max_live_tasks = 1; // which what the collection spawns may pass
     }
     if (seed % 4 == 1 && ranks < 5) {
       config.devices = "emu@1MB";

@@ -122,7 +122,6 @@ public:
   /// Waits for the steps. Throws what they throw.
   void drive(Step<> step) {
     check_free("an operation");
-    std::exception_ptr failure;
     Routines routines;
     routines.start(std::move(step));
     for (int idle = 0; routines.live() != 0;) {

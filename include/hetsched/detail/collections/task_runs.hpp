@@ -77,7 +77,7 @@ public:
     return any;
   }
 
-  /// Before tasks are run: what arrays held when it ran some the last time is of no meaning.
+  /// Failures are counted anew.
   void begin() noexcept { failed_ = 0; }
 
   /// All have ended. Others may change the arrays.
