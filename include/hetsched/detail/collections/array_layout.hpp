@@ -27,6 +27,9 @@ struct PatchOf {
   }
 };
 
+/// Between an array and memory of a rank.
+enum class PatchTransfer : std::uint8_t { get, put, accumulate };
+
 /// An array in tiles of `tile` x `tile` elements, the last ones ragged. Each is column-major and
 /// contiguous in its rank's part of the window, one after the other.
 struct ArrayLayout {

@@ -84,10 +84,8 @@ public:
 
   // ---- one-sided ----
 
-  enum class Transfer : std::uint8_t { get, put, accumulate };
-
   /// Between the patch and `here`, a dense block unless `ld` says otherwise.
-  [[nodiscard]] Step<> transfer(Transfer kind, PatchOf patch, void* here, std::size_t ld) {
+  [[nodiscard]] Step<> transfer(PatchTransfer kind, PatchOf patch, void* here, std::size_t ld) {
     auto const& array = layout(patch.array);
     std::vector<RmaResult> results(array.pieces(patch));
     auto next = results.begin();
@@ -98,13 +96,13 @@ public:
       auto* const at = static_cast<std::byte*>(here) + (row + column * ld) * bytes;
       auto& result = *next++;
       switch (kind) {
-      case Transfer::get:
+      case PatchTransfer::get:
         rma.get(array.window, piece, at, ld, result);
         break;
-      case Transfer::put:
+      case PatchTransfer::put:
         rma.put(array.window, piece, at, ld, result);
         break;
-      case Transfer::accumulate:
+      case PatchTransfer::accumulate:
         rma.accumulate(array.window, piece, at, ld, result);
         break;
       }

@@ -5,8 +5,8 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/task.hpp>
 #include <hetsched/detail/collections/collection_context.hpp>
-#include <hetsched/detail/collections/local_tasks.hpp>
 #include <hetsched/detail/collections/place_tasks.hpp>
+#include <hetsched/detail/collections/rank_queue.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
@@ -24,13 +24,13 @@
 namespace hetsched::detail {
 
 /// Any thread adds tasks; the rest is under the lock of the collection.
-class CollectionQueue {
+class CollectionQueue final : public RankQueue {
 public:
   using Estimate = std::function<EstimatedTimes(std::byte const* arguments)>;
 
   explicit CollectionQueue(CollectionContext& context)
-      : context_(context), local_(context.rule.queues), estimates_(context.types.size()),
-        outgoing_(static_cast<std::size_t>(context.space.ranks())) {}
+      : RankQueue(context.rule.queues, context.ranks()), context_(context),
+        estimates_(context.types.size()) {}
 
   /// The number of a type; throws Error(bad_call) if it is none of this collection.
   [[nodiscard]] std::uint16_t number_of(void const* key, std::string_view name) const {
@@ -51,7 +51,7 @@ public:
 
   /// A task for that rank. Any thread.
   void add(PackedTask task, int rank) {
-    if (rank < 0 || rank >= context_.space.ranks()) {
+    if (rank < 0 || rank >= context_.ranks()) {
       throw Error(ErrorCode::bad_call, "add", text("there is no rank %d", rank));
     }
     check_patches(task);
@@ -81,7 +81,7 @@ public:
       places.push_back({.cpu = {static_cast<std::int64_t>(head.cpu_ns)},
                         .gpu = {static_cast<std::int64_t>(head.gpu_ns)},
                         .output = output_of(task),
-                        .rank = context_.space.rank()});
+                        .rank = context_.rank()});
     }
     place_tasks(context_.space, places, distribution);
     std::lock_guard const guard(added_lock_);
@@ -99,12 +99,11 @@ public:
         return context_.space.layout(patch.array).rank_of(patch);
       }
     }
-    return context_.space.rank();
+    return context_.rank();
   }
 
-  /// Counts what was added, and puts it where it is to wait. Before anybody counts completed tasks,
-  /// too: their bodies may have added some.
-  void take_added() {
+  /// Counts what was added, and puts it where it is to wait.
+  void take_added() override {
     std::vector<std::pair<int, PackedTask>> all;
     {
       std::lock_guard const guard(added_lock_);
@@ -112,33 +111,13 @@ public:
     }
     context_.stats.added += all.size();
     for (auto& [rank, task] : all) {
-      if (rank == context_.space.rank()) {
+      if (rank == context_.rank()) {
         push(std::move(task));
       } else {
-        outgoing_[static_cast<std::size_t>(rank)].push_back(std::move(task));
-        ++outgoing_count_;
+        send(std::move(task), rank);
       }
     }
   }
-
-  /// Into this rank's queue, ordered by what is expected of it here.
-  void push(PackedTask task) {
-    expect(task);
-    local_.push(std::move(task));
-  }
-
-  /// Those of this rank that are not released to others.
-  [[nodiscard]] LocalTasks& local() noexcept { return local_; }
-
-  /// Those that were added for another rank and are still here.
-  [[nodiscard]] std::vector<PackedTask>& outgoing_to(int rank) noexcept {
-    return outgoing_[static_cast<std::size_t>(rank)];
-  }
-
-  /// Of all ranks.
-  [[nodiscard]] std::size_t outgoing() const noexcept { return outgoing_count_; }
-
-  void note_sent(std::size_t tasks) noexcept { outgoing_count_ -= tasks; }
 
 private:
   void check_patches(PackedTask const& task) const {
@@ -158,8 +137,7 @@ private:
     }
   }
 
-  /// Notes how long it is expected to take on this rank.
-  void expect(PackedTask& task) const {
+  void expect(PackedTask& task) const override {
     auto head = task.head();
     if (auto const& estimate = estimates_[head.type]) {
       auto const times = estimate(task.arguments());
@@ -197,10 +175,7 @@ private:
   }
 
   CollectionContext& context_;
-  LocalTasks local_;
-  std::vector<Estimate> estimates_;               // by type; empty: what the performance model says
-  std::vector<std::vector<PackedTask>> outgoing_; // by rank
-  std::size_t outgoing_count_ = 0;
+  std::vector<Estimate> estimates_; // by type; empty: what the performance model says
 
   Mutex added_lock_;
   std::vector<std::pair<int, PackedTask>> added_; // under it

@@ -5,10 +5,9 @@
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/collections/collection_context.hpp>
 #include <hetsched/detail/collections/collection_queue.hpp>
+#include <hetsched/detail/collections/rank_run.hpp>
 #include <hetsched/detail/collections/shared_tasks.hpp>
-#include <hetsched/detail/collections/task_exchange.hpp>
-#include <hetsched/detail/collections/task_runs.hpp>
-#include <hetsched/detail/collections/wave.hpp>
+#include <hetsched/detail/collections/thread_task_node.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/detail/threads/external_tasks.hpp>
@@ -37,8 +36,8 @@ public:
                   StealRule const& rule,
                   CollectionOptions const& options)
       : context_{space, runtime, typed_runtime, types, rule, options}, core_(runtime.engine()),
-        queue_(checked(context_)), exchange_(context_, queue_),
-        runs_(context_, queue_, TaskAdder(*this)), look_{*this} {}
+        queue_(checked(context_)), node_(context_, TaskAdder(*this)),
+        run_(context_, queue_, node_, space.waves), look_{*this} {}
 
   CollectionState(CollectionState const&) = delete;
   CollectionState& operator=(CollectionState const&) = delete;
@@ -50,7 +49,7 @@ public:
     }
     try {
       context_.space.sync();
-      exchange_.free();
+      run_.free();
     } catch (std::exception const&) { // a rank is gone
     }
   }
@@ -72,15 +71,13 @@ public:
     over_.store(false, std::memory_order_relaxed);
     {
       std::lock_guard const guard(mutex_);
-      context_.ended = running_ = false;
-      runs_.begin();
-      context_.routines.start(supervise());
+      run_.begin(true);
     }
     auto const over = [this] { return over_.load(std::memory_order_acquire); };
     ExternalTasks::begin_to_look(core_, look_);
     ExternalTasks::await(core_, Condition::that(over));
     ExternalTasks::end_looking(core_);
-    runs_.end();
+    run_.end();
     context_.space.looks.hurry(false);
     context_.space.set_busy(false);
     tell_failures();
@@ -161,15 +158,9 @@ private:
         return false;
       }
       ExternalTasks::Outside const outside;
-      happened = rma().poll();
-      happened = runs_.go_on() || happened;
-      queue_.take_added();
-      context_.space.looks.look();
-      if (running_ && !context_.ended) {
-        happened = runs_.admit() || happened;
-      }
+      happened = run_.look();
       give_up_if_broken();
-      if (context_.routines.live() != 0 || !rma().is_idle()) {
+      if (!run_.is_over()) {
         return happened;
       }
       over_.store(true, std::memory_order_release);
@@ -193,38 +184,6 @@ private:
     }
   }
 
-  // ---- all ranks together ----
-
-  Step<> supervise() {
-    auto& waves = context_.space.waves;
-    waves.begin();
-    co_await waves.wave(counts(), false); // nobody touches an array before all are here
-    running_ = true;
-    exchange_.start();
-    for (Waves::Verdict verdict; !verdict.over;) {
-      while (!is_idle()) {
-        co_await context_.space.looks.next();
-      }
-      verdict = co_await waves.wave(counts(), true);
-      all_ = verdict.all;
-      ++context_.stats.waves;
-    }
-    context_.ended = true;
-  }
-
-  [[nodiscard]] WaveCounts counts() {
-    queue_.take_added();
-    return {.created = static_cast<std::int64_t>(context_.stats.added),
-            .completed = static_cast<std::int64_t>(context_.stats.completed),
-            .failed = runs_.failed(),
-            .first_failed = runs_.failed() != 0 ? context_.space.rank() + 1 : 0};
-  }
-
-  [[nodiscard]] bool is_idle() {
-    queue_.take_added();
-    return (queue_.local().empty() && queue_.outgoing() == 0 && runs_.idle()) || rma().broken();
-  }
-
   /// Nothing goes on any more. Throws why, if the tasks did not all end well.
   void tell_failures() {
     auto const failure = context_.routines.take_failure();
@@ -232,14 +191,14 @@ private:
       std::rethrow_exception(failure);
     }
     rma().check_unbroken();
-    if (auto const own = runs_.take_failure()) {
+    if (auto const own = run_.take_failure()) {
       std::rethrow_exception(own);
     }
-    if (all_.failed != 0) {
+    if (auto const& all = run_.all(); all.failed != 0) {
       throw Error(ErrorCode::cancelled,
-                  text("rank %d", static_cast<int>(all_.first_failed - 1)),
+                  text("rank %d", static_cast<int>(all.first_failed - 1)),
                   text("a task failed there (%lld of the collection's on all ranks)",
-                       static_cast<long long>(all_.failed)));
+                       static_cast<long long>(all.failed)));
     }
   }
 
@@ -247,12 +206,10 @@ private:
   CollectionContext context_; // and all below under the lock, which is that of the space, too
   ThreadCore& core_;
   CollectionQueue queue_;
-  TaskExchange exchange_;
-  TaskRuns runs_;
+  ThreadTaskNode node_;
+  RankRun run_;
   Look look_;
-  bool running_ = false;
   bool aborts_ = false;
-  WaveCounts all_;
   mutable Mutex mutex_;
   Atomic<bool> over_{false}; // release and acquire: who sees it sees what was done
 };

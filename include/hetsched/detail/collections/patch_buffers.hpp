@@ -2,18 +2,13 @@
 #pragma once
 // Host memory for patches, as data of the node's runtime.
 
-#include <hetsched/core/views.hpp>
-#include <hetsched/detail/cluster/cluster_tasks.hpp>
 #include <hetsched/detail/collections/array_layout.hpp>
-#include <hetsched/handles/handle.hpp>
-#include <hetsched/runtime/base_runtime.hpp>
-#include <hetsched/runtime/runtime.hpp>
+#include <hetsched/detail/collections/task_node.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
-#include <memory>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -21,25 +16,11 @@
 
 namespace hetsched::detail {
 
-/// One patch on this rank, densely packed.
-struct PatchBuffer {
-  PatchOf patch;
-  WindowElement element = WindowElement::f64;
-  std::unique_ptr<std::byte[]> memory;
-  Handle<AnyData> handle;              // goes before the memory
-  int users = 0;                       // tasks that read or write it, and its get
-  bool holds = false;                  // what the array has there, so that others can read it here
-  std::list<PatchBuffer>::iterator at; // itself
-
-  [[nodiscard]] DataRecord& record() const noexcept { return *handle.record(); }
-};
-
 /// Buffers, of which those that hold a patch which was read serve further tasks that read it, until
 /// `forget`. Memory of unused ones is kept for others of the same shape, up to a limit.
 class PatchBuffers {
 public:
-  PatchBuffers(BaseRuntime<ThreadEngine>& runtime, std::size_t most_bytes)
-      : runtime_(runtime), most_bytes_(most_bytes) {}
+  PatchBuffers(TaskNode& node, std::size_t most_bytes) : node_(node), most_bytes_(most_bytes) {}
 
   PatchBuffers(PatchBuffers const&) = delete;
   PatchBuffers& operator=(PatchBuffers const&) = delete;
@@ -141,24 +122,13 @@ private:
       at->patch = patch;
       at->element = element;
       at->at = at;
-      at->memory.reset(new std::byte[patch.bytes()]); // NOLINT: aligned for all elements
-      at->handle = element == WindowElement::f32   ? register_as<float>(*at)
-                   : element == WindowElement::f64 ? register_as<double>(*at)
-                                                   : register_as<std::int64_t>(*at);
+      node_.attach(*at);
     } catch (...) {
       used_.erase(at);
       throw;
     }
     bytes_ += patch.bytes();
     return at;
-  }
-
-  template <class T>
-  [[nodiscard]] Handle<AnyData> register_as(PatchBuffer& buffer) {
-    auto* const elements = reinterpret_cast<T*>(buffer.memory.get());
-    auto const handle =
-        runtime_.data(elements, buffer.patch.rows, buffer.patch.columns, buffer.patch.rows);
-    return handle_of<AnyData>(*handle.record());
   }
 
   /// Gives memory of unused ones back while there is too much.
@@ -179,7 +149,7 @@ private:
     }
   }
 
-  BaseRuntime<ThreadEngine>& runtime_;
+  TaskNode& node_;
   std::size_t most_bytes_;
   std::size_t bytes_ = 0;
   Buffers used_;                           // and spare ones

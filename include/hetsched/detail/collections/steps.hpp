@@ -6,6 +6,7 @@
 
 #include <hetsched/detail/core/monotonic_clock.hpp>
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -183,6 +184,12 @@ private:
 /// Who waits for somebody to look again, at once or after some time.
 class Looks {
 public:
+  /// `now`: what the time is.
+  explicit Looks(
+      std::int64_t (*now)(void const* of) = [](void const*) { return monotonic_ns(); },
+      void const* of = nullptr) noexcept
+      : now_(now), of_(of) {}
+
   struct Wait {
     Looks& looks;
     std::int64_t due_ns;
@@ -198,14 +205,14 @@ public:
 
   [[nodiscard]] Wait next() noexcept { return {*this, 0}; }
 
-  [[nodiscard]] Wait after(std::int64_t ns) noexcept { return {*this, monotonic_ns() + ns}; }
+  [[nodiscard]] Wait after(std::int64_t ns) noexcept { return {*this, now_(of_) + ns}; }
 
   /// Somebody looks: who waited for long enough goes on.
   void look() {
     if (waiting_.empty()) {
       return;
     }
-    auto const now = hurried_ ? std::numeric_limits<std::int64_t>::max() : monotonic_ns();
+    auto const now = hurried_ ? never : now_(of_);
     auto all = std::exchange(waiting_, {});
     for (auto const& one : all) {
       if (one.due_ns <= now) {
@@ -216,8 +223,19 @@ public:
     }
   }
 
+  /// When the first one has waited for long enough of those that wait for some time.
+  [[nodiscard]] std::int64_t next_due() const noexcept {
+    auto due = never;
+    for (auto const& one : waiting_) {
+      due = one.due_ns != 0 ? std::min(due, one.due_ns) : due;
+    }
+    return due;
+  }
+
   /// From now on nobody waits for longer than until the next look.
   void hurry(bool hurried) noexcept { hurried_ = hurried; }
+
+  static constexpr auto never = std::numeric_limits<std::int64_t>::max();
 
 private:
   struct Waiter {
@@ -225,6 +243,8 @@ private:
     std::coroutine_handle<> waiter;
   };
 
+  std::int64_t (*now_)(void const* of);
+  void const* of_;
   std::vector<Waiter> waiting_;
   bool hurried_ = false;
 };

@@ -3,8 +3,8 @@
 // How the tasks of a collection move between ranks.
 
 #include <hetsched/collections/steal.hpp>
-#include <hetsched/detail/collections/collection_context.hpp>
-#include <hetsched/detail/collections/collection_queue.hpp>
+#include <hetsched/detail/collections/rank_context.hpp>
+#include <hetsched/detail/collections/rank_queue.hpp>
 #include <hetsched/detail/collections/shared_tasks.hpp>
 #include <hetsched/detail/collections/task_inbox.hpp>
 #include <hetsched/detail/core/random_stream.hpp>
@@ -23,9 +23,9 @@ namespace hetsched::detail {
 class TaskExchange {
 public:
   /// Collective.
-  TaskExchange(CollectionContext& context, CollectionQueue& queue)
+  TaskExchange(RankContext& context, RankQueue& queue)
       : context_(context), queue_(queue), windows_(allocate()), shared_(make_shared()),
-        inbox_(context.space.rma,
+        inbox_(context.rma,
                windows_.words,
                SharedTasks::words * buffers(),
                windows_.bytes,
@@ -33,23 +33,25 @@ public:
                context.task_bytes,
                context.options.inbox_tasks),
         random_(context.options.seed * 0x9e3779b97f4a7c15U +
-                static_cast<std::uint64_t>(context.space.rank())) {}
+                static_cast<std::uint64_t>(context.rank())) {}
 
   /// Collective. No operation is under way on any rank.
   void free() {
-    context_.space.port().free(windows_.bytes);
-    context_.space.port().free(windows_.words);
+    context_.port.free(windows_.bytes);
+    context_.port.free(windows_.words);
   }
 
-  /// While tasks are run: two routines.
-  void start() {
-    if (context_.space.ranks() == 1) {
+  /// While tasks are run: two routines. `adds`: tasks may come for other ranks.
+  void start(bool adds) {
+    if (context_.ranks() == 1) {
       return;
     }
     if (context_.rule.trigger != StealTrigger::never) {
       context_.routines.start(balance());
     }
-    context_.routines.start(carry());
+    if (adds) {
+      context_.routines.start(carry());
+    }
   }
 
 private:
@@ -76,16 +78,15 @@ private:
   TaskWindows allocate() {
     auto const words = SharedTasks::words * buffers() + TaskInbox::words;
     auto const tasks = buffers() * context_.options.shared_tasks + context_.options.inbox_tasks;
-    auto& port = context_.space.port();
-    auto const word_window = port.allocate(WindowElement::word, words);
-    return {word_window, port.allocate(WindowElement::byte, tasks * context_.task_bytes)};
+    auto const word_window = context_.port.allocate(WindowElement::word, words);
+    return {word_window, context_.port.allocate(WindowElement::byte, tasks * context_.task_bytes)};
   }
 
   [[nodiscard]] std::deque<SharedTasks> make_shared() {
     std::deque<SharedTasks> all;
     auto const capacity = context_.options.shared_tasks;
     for (std::size_t k = 0; k < buffers(); ++k) {
-      all.emplace_back(context_.space.rma,
+      all.emplace_back(context_.rma,
                        windows_.words,
                        SharedTasks::words * k,
                        windows_.bytes,
@@ -129,7 +130,7 @@ private:
         moved = co_await steal(lack);
       }
       pause = moved || !lack ? shortest_pause_ns : std::min(2 * pause, longest_pause_ns);
-      co_await context_.space.looks.after(moved ? 0 : pause);
+      co_await context_.looks.after(moved ? 0 : pause);
     }
   }
 
@@ -178,7 +179,7 @@ private:
 
   /// From what this rank has released itself.
   Step<bool> take_back(Shortage lack) {
-    auto const count = co_await take_from(context_.space.rank(), lack);
+    auto const count = co_await take_from(context_.rank(), lack);
     context_.stats.taken_back += count;
     co_return count != 0;
   }
@@ -218,11 +219,10 @@ private:
   }
 
   [[nodiscard]] int next_victim() {
-    auto const others = static_cast<std::uint64_t>(context_.space.ranks() - 1);
+    auto const others = static_cast<std::uint64_t>(context_.ranks() - 1);
     bool const draws = context_.rule.victim == StealVictim::random;
     auto const step = 1 + (draws ? random_.next() : victims_++) % others;
-    return static_cast<int>((static_cast<std::uint64_t>(context_.space.rank()) + step) %
-                            (others + 1));
+    return static_cast<int>((static_cast<std::uint64_t>(context_.rank()) + step) % (others + 1));
   }
 
   /// Tasks that others have added here, and those from here to others.
@@ -233,19 +233,19 @@ private:
       for (auto& task : tasks) {
         queue_.push(std::move(task));
       }
-      for (int rank = 0; rank < context_.space.ranks() && queue_.outgoing() != 0; ++rank) {
+      for (int rank = 0; rank < context_.ranks() && queue_.outgoing() != 0; ++rank) {
         auto& outgoing = queue_.outgoing_to(rank);
         if (!outgoing.empty()) {
           auto const sent = co_await inbox_.add(rank, outgoing);
           queue_.note_sent(sent);
         }
       }
-      co_await context_.space.looks.after(pause);
+      co_await context_.looks.after(pause);
     }
   }
 
-  CollectionContext& context_;
-  CollectionQueue& queue_;
+  RankContext& context_;
+  RankQueue& queue_;
   TaskWindows windows_;
   std::deque<SharedTasks> shared_; // one, or of CPU tasks and of GPU tasks
   TaskInbox inbox_;

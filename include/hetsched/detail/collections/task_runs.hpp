@@ -2,11 +2,10 @@
 #pragma once
 // From the queue of a rank to the node's runtime: patches come, tasks run, what they wrote goes.
 
-#include <hetsched/collections/task_adder.hpp>
-#include <hetsched/detail/collections/collection_context.hpp>
-#include <hetsched/detail/collections/collection_queue.hpp>
 #include <hetsched/detail/collections/patch_buffers.hpp>
-#include <hetsched/detail/spawn/hints.hpp>
+#include <hetsched/detail/collections/rank_context.hpp>
+#include <hetsched/detail/collections/rank_queue.hpp>
+#include <hetsched/detail/collections/task_node.hpp>
 #include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/handles/group.hpp>
 
@@ -42,9 +41,8 @@ struct GrantedPatch : ExternalUse {
 /// the runtime's.
 class TaskRuns {
 public:
-  TaskRuns(CollectionContext& context, CollectionQueue& queue, TaskAdder const& adder)
-      : context_(context), queue_(queue), core_(context.runtime.engine()), adder_(adder),
-        buffers_(context.runtime, context.options.kept_bytes) {
+  TaskRuns(RankContext& context, RankQueue& queue, TaskNode& node)
+      : context_(context), queue_(queue), node_(node), buffers_(node, context.options.kept_bytes) {
     auto const& options = context.options;
     cpu_.limit = options.cpu_tasks != 0 ? options.cpu_tasks : least_limit();
     gpu_.limit = options.gpu_tasks != 0 ? options.gpu_tasks : 4 * context.workers.gpu;
@@ -156,7 +154,7 @@ private:
       co_await give(type.patches[k].use, *own.buffers[k], output, own.failure);
     }
     while (!group->state().empty()) { // the task holds no datum any more: nearly at its end
-      co_await context_.space.looks.next();
+      co_await context_.looks.next();
     }
     if (auto const failed = group->state().failure.take()) {
       own.failure = failed->error;
@@ -171,7 +169,7 @@ private:
 
   [[nodiscard]] std::unique_ptr<TaskGroup> take_group() {
     if (groups_.empty()) {
-      return std::make_unique<TaskGroup>(context_.runtime);
+      return node_.make_group();
     }
     auto group = std::move(groups_.back());
     groups_.pop_back();
@@ -200,7 +198,7 @@ private:
       records[k] = &own.buffers.back()->record();
     }
     own.outputs = std::vector<GrantedPatch>(count);
-    type.spawn(context_.typed_runtime, group, adder_, task.arguments(), records.data());
+    node_.spawn(task, group, records.data());
     for (std::size_t k = 0; k < count; ++k) {
       if (type.patches[k].use != PatchUse::get) {
         spawn_external(*own.buffers[k], AccessMode::read, own.outputs[k]);
@@ -212,19 +210,15 @@ private:
   void spawn_external(PatchBuffer& buffer, AccessMode mode, GrantedPatch& use) {
     use.all = &granted_;
     try {
-      spawn_uncounted(core_, external_type, buffer.record(), mode, {.external = &use});
+      node_.spawn_use(buffer.record(), mode, use);
     } catch (...) {
       use.all = nullptr;
       throw;
     }
   }
 
-  [[nodiscard]] WindowElement element_of(PatchOf const& patch) const {
-    return context_.space.layout(patch.array).element;
-  }
-
   [[nodiscard]] PatchBuffer& room_for(PatchOf const& patch) {
-    return buffers_.make(patch, element_of(patch), false);
+    return buffers_.make(patch, node_.element_of(patch), false);
   }
 
   PatchBuffer& get(PatchOf const& patch) {
@@ -232,7 +226,7 @@ private:
       ++context_.stats.get_hits;
       return *there;
     }
-    auto& buffer = buffers_.make(patch, element_of(patch), true);
+    auto& buffer = buffers_.make(patch, node_.element_of(patch), true);
     ++context_.stats.gets;
     ++buffer.users;
     context_.routines.start(bring(buffer));
@@ -252,14 +246,15 @@ private:
       auto& granted = use.granted;
       co_await granted;
       try {
-        ExternalTasks::bring_home(*use.task);
-        co_await context_.space.transfer(
-            ArraySpace::Transfer::get, buffer.patch, buffer.memory.get(), buffer.patch.rows);
+        while (!node_.is_home(*use.task)) {
+          co_await context_.looks.next();
+        }
+        co_await node_.transfer(PatchTransfer::get, buffer);
         context_.stats.bytes_got += buffer.patch.bytes();
       } catch (...) {
         failed = true;
       }
-      ExternalTasks::end(core_, *use.task, failed);
+      node_.end_use(*use.task, failed);
     }
     buffers_.release(buffer, failed);
   }
@@ -270,24 +265,22 @@ private:
     bool const spoilt = output.task->accesses()[0].queue->poisoned();
     if (!spoilt) {
       try {
-        ExternalTasks::bring_home(*output.task);
-        co_await context_.space.transfer(how == PatchUse::put ? ArraySpace::Transfer::put
-                                                              : ArraySpace::Transfer::accumulate,
-                                         buffer.patch,
-                                         buffer.memory.get(),
-                                         buffer.patch.rows);
+        while (!node_.is_home(*output.task)) {
+          co_await context_.looks.next();
+        }
+        co_await node_.transfer(
+            how == PatchUse::put ? PatchTransfer::put : PatchTransfer::accumulate, buffer);
         context_.stats.bytes_put += buffer.patch.bytes();
       } catch (...) {
         failure = std::current_exception();
       }
     }
-    ExternalTasks::end(core_, *output.task, false);
+    node_.end_use(*output.task, false);
   }
 
-  CollectionContext& context_;
-  CollectionQueue& queue_;
-  ThreadCore& core_;
-  TaskAdder adder_;
+  RankContext& context_;
+  RankQueue& queue_;
+  TaskNode& node_;
   PatchBuffers buffers_;
   std::vector<std::unique_ptr<TaskGroup>> groups_; // unused ones
   GrantedUses<GrantedPatch> granted_;              // any thread adds
