@@ -143,17 +143,17 @@ private:
 
   void begin(std::size_t number, Instant now) {
     auto& port = ports_[number];
-    do {
+    while (!port.busy && !port.waiting.empty()) {
       auto& message = *port.waiting.top().message;
       port.waiting.pop();
       message.began = now;
-      if (network_.sharing == Network::Sharing::fair) {
+      if (network_.sharing == Network::Sharing::fair && message.bytes != 0) {
         add(now + network_.latency, message, What::flows);
         continue;
       }
       auto const out = now + Network::at(message.bytes, network_.out_bytes_per_s);
       add(out, message, What::leaves);
-      if (network_.sharing == Network::Sharing::none) {
+      if (network_.sharing != Network::Sharing::in_order) { // or has no bytes to wait with
         add(now + network_.time(message.bytes), message, What::arrives);
       } else {
         port.busy = true;
@@ -161,7 +161,7 @@ private:
         message.stage = 0;
         add(now + network_.latency, message, What::passes);
       }
-    } while (!port.busy && !port.waiting.empty());
+    }
   }
 
   /// The first byte is there, and all places on the way are shared from now on.

@@ -6,7 +6,6 @@
 #include <hetsched/detail/collections/collection_context.hpp>
 #include <hetsched/detail/collections/collection_queue.hpp>
 #include <hetsched/detail/collections/rank_run.hpp>
-#include <hetsched/detail/collections/shared_tasks.hpp>
 #include <hetsched/detail/collections/thread_task_node.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/mutex.hpp>
@@ -104,15 +103,8 @@ private:
 
   /// What is wrong with the collection on this rank.
   [[nodiscard]] static std::optional<Error> mistake(CollectionContext const& context) {
-    auto const& options = context.options;
-    if (options.shared_tasks == 0 || options.shared_tasks > BatchState::most_tasks ||
-        options.inbox_tasks == 0) {
-      return Error(ErrorCode::bad_config,
-                   "TaskCollection",
-                   text("shared_tasks is %zu and inbox_tasks %zu: must be 1 to %zu, and at least 1",
-                        options.shared_tasks,
-                        options.inbox_tasks,
-                        BatchState::most_tasks));
+    if (auto error = mistake_in(context.options)) {
+      return error;
     }
     for (auto const* type : context.types) {
       bool const runs = ((type->archs & PackedHead::cpu) != 0 && context.workers.cpu != 0) ||

@@ -66,10 +66,19 @@ public:
     return std::nullopt;
   }
 
+  /// At most so many tasks.
+  struct Most {
+    std::size_t all;
+    std::size_t cpu;
+    std::size_t gpu;
+
+    [[nodiscard]] std::size_t& of(bool is_for_gpu) noexcept { return is_for_gpu ? gpu : cpu; }
+  };
+
   /// Half of the tasks, at most `most`, in order: of each ratio those that came first. `gpu`: of
   /// one kind only.
-  [[nodiscard]] std::vector<PackedTask> take_half(std::size_t most, std::optional<bool> gpu) {
-    auto left = std::min(count(gpu) / 2, most);
+  [[nodiscard]] std::vector<PackedTask> take_half(Most most, std::optional<bool> gpu) {
+    auto left = std::min(count(gpu) / 2, most.all);
     std::vector<PackedTask> taken;
     taken.reserve(left);
     std::size_t odd = 0; // rows of an odd number of tasks give one more in turn
@@ -78,8 +87,9 @@ public:
       if (!gpu || *gpu == is_gpu(tasks.front())) {
         auto part = std::min((tasks.size() + odd) / 2, left);
         odd = (tasks.size() + odd) % 2;
-        left -= part;
-        for (; part != 0; --part) {
+        for (; part != 0 && most.of(is_gpu(tasks.front())) != 0; --part) {
+          --most.of(is_gpu(tasks.front()));
+          --left;
           taken.push_back(take(tasks, tasks.begin()));
         }
       }

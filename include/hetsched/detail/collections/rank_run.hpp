@@ -2,17 +2,35 @@
 #pragma once
 // One rank's part while the tasks of a collection are run, whatever runs them.
 
+#include <hetsched/core/error.hpp>
 #include <hetsched/detail/collections/rank_context.hpp>
 #include <hetsched/detail/collections/rank_queue.hpp>
+#include <hetsched/detail/collections/shared_tasks.hpp>
 #include <hetsched/detail/collections/task_exchange.hpp>
 #include <hetsched/detail/collections/task_node.hpp>
 #include <hetsched/detail/collections/task_runs.hpp>
 #include <hetsched/detail/collections/wave.hpp>
+#include <hetsched/detail/core/text.hpp>
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 
 namespace hetsched::detail {
+
+/// What cannot be.
+[[nodiscard]] inline std::optional<Error> mistake_in(CollectionOptions const& options) {
+  if (options.shared_tasks == 0 || options.shared_tasks > BatchState::most_tasks ||
+      options.inbox_tasks == 0) {
+    return Error(ErrorCode::bad_config,
+                 "TaskCollection",
+                 text("shared_tasks is %zu and inbox_tasks %zu: must be 1 to %zu, and at least 1",
+                      options.shared_tasks,
+                      options.inbox_tasks,
+                      BatchState::most_tasks));
+  }
+  return std::nullopt;
+}
 
 /// For one thread at a time.
 class RankRun {

@@ -4,6 +4,7 @@
 // at a time. No lock and no atomic: who resumes one holds the lock of all. What is awaited has a
 // name: g++ 12 copies what `co_await all[k]` and `co_await a.b` wait for.
 
+#include <hetsched/core/time.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
 
 #include <algorithm>
@@ -183,12 +184,20 @@ private:
 
 /// Who waits for somebody to look again, at once or after some time.
 class Looks {
+  struct Waiter {
+    std::int64_t due_ns; // unchanged: when something has changed
+    std::uint64_t changes;
+    std::coroutine_handle<> waiter;
+  };
+
 public:
-  /// `now`: what the time is.
-  explicit Looks(
-      std::int64_t (*now)(void const* of) = [](void const*) { return monotonic_ns(); },
-      void const* of = nullptr) noexcept
-      : now_(now), of_(of) {}
+  static constexpr auto never = std::numeric_limits<std::int64_t>::max();
+
+  Looks() = default;
+
+  /// In virtual time, which is *now. Somebody calls `note_change` and `look` whenever others may
+  /// have changed what is here.
+  explicit Looks(Instant const& now) noexcept : now_(&now) {}
 
   struct Wait {
     Looks& looks;
@@ -197,7 +206,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
     void await_suspend(std::coroutine_handle<> waiter) const {
-      looks.waiting_.push_back({due_ns, waiter});
+      looks.waiting_.push_back({due_ns, looks.changes_, waiter});
     }
 
     void await_resume() const noexcept {}
@@ -205,17 +214,25 @@ public:
 
   [[nodiscard]] Wait next() noexcept { return {*this, 0}; }
 
-  [[nodiscard]] Wait after(std::int64_t ns) noexcept { return {*this, now_(of_) + ns}; }
+  [[nodiscard]] Wait after(std::int64_t ns) noexcept { return {*this, now_ns() + ns}; }
+
+  /// For who wants to see what others change here: after that time; in virtual time when something
+  /// may have changed.
+  [[nodiscard]] Wait change(std::int64_t ns) noexcept {
+    return now_ == nullptr ? after(ns) : Wait{*this, unchanged};
+  }
+
+  void note_change() noexcept { ++changes_; }
 
   /// Somebody looks: who waited for long enough goes on.
   void look() {
     if (waiting_.empty()) {
       return;
     }
-    auto const now = hurried_ ? never : now_(of_);
+    auto const now = hurried_ ? never : now_ns();
     auto all = std::exchange(waiting_, {});
     for (auto const& one : all) {
-      if (one.due_ns <= now) {
+      if (one.due_ns == unchanged ? one.changes != changes_ : one.due_ns <= now) {
         one.waiter.resume();
       } else {
         waiting_.push_back(one);
@@ -227,7 +244,7 @@ public:
   [[nodiscard]] std::int64_t next_due() const noexcept {
     auto due = never;
     for (auto const& one : waiting_) {
-      due = one.due_ns != 0 ? std::min(due, one.due_ns) : due;
+      due = one.due_ns > 0 ? std::min(due, one.due_ns) : due;
     }
     return due;
   }
@@ -235,17 +252,16 @@ public:
   /// From now on nobody waits for longer than until the next look.
   void hurry(bool hurried) noexcept { hurried_ = hurried; }
 
-  static constexpr auto never = std::numeric_limits<std::int64_t>::max();
-
 private:
-  struct Waiter {
-    std::int64_t due_ns;
-    std::coroutine_handle<> waiter;
-  };
+  static constexpr std::int64_t unchanged = -1;
 
-  std::int64_t (*now_)(void const* of);
-  void const* of_;
+  [[nodiscard]] std::int64_t now_ns() const noexcept {
+    return now_ == nullptr ? monotonic_ns() : now_->ns;
+  }
+
+  Instant const* now_ = nullptr; // null: the clock's
   std::vector<Waiter> waiting_;
+  std::uint64_t changes_ = 0;
   bool hurried_ = false;
 };
 

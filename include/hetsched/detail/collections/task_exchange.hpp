@@ -97,15 +97,19 @@ private:
     return all;
   }
 
+  /// With no more tasks than these it is short of them.
+  [[nodiscard]] std::size_t few() const noexcept {
+    return static_cast<std::size_t>(std::max(context_.rule.threshold, 0));
+  }
+
   [[nodiscard]] Shortage shortage() const noexcept {
     auto const& local = queue_.local();
-    auto const few = static_cast<std::size_t>(std::max(context_.rule.threshold, 0));
-    bool const all = local.size() <= few;
+    bool const all = local.size() <= few();
     if (context_.workers.gpu == 0) { // it does tasks of both kinds, first those for a core
       return {.cpu = all, .gpu = all && context_.rule.trigger == StealTrigger::all};
     }
-    bool const cpu = local.cpu_tasks() <= few;
-    bool const gpu = local.gpu_tasks() <= few;
+    bool const cpu = local.cpu_tasks() <= few();
+    bool const gpu = local.gpu_tasks() <= few();
     switch (context_.rule.trigger) {
     case StealTrigger::all:
       return {.cpu = all, .gpu = all};
@@ -130,12 +134,16 @@ private:
         moved = co_await steal(lack);
       }
       pause = moved || !lack ? shortest_pause_ns : std::min(2 * pause, longest_pause_ns);
-      co_await context_.looks.after(moved ? 0 : pause);
+      if (lack || moved) {
+        co_await context_.looks.after(moved ? 0 : pause);
+      } else {
+        co_await context_.looks.change(pause);
+      }
     }
   }
 
-  /// Half of the tasks of which this rank is not short, if thieves have taken those of the batch
-  /// before.
+  /// Half of the tasks of which this rank is not short, and not so many that it is then, if thieves
+  /// have taken those of the batch before.
   Step<bool> release(Shortage lack) {
     if (lack.cpu && lack.gpu) {
       co_return false;
@@ -150,7 +158,9 @@ private:
       if (!is_free) {
         continue;
       }
-      auto tasks = queue_.local().take_half(shared_[k].capacity(), kind.gpu);
+      auto most = spare();
+      most.all = std::min(most.all, shared_[k].capacity());
+      auto tasks = queue_.local().take_half(most, kind.gpu);
       if (!tasks.empty()) {
         context_.stats.released += tasks.size();
         co_await shared_[k].release(std::move(tasks));
@@ -158,6 +168,21 @@ private:
       }
     }
     co_return any;
+  }
+
+  /// Tasks without which this rank is not short of others.
+  [[nodiscard]] LocalTasks::Most spare() noexcept {
+    auto const left = [this](std::size_t count) {
+      return count > few() + 1 ? count - few() - 1 : 0;
+    };
+    auto const& local = queue_.local();
+    auto const trigger = context_.rule.trigger;
+    bool const by_kind = context_.workers.gpu != 0 && trigger != StealTrigger::all;
+    bool const cpu = by_kind && trigger != StealTrigger::gpu;
+    bool const gpu = by_kind && trigger != StealTrigger::cpu;
+    return {.all = by_kind ? local.size() : left(local.size()),
+            .cpu = cpu ? left(local.cpu_tasks()) : local.cpu_tasks(),
+            .gpu = gpu ? left(local.gpu_tasks()) : local.gpu_tasks()};
   }
 
   /// Which tasks go to a buffer; `gpu` as in LocalTasks.

@@ -100,7 +100,7 @@ private:
       if (value >= least) {
         co_return value;
       }
-      co_await looks_.after(pause);
+      co_await looks_.change(pause);
     }
   }
 
