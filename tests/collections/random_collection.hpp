@@ -336,7 +336,7 @@ std::string run(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed) {
     options.cpu_tasks = 1 + static_cast<int>(seed % 2);
     options.kept_bytes = 1000 * (seed % 2);
   }
-  switch (seed / 2 % 7) {
+  switch (seed / 2 % 10) {
   case 0:
     return run_with<hs::SingleEnded>(arrays, rt, seed, options);
   case 1:
@@ -349,6 +349,12 @@ std::string run(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed) {
     return run_with<hs::CpuEnded<>, hs::LongestFirst>(arrays, rt, seed, options);
   case 5:
     return run_with<hs::EitherEnd<2>>(arrays, rt, seed, options);
+  case 6:
+    return run_with<hs::DataAware<>>(arrays, rt, seed, options);
+  case 7:
+    return run_with<hs::DataAware<hs::GpuEnded<1>>>(arrays, rt, seed, options);
+  case 8:
+    return run_with<hs::DataAware<hs::DoubleQueue>, hs::InBlocks>(arrays, rt, seed, options);
   default:
     return run_with<Chunks>(arrays, rt, seed, options);
   }

@@ -247,6 +247,23 @@ TEST_CASE("virtual collection: what begins on one rank is done nearly as soon as
   CHECK(static_cast<double>(best.ns) > 0.8 * static_cast<double>(skewed(hs::DoubleEnded<4>{}).ns));
 }
 
+TEST_CASE("virtual collection: thieves that know where data are move fewer bytes") {
+  auto config = ranks_of(simulated::on(2, 0), 8);
+  config.node.task_time = [](hs::TaskView const&, hs::Arch, hs::Duration) {
+    return hs::Duration{500'000};
+  };
+  auto const graph = pairs(800, 1'000);
+  Ranks homes;
+  for (std::int32_t v = 0; v < 800; ++v) {
+    homes.insert(homes.end(), {v % 8, v % 8});
+  }
+  auto const random = run<hs::SingleEnded>(config, graph, homes, Ranks(800)).stats;
+  auto const aware = run<hs::DataAware<>>(config, graph, homes, Ranks(800)).stats;
+  CHECK(random.values.bytes > 1'000'000); // of 1,600,000
+  CHECK(aware.values.bytes < random.values.bytes / 4);
+  CHECK(static_cast<double>(aware.elapsed.ns) < 1.2 * static_cast<double>(random.elapsed.ns));
+}
+
 TEST_CASE("virtual collection: distributions") {
   auto const config = ranks_of(simulated::on(1, 1), 4);
   auto const graph = pairs(8, 8, "Fast");
@@ -350,7 +367,7 @@ TEST_CASE("virtual collection: each task once, whatever the rules") {
   auto const first = support::env_or("HETSCHED_TEST_SEED", 1);
   for (auto seed = first; seed < first + graphs; ++seed) {
     CAPTURE(seed);
-    switch (seed % 8) {
+    switch (seed % 12) {
     case 0:
       check_random<hs::SingleEnded>(seed);
       break;
@@ -371,6 +388,18 @@ TEST_CASE("virtual collection: each task once, whatever the rules") {
       break;
     case 6:
       check_random<hs::EitherEnd<1>>(seed);
+      break;
+    case 7:
+      check_random<hs::DataAware<hs::SingleEnded>>(seed);
+      break;
+    case 8:
+      check_random<hs::DataAware<hs::GpuEnded<2>>>(seed);
+      break;
+    case 9:
+      check_random<hs::DataAware<hs::EitherEnd<1>>>(seed);
+      break;
+    case 10:
+      check_random<hs::DataAware<hs::DoubleQueue>>(seed);
       break;
     default:
       check_random<hs::NoStealing, hs::LongestFirst>(seed);

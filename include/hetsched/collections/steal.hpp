@@ -27,6 +27,14 @@ enum class StealEnd : std::uint8_t {
 enum class StealAmount : std::uint8_t { half, chunk };
 enum class StealVictim : std::uint8_t { random, round_robin };
 
+/// Which of a victim's tasks.
+enum class StealTasks : std::uint8_t {
+  any,
+  near, // first those of whose patches the thief has the most bytes. Those that are near others when
+        // it has no task of this kind, and has found none near it at some victims. A rank keeps what
+        // is near it as long as it can
+};
+
 /// A thief's rule. The schemes below have names; a policy of your own is a struct with such a rule:
 ///
 ///     struct Mine {
@@ -43,6 +51,7 @@ struct StealRule {
   StealAmount amount = StealAmount::half; // of the tasks that the victim has released
   int chunk = 1;                          // tasks at a time; with StealAmount::chunk
   StealVictim victim = StealVictim::random;
+  StealTasks tasks = StealTasks::any;
   int retries = 5; // at one victim, when others change its queue at that moment
 };
 
@@ -90,6 +99,17 @@ struct CpuEnded {
 template <int Threshold = 0>
 struct EitherEnd {
   static constexpr StealRule rule{.trigger = StealTrigger::either, .threshold = Threshold};
+};
+
+/// The same, and a thief that prefers tasks whose patches it has, as far as whole tasks are near one
+/// rank. Bytes that move cost time; sec. 5.3 names this as future work.
+template <StealPolicy Base = SingleEnded>
+struct DataAware {
+  static constexpr StealRule rule = [] {
+    StealRule of = Base::rule;
+    of.tasks = StealTasks::near;
+    return of;
+  }();
 };
 
 } // namespace hetsched

@@ -29,7 +29,7 @@ public:
   using Estimate = std::function<EstimatedTimes(std::byte const* arguments)>;
 
   explicit CollectionQueue(CollectionContext& context)
-      : RankQueue(context.rule.queues, context.ranks()), context_(context),
+      : RankQueue(context.rule, context.rank(), context.ranks()), context_(context),
         estimates_(context.types.size()) {}
 
   /// The number of a type; throws Error(bad_call) if it is none of this collection.
@@ -146,7 +146,21 @@ private:
     } else if (context_.runtime.engine().policies().predicts()) {
       predict(task, head);
     }
+    if (context_.rule.tasks == StealTasks::near) {
+      head.near = nearest(task);
+    }
     task.set_head(head);
+  }
+
+  /// The rank that has most of it: a patch counts for the rank of its first element.
+  [[nodiscard]] std::int32_t nearest(PackedTask const& task) const {
+    auto const& type = *context_.types[task.head().type];
+    BytesByRank bytes;
+    for (std::size_t k = 0; k < type.patches.size(); ++k) {
+      auto const patch = type.patch(task.arguments(), k);
+      bytes.add(context_.space.layout(patch.array).rank_of(patch), patch.bytes());
+    }
+    return bytes.most(context_.rank());
   }
 
   /// What the runtime's performance model says.

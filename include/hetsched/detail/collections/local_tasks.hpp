@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -17,16 +18,21 @@
 namespace hetsched::detail {
 
 /// Ordered by ratio as the rule says, and those of one ratio by when they came. In ordinary memory
-/// and under the lock of the collection: no other rank sees them. O(log r) with r different ratios.
+/// and under the lock of the collection: no other rank sees them. Some ranks each have a part: the
+/// tasks that are near them. O(log r) with r different ratios, times the parts.
 class LocalTasks {
 public:
-  explicit LocalTasks(StealQueues queues) : queues_(queues) {}
+  /// `own`: this rank.
+  LocalTasks(StealQueues queues, std::size_t parts, int own)
+      : queues_(queues), own_(static_cast<std::size_t>(own) % parts), parts_(parts) {}
 
   void push(PackedTask task) {
-    auto const ratio = task.head().ratio();
-    gpu_ += ratio > 1 ? 1 : 0;
+    auto const head = task.head();
+    auto const part = part_of(head.near);
+    ++parts_[part].count(head.ratio() > 1);
+    gpu_ += head.ratio() > 1 ? 1 : 0;
     ++size_;
-    tasks_[ordering(ratio)].push_back(std::move(task));
+    tasks_[{ordering(head.ratio()), part}].push_back(std::move(task));
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -38,25 +44,37 @@ public:
 
   [[nodiscard]] std::size_t cpu_tasks() const noexcept { return size_ - gpu_; }
 
-  /// All, or those of a kind.
-  [[nodiscard]] std::size_t count(std::optional<bool> gpu) const noexcept {
-    return !gpu ? size() : *gpu ? gpu_tasks() : cpu_tasks();
+  [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
+
+  [[nodiscard]] std::size_t part_of(std::int32_t near) const noexcept {
+    return static_cast<std::size_t>(near) % parts_.size();
   }
 
-  /// The best for a core, or for a GPU, with a body for it; of equally good ones the last that
-  /// came. With one unsorted queue any task that has one.
+  /// In a part: all, or those of a kind.
+  [[nodiscard]] std::size_t count(std::size_t part, std::optional<bool> gpu) const noexcept {
+    return parts_[part].count(gpu);
+  }
+
+  /// The part of the tasks that are near this rank.
+  [[nodiscard]] std::size_t own_part() const noexcept { return own_; }
+
+  /// The best for a core, or for a GPU, with a body for it; of equally good ones one near this rank,
+  /// and the last that came. With one unsorted queue any task that has one.
   [[nodiscard]] std::optional<PackedTask> pop(bool for_gpu) {
     if (empty()) {
       return std::nullopt;
     }
     auto const body = for_gpu ? PackedHead::gpu : PackedHead::cpu;
-    auto const best = for_gpu ? std::prev(tasks_.end()) : tasks_.begin();
+    auto best = for_gpu ? std::prev(tasks_.end()) : tasks_.begin();
+    if (auto const near = tasks_.find({best->first.ordering, own_}); near != tasks_.end()) {
+      best = near;
+    }
     auto& row = best->second;
     auto at = row.end();
     do {
       --at;
       if ((at->head().archs & body) != 0) {
-        auto task = take(row, at);
+        auto task = take(best, at);
         if (row.empty()) {
           tasks_.erase(best);
         }
@@ -75,22 +93,27 @@ public:
     [[nodiscard]] std::size_t& of(bool is_for_gpu) noexcept { return is_for_gpu ? gpu : cpu; }
   };
 
-  /// Half of the tasks, at most `most`, in order: of each ratio those that came first. `gpu`: of
-  /// one kind only.
-  [[nodiscard]] std::vector<PackedTask> take_half(Most most, std::optional<bool> gpu) {
-    auto left = std::min(count(gpu) / 2, most.all);
+  /// Half of the tasks of a part, at most `most`, in order: of each ratio those that came first.
+  /// `gpu`: of one kind only. Of what is near others, a last one goes, too.
+  [[nodiscard]] std::vector<PackedTask>
+  take_half(Most most, std::size_t part, std::optional<bool> gpu) {
+    auto const there = parts_[part].count(gpu);
+    auto left = std::min((there + (part == own_ ? 0 : 1)) / 2, most.all);
     std::vector<PackedTask> taken;
+    if (left == 0) {
+      return taken;
+    }
     taken.reserve(left);
-    std::size_t odd = 0; // rows of an odd number of tasks give one more in turn
+    std::size_t odd = part == own_ ? 0 : 1; // rows of an odd number of tasks give one more in turn
     for (auto row = tasks_.begin(); row != tasks_.end() && left != 0;) {
       auto& tasks = row->second;
-      if (!gpu || *gpu == is_gpu(tasks.front())) {
-        auto part = std::min((tasks.size() + odd) / 2, left);
+      if (row->first.part == part && (!gpu || *gpu == is_gpu(tasks.front()))) {
+        auto give = std::min((tasks.size() + odd) / 2, left);
         odd = (tasks.size() + odd) % 2;
-        for (; part != 0 && most.of(is_gpu(tasks.front())) != 0; --part) {
+        for (; give != 0 && most.of(is_gpu(tasks.front())) != 0; --give) {
           --most.of(is_gpu(tasks.front()));
           --left;
-          taken.push_back(take(tasks, tasks.begin()));
+          taken.push_back(take(row, tasks.begin()));
         }
       }
       row = tasks.empty() ? tasks_.erase(row) : std::next(row);
@@ -99,7 +122,29 @@ public:
   }
 
 private:
-  using Row = std::deque<PackedTask>; // of one ratio, the last that came behind
+  using Row = std::deque<PackedTask>; // of one ratio and part, the last that came behind
+
+  struct Place {
+    float ordering;
+    std::size_t part;
+
+    bool operator<(Place const& other) const noexcept {
+      return ordering != other.ordering ? ordering < other.ordering : part < other.part;
+    }
+  };
+
+  using Rows = std::map<Place, Row>; // none is empty
+
+  struct Part {
+    std::size_t cpu = 0;
+    std::size_t gpu = 0;
+
+    [[nodiscard]] std::size_t& count(bool is_for_gpu) noexcept { return is_for_gpu ? gpu : cpu; }
+
+    [[nodiscard]] std::size_t count(std::optional<bool> is_for_gpu) const noexcept {
+      return !is_for_gpu ? cpu + gpu : *is_for_gpu ? gpu : cpu;
+    }
+  };
 
   [[nodiscard]] static bool is_gpu(PackedTask const& task) noexcept {
     return task.head().ratio() > 1;
@@ -116,16 +161,20 @@ private:
     }
   }
 
-  PackedTask take(Row& row, Row::iterator at) {
+  PackedTask take(Rows::iterator row, Row::iterator at) {
     auto task = std::move(*at);
-    gpu_ -= is_gpu(task) ? 1 : 0;
+    bool const gpu = is_gpu(task);
+    gpu_ -= gpu ? 1 : 0;
     --size_;
-    row.erase(at);
+    --parts_[row->first.part].count(gpu);
+    row->second.erase(at);
     return task;
   }
 
   StealQueues queues_;
-  std::map<float, Row> tasks_; // no row is empty
+  std::size_t own_;
+  std::vector<Part> parts_;
+  Rows tasks_;
   std::size_t size_ = 0;
   std::size_t gpu_ = 0;
 };

@@ -2,11 +2,13 @@
 #pragma once
 // Tasks of a collection as bytes, which may move to another rank.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace hetsched::detail {
 
@@ -19,6 +21,7 @@ struct PackedHead {
   std::uint16_t archs = 0; // cpu | gpu: the bodies that it has
   float cpu_ns = 0;        // expected times; 0: not known
   float gpu_ns = 0;
+  std::int32_t near = 0; // the rank that has the most bytes of the patches, if thieves want to know
 
   /// The time on a core through that on a GPU: above 1 for tasks that are better on a GPU.
   [[nodiscard]] float ratio() const noexcept {
@@ -29,6 +32,31 @@ struct PackedHead {
   }
 
   static constexpr float most = 1e30F;
+};
+
+/// Of one task's patches.
+class BytesByRank {
+public:
+  void add(std::int32_t rank, std::size_t bytes) {
+    auto at = std::find_if(all_.begin(), all_.end(), [rank](auto const& one) {
+      return one.first == rank;
+    });
+    if (at == all_.end()) {
+      at = all_.insert(at, {rank, 0});
+    }
+    at->second += bytes;
+  }
+
+  /// The rank with the most, of several the first that was added; `none` if there is none.
+  [[nodiscard]] std::int32_t most(std::int32_t none) const noexcept {
+    auto const at = std::max_element(all_.begin(), all_.end(), [](auto const& a, auto const& b) {
+      return a.second < b.second;
+    });
+    return at == all_.end() ? none : at->first;
+  }
+
+private:
+  std::vector<std::pair<std::int32_t, std::size_t>> all_;
 };
 
 /// One task: a head and the arguments.

@@ -2,9 +2,11 @@
 #pragma once
 // The tasks that wait on one rank.
 
+#include <hetsched/collections/steal.hpp>
 #include <hetsched/detail/collections/local_tasks.hpp>
 #include <hetsched/detail/collections/packed_task.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -14,8 +16,8 @@ namespace hetsched::detail {
 /// For one thread at a time.
 class RankQueue {
 public:
-  RankQueue(StealQueues queues, int ranks)
-      : local_(queues), outgoing_(static_cast<std::size_t>(ranks)) {}
+  RankQueue(StealRule const& rule, int rank, int ranks)
+      : local_(rule.queues, parts(rule, ranks), rank), outgoing_(static_cast<std::size_t>(ranks)) {}
 
   RankQueue(RankQueue const&) = delete;
   RankQueue& operator=(RankQueue const&) = delete;
@@ -29,6 +31,8 @@ public:
 
   /// Those of this rank that are not released to others.
   [[nodiscard]] LocalTasks& local() noexcept { return local_; }
+
+  [[nodiscard]] LocalTasks const& local() const noexcept { return local_; }
 
   /// For another rank, to which somebody has to carry it.
   void send(PackedTask task, int rank) {
@@ -51,6 +55,13 @@ public:
   virtual void take_added() {}
 
 private:
+  static constexpr int most_parts = 62; // bits of a word
+
+  [[nodiscard]] static std::size_t parts(StealRule const& rule, int ranks) noexcept {
+    return rule.tasks == StealTasks::near ? static_cast<std::size_t>(std::min(ranks, most_parts))
+                                          : 1;
+  }
+
   /// Notes how long it is expected to take on this rank.
   virtual void expect(PackedTask& /*task*/) const {}
 

@@ -65,15 +65,23 @@ class SharedTasks {
 public:
   static constexpr std::size_t words = 2;
 
+  /// A bit of a word of each rank, set while there are tasks: for who looks at several buffers at
+  /// once. bit 0: none.
+  struct Flag {
+    std::size_t at = 0;
+    std::int64_t bit = 0;
+  };
+
   /// `state_at`: its words; `first`: its bytes, for `capacity` tasks.
   SharedTasks(RmaOperations& rma,
               Window word_window,
               std::size_t state_at,
+              Flag flag,
               Window byte_window,
               std::size_t first,
               std::size_t task_bytes,
               std::size_t capacity)
-      : rma_(rma), words_(word_window), state_at_(state_at), bytes_(byte_window), first_(first),
+      : rma_(rma), words_(word_window), state_at_(state_at), flag_(flag), bytes_(byte_window), first_(first),
         task_bytes_(task_bytes), capacity_(capacity) {}
 
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -105,6 +113,9 @@ public:
     rma_.put(bytes_, patch, packed.data(), packed.size(), result);
     co_await result;
     result.value();
+    if (flag_.bit != 0) {
+      co_await rma_.add(words_, own, flag_.at, flag_.bit);
+    }
     auto const before = co_await rma_.read(words_, own, state_at_); // empty: nobody changes it
     BatchState const now{.low = 0,
                          .high = tasks.size(),
@@ -137,6 +148,9 @@ public:
       rma_.compare_swap(words_, rank, state_at_, word, after.word(), result);
       co_await result;
       if (result.value() == word) {
+        if (flag_.bit != 0 && after.empty()) { // before the owner may set it again
+          co_await rma_.add(words_, rank, flag_.at, -flag_.bit);
+        }
         co_await copy(rank, state, chosen, loot);
         co_return;
       }
@@ -182,6 +196,7 @@ private:
   RmaOperations& rma_;
   Window words_;
   std::size_t state_at_;
+  Flag flag_;
   Window bytes_;
   std::size_t first_;
   std::size_t task_bytes_;

@@ -10,6 +10,7 @@
 #include <hetsched/detail/core/random_stream.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,11 +26,11 @@ public:
   /// Collective.
   TaskExchange(RankContext& context, RankQueue& queue)
       : context_(context), queue_(queue), windows_(allocate()), shared_(make_shared()),
-        inbox_(context.rma,
+        kinds_(shared_.size()), inbox_(context.rma,
                windows_.words,
-               SharedTasks::words * buffers(),
+               inbox_at(),
                windows_.bytes,
-               buffers() * context.options.shared_tasks * context.task_bytes,
+               shared_.size() * part_capacity() * context.task_bytes,
                context.task_bytes,
                context.options.inbox_tasks),
         random_(context.options.seed * 0x9e3779b97f4a7c15U +
@@ -57,6 +58,7 @@ public:
 private:
   static constexpr std::int64_t shortest_pause_ns = 5'000;
   static constexpr std::int64_t longest_pause_ns = 1'000'000;
+  static constexpr std::size_t parts_at_a_time = 8; // that are looked at before a release
 
   struct TaskWindows {
     Window words;
@@ -71,30 +73,61 @@ private:
     [[nodiscard]] explicit operator bool() const noexcept { return cpu || gpu; }
   };
 
+  /// Of which a batch had tasks when it was released.
+  struct Kinds {
+    bool cpu = false;
+    bool gpu = false;
+  };
+
+  /// Of a thief.
+  struct Luck {
+    int fruitless = 0;           // steals since one that brought something
+    std::optional<int> generous; // the victim of the last one, if that did
+  };
+
   [[nodiscard]] std::size_t buffers() const noexcept {
     return context_.rule.queues == StealQueues::two ? 2 : 1;
   }
 
+  [[nodiscard]] std::size_t parts() const noexcept { return queue_.local().parts(); }
+
+  /// Of each part of what a rank releases.
+  [[nodiscard]] std::size_t part_capacity() const noexcept {
+    return (context_.options.shared_tasks + parts() - 1) / parts();
+  }
+
+  /// The word with the flags of a buffer's parts.
+  [[nodiscard]] std::size_t flags_at(std::size_t buffer) const noexcept {
+    return SharedTasks::words * buffers() * parts() + buffer;
+  }
+
+  [[nodiscard]] std::size_t inbox_at() const noexcept { return flags_at(buffers()); }
+
   TaskWindows allocate() {
-    auto const words = SharedTasks::words * buffers() + TaskInbox::words;
-    auto const tasks = buffers() * context_.options.shared_tasks + context_.options.inbox_tasks;
+    auto const words = inbox_at() + TaskInbox::words;
+    auto const tasks = buffers() * parts() * part_capacity() + context_.options.inbox_tasks;
     auto const word_window = context_.port.allocate(WindowElement::word, words);
     return {word_window, context_.port.allocate(WindowElement::byte, tasks * context_.task_bytes)};
   }
 
   [[nodiscard]] std::deque<SharedTasks> make_shared() {
     std::deque<SharedTasks> all;
-    auto const capacity = context_.options.shared_tasks;
-    for (std::size_t k = 0; k < buffers(); ++k) {
+    for (std::size_t k = 0; k < buffers() * parts(); ++k) {
+      auto const bit = parts() == 1 ? 0 : std::int64_t{1} << (k % parts());
       all.emplace_back(context_.rma,
                        windows_.words,
                        SharedTasks::words * k,
+                       SharedTasks::Flag{flags_at(k / parts()), bit},
                        windows_.bytes,
-                       k * capacity * context_.task_bytes,
+                       k * part_capacity() * context_.task_bytes,
                        context_.task_bytes,
-                       capacity);
+                       part_capacity());
     }
     return all;
+  }
+
+  [[nodiscard]] SharedTasks& shared(std::size_t buffer, std::size_t part) noexcept {
+    return shared_[buffer * parts() + part];
   }
 
   /// With no more tasks than these it is short of them.
@@ -133,7 +166,8 @@ private:
       if (lack && !moved) {
         moved = co_await steal(lack);
       }
-      pause = moved || !lack ? shortest_pause_ns : std::min(2 * pause, longest_pause_ns);
+      pause = moved || !lack || is_asking(lack) ? shortest_pause_ns
+                                            : std::min(2 * pause, longest_pause_ns);
       if (lack || moved) {
         co_await context_.looks.after(moved ? 0 : pause);
       } else {
@@ -142,36 +176,84 @@ private:
     }
   }
 
-  /// Half of the tasks of which this rank is not short, and not so many that it is then, if thieves
-  /// have taken those of the batch before.
+  /// Half of the tasks of which this rank is not short, and not so many that it is then: of each
+  /// part of which thieves have taken what was released before.
   Step<bool> release(Shortage lack) {
     if (lack.cpu && lack.gpu) {
       co_return false;
     }
     bool any = false;
-    for (std::size_t k = 0; k < shared_.size(); ++k) {
+    for (std::size_t k = 0; k < buffers(); ++k) {
       auto const kind = released_kind(k, lack);
-      if (kind.none || queue_.local().count(kind.gpu) < 2) {
-        continue;
-      }
-      bool const is_free = co_await shared_[k].is_free();
-      if (!is_free) {
-        continue;
-      }
-      auto most = spare();
-      most.all = std::min(most.all, shared_[k].capacity());
-      auto tasks = queue_.local().take_half(most, kind.gpu);
-      if (!tasks.empty()) {
-        context_.stats.released += tasks.size();
-        co_await shared_[k].release(std::move(tasks));
-        any = true;
+      for (std::size_t n = 0; n < std::min(parts(), parts_at_a_time) && !kind.none; ++n) {
+        auto const part = next_part_++ % parts();
+        bool const released = co_await release_part(k, part, kind.gpu);
+        any = any || released;
       }
     }
     co_return any;
   }
 
+  Step<bool> release_part(std::size_t buffer, std::size_t part, std::optional<bool> gpu) {
+    auto const there = queue_.local().count(part, gpu);
+    if (there == 0 || (there == 1 && part == queue_.local().own_part())) {
+      co_return false;
+    }
+    auto& to = shared(buffer, part);
+    auto& kinds = kinds_[buffer * parts() + part];
+    bool const is_free = co_await to.is_free();
+    if (!is_free) {
+      auto const state = co_await to.state_of(context_.rank());
+      if (!lacks_kind(state, kinds, part)) {
+        co_return false;
+      }
+      co_await take_rest(to);
+      co_return true;
+    }
+    auto most = spare();
+    most.all = std::min(most.all, to.capacity());
+    auto tasks = queue_.local().take_half(most, part, gpu);
+    if (tasks.empty()) {
+      co_return false;
+    }
+    context_.stats.released += tasks.size();
+    kinds = {};
+    for (auto const& task : tasks) {
+      (task.head().ratio() > 1 ? kinds.gpu : kinds.cpu) = true;
+    }
+    co_await to.release(std::move(tasks));
+    co_return true;
+  }
+
+  /// Whether thieves have taken all tasks of one kind from a batch, and those that are left keep
+  /// this rank from releasing others of that kind.
+  [[nodiscard]] bool
+  lacks_kind(BatchState const& state, Kinds const& kinds, std::size_t part) const noexcept {
+    if (context_.rule.queues != StealQueues::sorted || state.empty()) {
+      return false;
+    }
+    auto const left = spare();
+    auto const& local = queue_.local();
+    std::size_t const least = part == local.own_part() ? 2 : 1; // see LocalTasks::take_half
+    auto const waits = [&](bool gpu) {
+      return (gpu ? left.gpu : left.cpu) != 0 && left.all != 0 && local.count(part, gpu) >= least;
+    };
+    return (kinds.gpu && state.gpu_tasks() == 0 && waits(true)) ||
+           (kinds.cpu && state.cpu_tasks() == 0 && waits(false));
+  }
+
+  Step<> take_rest(SharedTasks& from) {
+    std::vector<PackedTask> rest;
+    auto const all = [](BatchState const& state) { return Loot{.low = state.size(), .high = 0}; };
+    co_await from.take(context_.rank(), all, context_.rule.retries, rest);
+    context_.stats.taken_back += rest.size();
+    for (auto& task : rest) {
+      queue_.push(std::move(task));
+    }
+  }
+
   /// Tasks without which this rank is not short of others.
-  [[nodiscard]] LocalTasks::Most spare() noexcept {
+  [[nodiscard]] LocalTasks::Most spare() const noexcept {
     auto const left = [this](std::size_t count) {
       return count > few() + 1 ? count - few() - 1 : 0;
     };
@@ -180,7 +262,8 @@ private:
     bool const by_kind = context_.workers.gpu != 0 && trigger != StealTrigger::all;
     bool const cpu = by_kind && trigger != StealTrigger::gpu;
     bool const gpu = by_kind && trigger != StealTrigger::cpu;
-    return {.all = by_kind ? local.size() : left(local.size()),
+    auto const without_last = local.empty() ? 0 : local.size() - 1; // it would be taken back
+    return {.all = by_kind ? without_last : left(local.size()),
             .cpu = cpu ? left(local.cpu_tasks()) : local.cpu_tasks(),
             .gpu = gpu ? left(local.gpu_tasks()) : local.gpu_tasks()};
   }
@@ -204,37 +287,43 @@ private:
 
   /// From what this rank has released itself.
   Step<bool> take_back(Shortage lack) {
-    auto const count = co_await take_from(context_.rank(), lack);
+    auto const count = co_await take_from(context_.rank(), lack, true);
     context_.stats.taken_back += count;
     co_return count != 0;
   }
 
   Step<bool> steal(Shortage lack) {
     ++context_.stats.steal_attempts;
-    auto const count = co_await take_from(next_victim(), lack);
+    auto const& local = queue_.local();
+    bool const none = (lack.cpu && local.cpu_tasks() == 0) || (lack.gpu && local.gpu_tasks() == 0);
+    auto const victim = next_victim(lack);
+    auto const count = co_await take_from(victim, lack, none && !is_asking(lack));
+    auto& luck = luck_[lack.gpu ? 1 : 0];
+    luck.fruitless = count != 0 ? 0 : luck.fruitless + 1;
+    luck.generous = count != 0 ? std::optional(victim) : std::nullopt;
     context_.stats.steals += count != 0 ? 1 : 0;
     context_.stats.stolen += count;
     co_return count != 0;
   }
 
-  Step<std::size_t> take_from(int rank, Shortage lack) {
+  /// Whether it still asks for what is near it: as many victims as there are.
+  [[nodiscard]] bool is_asking(Shortage lack) const noexcept {
+    return parts() != 1 && luck_[lack.gpu ? 1 : 0].fruitless < context_.ranks() - 1;
+  }
+
+  /// `far`: if there are no tasks near this rank, then others, last those that are near the victim.
+  Step<std::size_t> take_from(int rank, Shortage lack, bool far) {
     std::vector<PackedTask> loot;
     bool const nothing = queue_.local().empty();
-    auto const take = [&](std::size_t buffer) {
-      auto const choose = [this, lack, nothing](BatchState const& state) {
-        return choose_loot(context_.rule, state, lack.cpu, lack.gpu, nothing);
-      };
-      return shared_[buffer].take(rank, choose, context_.rule.retries, loot);
-    };
-    bool const both = shared_.size() == 2;
+    bool const both = buffers() == 2;
     if (!both || lack.cpu) {
-      co_await take(0);
+      co_await take_from_buffer(rank, 0, lack, far, loot);
     }
     if (both && (lack.gpu || (nothing && loot.empty()))) {
-      co_await take(1);
+      co_await take_from_buffer(rank, 1, lack, far, loot);
     }
     if (both && !lack.cpu && nothing && loot.empty()) {
-      co_await take(0);
+      co_await take_from_buffer(rank, 0, lack, far, loot);
     }
     auto const count = loot.size();
     for (auto& task : loot) {
@@ -243,7 +332,35 @@ private:
     co_return count;
   }
 
-  [[nodiscard]] int next_victim() {
+  Step<> take_from_buffer(
+      int rank, std::size_t buffer, Shortage lack, bool far, std::vector<PackedTask>& loot) {
+    bool const nothing = queue_.local().empty();
+    auto const choose = [this, lack, nothing](BatchState const& state) {
+      return choose_loot(context_.rule, state, lack.cpu, lack.gpu, nothing);
+    };
+    auto const take = [&](std::size_t part) {
+      return shared(buffer, part).take(rank, choose, context_.rule.retries, loot);
+    };
+    auto const own = queue_.local().own_part();
+    co_await take(own);
+    if (!loot.empty() || !far || parts() == 1) {
+      co_return;
+    }
+    auto const flags = co_await context_.rma.read(windows_.words, rank, flags_at(buffer));
+    auto const last = queue_.local().part_of(rank);
+    auto const first = random_.next() % parts();
+    for (std::size_t k = 0; k <= parts() && loot.empty(); ++k) {
+      auto const part = k < parts() ? (first + k) % parts() : last;
+      if (part != own && (part != last || k == parts()) && (flags >> part & 1) != 0) {
+        co_await take(part);
+      }
+    }
+  }
+
+  [[nodiscard]] int next_victim(Shortage lack) {
+    if (auto const generous = luck_[lack.gpu ? 1 : 0].generous; generous && parts() != 1) {
+      return *generous;
+    }
     auto const others = static_cast<std::uint64_t>(context_.ranks() - 1);
     bool const draws = context_.rule.victim == StealVictim::random;
     auto const step = 1 + (draws ? random_.next() : victims_++) % others;
@@ -272,10 +389,13 @@ private:
   RankContext& context_;
   RankQueue& queue_;
   TaskWindows windows_;
-  std::deque<SharedTasks> shared_; // one, or of CPU tasks and of GPU tasks
+  std::deque<SharedTasks> shared_; // the parts of one, or of CPU tasks, and then of GPU tasks
+  std::vector<Kinds> kinds_;       // of each of these
   TaskInbox inbox_;
   RandomStream random_;
   std::uint64_t victims_ = 0;
+  std::size_t next_part_ = 0;
+  std::array<Luck, 2> luck_; // where only CPU tasks were missing, and else
 };
 
 } // namespace hetsched::detail

@@ -48,7 +48,7 @@ public:
                  rule,
                  options,
                  RankContext::Workers(node.workers())},
-        queue_(rule.queues, end.ranks()),
+        queue_(rule, end.rank(), end.ranks()),
         node_(node, tasks, rma_, end.allocate_values(std::numeric_limits<std::size_t>::max())),
         run_(context_, queue_, node_, waves_) {
     core_.keep(tasks.kept());

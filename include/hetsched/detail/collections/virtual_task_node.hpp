@@ -96,11 +96,16 @@ public:
     auto const number = static_cast<std::uint64_t>(v);
     std::memcpy(to, &number, sizeof number);
     to += sizeof number;
+    BytesByRank bytes;
     for (auto const& access : graph_.nodes()[v].accesses) {
       auto const patch = patch_of(access.data);
       std::memcpy(to, &patch, sizeof patch);
       to += sizeof patch;
+      bytes.add(homes_[access.data], patch.bytes());
     }
+    auto head = task.head();
+    head.near = bytes.most(0);
+    task.set_head(head);
     return task;
   }
 
