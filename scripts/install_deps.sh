@@ -10,7 +10,7 @@ set -euo pipefail
 packages=(
   g++ meson ninja-build pkg-config python3 cmake
   libboost-dev libeigen3-dev doctest-dev libopenblas-dev liblapacke-dev libhwloc-dev libcli11-dev
-  nlohmann-json3-dev coinor-libclp-dev libgecode-dev libmetis-dev node-d3
+  nlohmann-json3-dev coinor-libclp-dev coinor-libcbc-dev libgecode-dev libmetis-dev node-d3
 )
 while (($# > 0)) && [[ $1 != -- ]]; do
   packages+=("$1")
