@@ -87,7 +87,7 @@ public:
     auto const words =
         space.port().allocate(hs::WindowElement::word, hs::detail::SharedTasks::words);
     auto const memory = space.port().allocate(hs::WindowElement::byte, capacity * bytes);
-    hs::detail::SharedTasks tasks(space.rma, words, 0, memory, 0, bytes, capacity);
+    hs::detail::SharedTasks tasks(space.rma, words, 0, {}, memory, 0, bytes, capacity);
     auto const victim = arrays_.ranks() - 1;
     if (arrays_.rank() == victim) {
       std::vector<hs::detail::PackedTask> batch;

@@ -1228,6 +1228,31 @@ def test_task_stealing(program):
     refuses(program, "--ranks", "--ranks", "1")
 
 
+def test_steal_bytes(program):
+    benchmarks = Path(__file__).parents[2] / "benchmarks"
+    places = ["--platform", str(benchmarks / "platforms" / "scioto_node.json"),
+              "--network", str(benchmarks / "networks" / "scioto_ib.json")]  # fmt: skip
+    status, text, _ = run(program, *places, "--ranks", "4", "--large", "2", "--seeds", "1")
+    lines = text.splitlines()
+    check(status == 0 and len(lines) == 72, f"steal_bytes: {text}")
+    rows = [line for line in lines if "Ended" in line or "EitherEnd" in line]
+    check(len(rows) == 68, f"steal_bytes: {text}")
+    for mix in ("1:1", "2:1", "1:2"):
+        for skew in ("1.00", "0.75", "0.50", "0.25", "0.00"):
+            check(sum(f"products {mix}, skew {skew} " in row for row in rows) == 4, f"steal_bytes: {text}")
+    fewer, longest = 0, 0
+    for row in rows[:60]:
+        random, random_bytes, _, aware, aware_bytes, _ = map(float, row.split()[-6:])
+        check(random > 0 and aware > 0, f"steal_bytes: {row}")
+        fewer += aware_bytes < random_bytes
+        longest = max(longest, aware / random)
+    said = re.fullmatch(
+        r"data-aware thieves move fewer bytes in (\d+) of 60 rows, and take at most ([\d.]+) times as long", lines[61])
+    check(said and int(said[1]) == fewer and abs(float(said[2]) - longest) < 0.01, f"steal_bytes: {lines[61]}")
+    refuses(program, "--ranks", *places, "--ranks", "1")
+    refuses(program, "nowhere.json", "--platform", "nowhere.json")
+
+
 def test_cluster_order(program):
     """What a loaded machine cannot change: the times are not looked at."""
     small = ["--tiles", "4", "--repeat", "1"]
@@ -1960,6 +1985,7 @@ def main():
         "cluster_order": test_cluster_order,
         "one_sided": test_one_sided,
         "task_stealing": test_task_stealing,
+        "steal_bytes": test_steal_bytes,
         "simulate": test_simulate,
         "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),

@@ -30,9 +30,9 @@ enum class StealVictim : std::uint8_t { random, round_robin };
 /// Which of a victim's tasks.
 enum class StealTasks : std::uint8_t {
   any,
-  near, // first those of whose patches the thief has the most bytes. Those that are near others when
-        // it has no task of this kind, and has found none near it at some victims. A rank keeps what
-        // is near it as long as it can
+  near, // first those of whose patches the thief has the most bytes. Those that are near others
+        // when it has no task of this kind, and has found none near it at some victims. A rank
+        // keeps what is near it as long as it can
 };
 
 /// A thief's rule. The schemes below have names; a policy of your own is a struct with such a rule:
@@ -101,8 +101,8 @@ struct EitherEnd {
   static constexpr StealRule rule{.trigger = StealTrigger::either, .threshold = Threshold};
 };
 
-/// The same, and a thief that prefers tasks whose patches it has, as far as whole tasks are near one
-/// rank. Bytes that move cost time; sec. 5.3 names this as future work.
+/// The same, and a thief that prefers tasks whose patches it has, as far as whole tasks are near
+/// one rank. Bytes that move cost time; sec. 5.3 names this as future work.
 template <StealPolicy Base = SingleEnded>
 struct DataAware {
   static constexpr StealRule rule = [] {

@@ -58,8 +58,8 @@ public:
   /// The part of the tasks that are near this rank.
   [[nodiscard]] std::size_t own_part() const noexcept { return own_; }
 
-  /// The best for a core, or for a GPU, with a body for it; of equally good ones one near this rank,
-  /// and the last that came. With one unsorted queue any task that has one.
+  /// The best for a core, or for a GPU, with a body for it; of equally good ones one near this
+  /// rank, and the last that came. With one unsorted queue any task that has one.
   [[nodiscard]] std::optional<PackedTask> pop(bool for_gpu) {
     if (empty()) {
       return std::nullopt;

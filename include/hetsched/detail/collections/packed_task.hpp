@@ -38,9 +38,8 @@ struct PackedHead {
 class BytesByRank {
 public:
   void add(std::int32_t rank, std::size_t bytes) {
-    auto at = std::find_if(all_.begin(), all_.end(), [rank](auto const& one) {
-      return one.first == rank;
-    });
+    auto at = std::find_if(
+        all_.begin(), all_.end(), [rank](auto const& one) { return one.first == rank; });
     if (at == all_.end()) {
       at = all_.insert(at, {rank, 0});
     }
@@ -49,9 +48,8 @@ public:
 
   /// The rank with the most, of several the first that was added; `none` if there is none.
   [[nodiscard]] std::int32_t most(std::int32_t none) const noexcept {
-    auto const at = std::max_element(all_.begin(), all_.end(), [](auto const& a, auto const& b) {
-      return a.second < b.second;
-    });
+    auto const at = std::max_element(
+        all_.begin(), all_.end(), [](auto const& a, auto const& b) { return a.second < b.second; });
     return at == all_.end() ? none : at->first;
   }
 

@@ -81,8 +81,8 @@ public:
               std::size_t first,
               std::size_t task_bytes,
               std::size_t capacity)
-      : rma_(rma), words_(word_window), state_at_(state_at), flag_(flag), bytes_(byte_window), first_(first),
-        task_bytes_(task_bytes), capacity_(capacity) {}
+      : rma_(rma), words_(word_window), state_at_(state_at), flag_(flag), bytes_(byte_window),
+        first_(first), task_bytes_(task_bytes), capacity_(capacity) {}
 
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 

@@ -27,12 +27,12 @@ public:
   TaskExchange(RankContext& context, RankQueue& queue)
       : context_(context), queue_(queue), windows_(allocate()), shared_(make_shared()),
         kinds_(shared_.size()), inbox_(context.rma,
-               windows_.words,
-               inbox_at(),
-               windows_.bytes,
-               shared_.size() * part_capacity() * context.task_bytes,
-               context.task_bytes,
-               context.options.inbox_tasks),
+                                       windows_.words,
+                                       inbox_at(),
+                                       windows_.bytes,
+                                       shared_.size() * part_capacity() * context.task_bytes,
+                                       context.task_bytes,
+                                       context.options.inbox_tasks),
         random_(context.options.seed * 0x9e3779b97f4a7c15U +
                 static_cast<std::uint64_t>(context.rank())) {}
 
@@ -167,7 +167,7 @@ private:
         moved = co_await steal(lack);
       }
       pause = moved || !lack || is_asking(lack) ? shortest_pause_ns
-                                            : std::min(2 * pause, longest_pause_ns);
+                                                : std::min(2 * pause, longest_pause_ns);
       if (lack || moved) {
         co_await context_.looks.after(moved ? 0 : pause);
       } else {
@@ -311,7 +311,8 @@ private:
     return parts() != 1 && luck_[lack.gpu ? 1 : 0].fruitless < context_.ranks() - 1;
   }
 
-  /// `far`: if there are no tasks near this rank, then others, last those that are near the victim.
+  /// `far`: if there are no tasks near this rank, then others of some parts, last those that are
+  /// near the victim.
   Step<std::size_t> take_from(int rank, Shortage lack, bool far) {
     std::vector<PackedTask> loot;
     bool const nothing = queue_.local().empty();
@@ -347,9 +348,10 @@ private:
       co_return;
     }
     auto const flags = co_await context_.rma.read(windows_.words, rank, flags_at(buffer));
+    auto const enough = 4 * static_cast<std::size_t>(context_.workers.cpu + context_.workers.gpu);
     auto const last = queue_.local().part_of(rank);
     auto const first = random_.next() % parts();
-    for (std::size_t k = 0; k <= parts() && loot.empty(); ++k) {
+    for (std::size_t k = 0; k <= parts() && loot.size() < enough; ++k) {
       auto const part = k < parts() ? (first + k) % parts() : last;
       if (part != own && (part != last || k == parts()) && (flags >> part & 1) != 0) {
         co_await take(part);
