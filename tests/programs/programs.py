@@ -1232,7 +1232,7 @@ def test_steal_bytes(program):
     benchmarks = Path(__file__).parents[2] / "benchmarks"
     places = ["--platform", str(benchmarks / "platforms" / "scioto_node.json"),
               "--network", str(benchmarks / "networks" / "scioto_ib.json")]  # fmt: skip
-    status, text, _ = run(program, *places, "--ranks", "4", "--large", "2", "--seeds", "1")
+    status, text, _ = run(program, *places, "--ranks", "2", "--large", "1", "--seeds", "1")
     lines = text.splitlines()
     check(status == 0 and len(lines) == 72, f"steal_bytes: {text}")
     rows = [line for line in lines if "Ended" in line or "EitherEnd" in line]
