@@ -7,6 +7,7 @@
 #include <hetsched/detail/collections/rank_queue.hpp>
 #include <hetsched/detail/collections/shared_tasks.hpp>
 #include <hetsched/detail/collections/task_inbox.hpp>
+#include <hetsched/detail/collections/task_supply.hpp>
 #include <hetsched/detail/core/random_stream.hpp>
 
 #include <algorithm>
@@ -25,14 +26,16 @@ class TaskExchange {
 public:
   /// Collective.
   TaskExchange(RankContext& context, RankQueue& queue)
-      : context_(context), queue_(queue), windows_(allocate()), shared_(make_shared()),
-        kinds_(shared_.size()), inbox_(context.rma,
-                                       windows_.words,
-                                       inbox_at(),
-                                       windows_.bytes,
-                                       shared_.size() * part_capacity() * context.task_bytes,
-                                       context.task_bytes,
-                                       context.options.inbox_tasks),
+      : context_(context), queue_(queue),
+        supply_(context.rule, queue.local(), context.workers.gpu != 0), windows_(allocate()),
+        shared_(make_shared()), kinds_(shared_.size()),
+        inbox_(context.rma,
+               windows_.words,
+               inbox_at(),
+               windows_.bytes,
+               shared_.size() * part_capacity() * context.task_bytes,
+               context.task_bytes,
+               context.options.inbox_tasks),
         random_(context.options.seed * 0x9e3779b97f4a7c15U +
                 static_cast<std::uint64_t>(context.rank())) {}
 
@@ -63,20 +66,6 @@ private:
   struct TaskWindows {
     Window words;
     Window bytes;
-  };
-
-  /// What this rank is short of.
-  struct Shortage {
-    bool cpu = false;
-    bool gpu = false;
-
-    [[nodiscard]] explicit operator bool() const noexcept { return cpu || gpu; }
-  };
-
-  /// Of which a batch had tasks when it was released.
-  struct Kinds {
-    bool cpu = false;
-    bool gpu = false;
   };
 
   /// Of a thief.
@@ -130,36 +119,11 @@ private:
     return shared_[buffer * parts() + part];
   }
 
-  /// With no more tasks than these it is short of them.
-  [[nodiscard]] std::size_t few() const noexcept {
-    return static_cast<std::size_t>(std::max(context_.rule.threshold, 0));
-  }
-
-  [[nodiscard]] Shortage shortage() const noexcept {
-    auto const& local = queue_.local();
-    bool const all = local.size() <= few();
-    if (context_.workers.gpu == 0) { // it does tasks of both kinds, first those for a core
-      return {.cpu = all, .gpu = all && context_.rule.trigger == StealTrigger::all};
-    }
-    bool const cpu = local.cpu_tasks() <= few();
-    bool const gpu = local.gpu_tasks() <= few();
-    switch (context_.rule.trigger) {
-    case StealTrigger::all:
-      return {.cpu = all, .gpu = all};
-    case StealTrigger::cpu:
-      return {.cpu = cpu, .gpu = false};
-    case StealTrigger::gpu:
-      return {.cpu = false, .gpu = gpu};
-    default:
-      return {.cpu = cpu, .gpu = gpu};
-    }
-  }
-
   Step<> balance() {
     auto pause = shortest_pause_ns;
     while (!context_.ended) {
-      bool moved = co_await release(shortage());
-      auto const lack = shortage();
+      bool moved = co_await release(supply_.shortage());
+      auto const lack = supply_.shortage();
       if (lack && !moved) {
         moved = co_await take_back(lack);
       }
@@ -184,9 +148,9 @@ private:
     }
     bool any = false;
     for (std::size_t k = 0; k < buffers(); ++k) {
-      auto const kind = released_kind(k, lack);
+      auto const kind = supply_.released_kind(k, lack);
       for (std::size_t n = 0; n < std::min(parts(), parts_at_a_time) && !kind.none; ++n) {
-        auto const part = next_part_++ % parts();
+        auto const part = next_part_[k]++ % parts();
         bool const released = co_await release_part(k, part, kind.gpu);
         any = any || released;
       }
@@ -204,13 +168,13 @@ private:
     bool const is_free = co_await to.is_free();
     if (!is_free) {
       auto const state = co_await to.state_of(context_.rank());
-      if (!lacks_kind(state, kinds, part)) {
+      if (!supply_.lacks_kind(state, kinds, part)) {
         co_return false;
       }
       co_await take_rest(to);
       co_return true;
     }
-    auto most = spare();
+    auto most = supply_.spare();
     most.all = std::min(most.all, to.capacity());
     auto tasks = queue_.local().take_half(most, part, gpu);
     if (tasks.empty()) {
@@ -225,23 +189,6 @@ private:
     co_return true;
   }
 
-  /// Whether thieves have taken all tasks of one kind from a batch, and those that are left keep
-  /// this rank from releasing others of that kind.
-  [[nodiscard]] bool
-  lacks_kind(BatchState const& state, Kinds const& kinds, std::size_t part) const noexcept {
-    if (context_.rule.queues != StealQueues::sorted || state.empty()) {
-      return false;
-    }
-    auto const left = spare();
-    auto const& local = queue_.local();
-    std::size_t const least = part == local.own_part() ? 2 : 1; // see LocalTasks::take_half
-    auto const waits = [&](bool gpu) {
-      return (gpu ? left.gpu : left.cpu) != 0 && left.all != 0 && local.count(part, gpu) >= least;
-    };
-    return (kinds.gpu && state.gpu_tasks() == 0 && waits(true)) ||
-           (kinds.cpu && state.cpu_tasks() == 0 && waits(false));
-  }
-
   Step<> take_rest(SharedTasks& from) {
     std::vector<PackedTask> rest;
     auto const all = [](BatchState const& state) { return Loot{.low = state.size(), .high = 0}; };
@@ -250,39 +197,6 @@ private:
     for (auto& task : rest) {
       queue_.push(std::move(task));
     }
-  }
-
-  /// Tasks without which this rank is not short of others.
-  [[nodiscard]] LocalTasks::Most spare() const noexcept {
-    auto const left = [this](std::size_t count) {
-      return count > few() + 1 ? count - few() - 1 : 0;
-    };
-    auto const& local = queue_.local();
-    auto const trigger = context_.rule.trigger;
-    bool const by_kind = context_.workers.gpu != 0 && trigger != StealTrigger::all;
-    bool const cpu = by_kind && trigger != StealTrigger::gpu;
-    bool const gpu = by_kind && trigger != StealTrigger::cpu;
-    auto const without_last = local.empty() ? 0 : local.size() - 1; // it would be taken back
-    return {.all = by_kind ? without_last : left(local.size()),
-            .cpu = cpu ? left(local.cpu_tasks()) : local.cpu_tasks(),
-            .gpu = gpu ? left(local.gpu_tasks()) : local.gpu_tasks()};
-  }
-
-  /// Which tasks go to a buffer; `gpu` as in LocalTasks.
-  struct ReleasedKind {
-    bool none = false;
-    std::optional<bool> gpu = {};
-  };
-
-  [[nodiscard]] ReleasedKind released_kind(std::size_t buffer, Shortage lack) const noexcept {
-    if (context_.rule.queues == StealQueues::two) {
-      bool const gpu = buffer == 1;
-      return {.none = gpu ? lack.gpu : lack.cpu, .gpu = gpu};
-    }
-    if (context_.rule.queues == StealQueues::unsorted || !lack) {
-      return {.none = static_cast<bool>(lack)};
-    }
-    return {.gpu = lack.cpu};
   }
 
   /// From what this rank has released itself.
@@ -390,14 +304,15 @@ private:
 
   RankContext& context_;
   RankQueue& queue_;
+  TaskSupply supply_;
   TaskWindows windows_;
   std::deque<SharedTasks> shared_; // the parts of one, or of CPU tasks, and then of GPU tasks
-  std::vector<Kinds> kinds_;       // of each of these
+  std::vector<BatchKinds> kinds_;  // of each of these
   TaskInbox inbox_;
   RandomStream random_;
   std::uint64_t victims_ = 0;
-  std::size_t next_part_ = 0;
-  std::array<Luck, 2> luck_; // where only CPU tasks were missing, and else
+  std::array<std::size_t, 2> next_part_{}; // of each buffer, to look at before a release
+  std::array<Luck, 2> luck_;               // where only CPU tasks were missing, and else
 };
 
 } // namespace hetsched::detail

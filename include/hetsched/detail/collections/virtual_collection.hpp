@@ -137,6 +137,7 @@ public:
     }
     noted_.assign(nodes.size(), VirtualNetwork::never);
     body_ended_.assign(nodes.size(), false);
+    is_over_.assign(nodes.size(), false);
   }
 
   void add(std::size_t v, std::int32_t rank) {
@@ -178,16 +179,16 @@ public:
 
 private:
   void settle() {
-    over_ = 0;
     for (auto const r : touched_) {
       ranks_[r].settle();
       if (costs_.between_bodies && (body_ended_[r] || ranks_[r].has_idle_core())) {
         rma_.attend(static_cast<int>(r));
       }
       body_ended_[r] = false;
-    }
-    for (auto const& rank : ranks_) {
-      over_ += rank.is_over() ? 1 : 0;
+      bool const was_over = is_over_[r];
+      is_over_[r] = ranks_[r].is_over();
+      over_ += is_over_[r] ? 1 : 0;
+      over_ -= was_over ? 1 : 0;
     }
   }
 
@@ -244,6 +245,7 @@ private:
   std::vector<Instant> noted_;       // of each rank: the time in due_ that counts
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::vector<char> body_ended_; // of each rank, at this time
+  std::vector<char> is_over_;    // each rank
   std::size_t over_ = 0;         // ranks
 };
 
