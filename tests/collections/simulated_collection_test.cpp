@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -363,48 +364,25 @@ void check_random(std::uint64_t seed) {
 }
 
 TEST_CASE("virtual collection: each task once, whatever the rules") {
+  constexpr void (*checks[])(std::uint64_t) = {
+      &check_random<hs::SingleEnded>,
+      &check_random<hs::DoubleQueue>,
+      &check_random<hs::DoubleEnded<0>>,
+      &check_random<hs::DoubleEnded<3>>,
+      &check_random<hs::GpuEnded<2>>,
+      &check_random<hs::CpuEnded<2>>,
+      &check_random<hs::EitherEnd<1>>,
+      &check_random<hs::DataAware<hs::SingleEnded>>,
+      &check_random<hs::DataAware<hs::GpuEnded<2>>>,
+      &check_random<hs::DataAware<hs::EitherEnd<1>>>,
+      &check_random<hs::DataAware<hs::DoubleQueue>>,
+      &check_random<hs::NoStealing, hs::LongestFirst>,
+  };
   auto const graphs = support::env_or("HETSCHED_TEST_GRAPHS", 60);
   auto const first = support::env_or("HETSCHED_TEST_SEED", 1);
   for (auto seed = first; seed < first + graphs; ++seed) {
     CAPTURE(seed);
-    switch (seed % 12) {
-    case 0:
-      check_random<hs::SingleEnded>(seed);
-      break;
-    case 1:
-      check_random<hs::DoubleQueue>(seed);
-      break;
-    case 2:
-      check_random<hs::DoubleEnded<0>>(seed);
-      break;
-    case 3:
-      check_random<hs::DoubleEnded<3>>(seed);
-      break;
-    case 4:
-      check_random<hs::GpuEnded<2>>(seed);
-      break;
-    case 5:
-      check_random<hs::CpuEnded<2>>(seed);
-      break;
-    case 6:
-      check_random<hs::EitherEnd<1>>(seed);
-      break;
-    case 7:
-      check_random<hs::DataAware<hs::SingleEnded>>(seed);
-      break;
-    case 8:
-      check_random<hs::DataAware<hs::GpuEnded<2>>>(seed);
-      break;
-    case 9:
-      check_random<hs::DataAware<hs::EitherEnd<1>>>(seed);
-      break;
-    case 10:
-      check_random<hs::DataAware<hs::DoubleQueue>>(seed);
-      break;
-    default:
-      check_random<hs::NoStealing, hs::LongestFirst>(seed);
-      break;
-    }
+    checks[seed % std::size(checks)](seed);
   }
 }
 

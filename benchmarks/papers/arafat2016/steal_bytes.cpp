@@ -18,8 +18,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,7 +34,6 @@ using arafat2016::Workload;
 struct Options {
   std::string platform = "benchmarks/platforms/scioto_node.json";
   std::string network = "benchmarks/networks/scioto_ib.json";
-  std::string library = "derived_figure7";
   int ranks = 32;
   int large = 10; // tasks for each rank
   int seeds = 3;
@@ -132,42 +133,42 @@ private:
 
 // ---- times ----
 
-/// Of products, by the size of their matrices.
-std::function<hs::Duration(hs::TaskView const&, hs::Arch, hs::Duration)>
-product_times(hs::Platform const& platform, std::string const& library) {
-  return [platform, library](hs::TaskView const& task, hs::Arch arch, hs::Duration) {
+using TaskTime = std::function<hs::Duration(hs::TaskView const&, hs::Arch, hs::Duration)>;
+
+/// Of a product of n x n matrices.
+hs::Duration product_time(hs::Platform const& platform,
+                          std::string const& library,
+                          std::size_t n,
+                          hs::Arch arch) {
+  auto const* kernel =
+      platform.find("dgemm", "scioto", hs::Precision::double_precision, n, library);
+  if (kernel == nullptr) {
+    throw std::runtime_error("the platform has no dgemm of " + std::to_string(n));
+  }
+  for (std::size_t c = 0; c < platform.classes.size(); ++c) {
+    if (platform.classes[c].arch == arch && kernel->on(c)) {
+      return kernel->on(c)->mean;
+    }
+  }
+  throw std::runtime_error("the platform has no dgemm for this class of worker");
+}
+
+/// Of products, by the size of their matrices. The platform outlives it.
+TaskTime product_times(hs::Platform const& platform, std::string const& library) {
+  return [&platform, library](hs::TaskView const& task, hs::Arch arch, hs::Duration) {
     auto const elements = static_cast<double>(task.argument(0).bytes) / sizeof(double);
     auto const n = static_cast<std::size_t>(std::lround(std::sqrt(elements)));
-    auto const* kernel =
-        platform.find("dgemm", "scioto", hs::Precision::double_precision, n, library);
-    if (kernel == nullptr) {
-      throw std::runtime_error("the platform has no dgemm of " + std::to_string(n));
-    }
-    for (std::size_t c = 0; c < platform.classes.size(); ++c) {
-      if (platform.classes[c].arch == arch && kernel->on(c)) {
-        return kernel->on(c)->mean;
-      }
-    }
-    throw std::runtime_error("the platform has no dgemm for this class of worker");
+    return product_time(platform, library, n, arch);
   };
 }
 
 /// Of contractions: the rate of large products, and each element permuted once. Sources of the
-/// bandwidths: benchmarks/derive_scioto.py.
-std::function<hs::Duration(hs::TaskView const&, hs::Arch, hs::Duration)>
-contraction_times(hs::Platform const& platform) {
-  auto const products = product_times(platform, "derived");
-  return [products, &platform](hs::TaskView const& task, hs::Arch arch, hs::Duration) {
+/// bandwidths: benchmarks/derive_scioto.py. The platform outlives it.
+TaskTime contraction_times(hs::Platform const& platform) {
+  return [&platform](hs::TaskView const& task, hs::Arch arch, hs::Duration) {
     constexpr std::size_t n = 1600;
-    auto const* kernel =
-        platform.find("dgemm", "scioto", hs::Precision::double_precision, n, "derived");
-    double seconds = 0;
-    for (std::size_t c = 0; c < platform.classes.size(); ++c) {
-      if (platform.classes[c].arch == arch) {
-        seconds = kernel->on(c)->mean.seconds() * static_cast<double>(task.flops) /
-                  (2.0 * static_cast<double>(n * n * n));
-      }
-    }
+    auto seconds = product_time(platform, "derived", n, arch).seconds() *
+                   static_cast<double>(task.flops) / (2.0 * static_cast<double>(n * n * n));
     double bytes = 0;
     for (std::size_t k = 0; k < task.arguments; ++k) {
       bytes += 2 * static_cast<double>(task.argument(k).bytes);
@@ -207,10 +208,10 @@ void compare(Options const& options) {
   hs::CollectionSimulation config;
   config.node.platform = platform;
   config.node.algorithm = "scioto";
-  config.node.library = options.library;
+  config.node.library = "derived_figure7"; // large products for the GPU, small ones for cores
   config.node.tile = 1000;
   config.node.transfers = hs::Simulation::Transfers::shared;
-  config.node.task_time = product_times(platform, options.library);
+  config.node.task_time = product_times(platform, config.node.library);
   config.network = hs::read_network(options.network);
   config.network.sharing = hs::Network::Sharing::fair;
   config.ranks = options.ranks;

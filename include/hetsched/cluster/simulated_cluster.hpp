@@ -4,6 +4,7 @@
 
 #include <hetsched/cluster/placement.hpp>
 #include <hetsched/core/stats.hpp>
+#include <hetsched/detail/cluster/simulated_nodes.hpp>
 #include <hetsched/detail/cluster/virtual_cluster.hpp>
 #include <hetsched/detail/spawn/ranked_graph.hpp>
 #include <hetsched/platform/network.hpp>
@@ -98,13 +99,8 @@ public:
 
   ~SimulatedCluster() {
     cluster_.forget_data();
-    for (auto& node : nodes_) {
-      if (broken_) { // why was told; that tasks are left follows
-        try {
-          node.wait();
-        } catch (...) {
-        }
-      }
+    if (broken_) {
+      detail::forget_tasks(nodes_);
     }
   }
 
@@ -220,26 +216,10 @@ private:
   void check_run(TaskGraph const& graph,
                  std::span<std::int32_t const> homes,
                  std::span<std::int32_t const> on) const {
-    auto const refuse = [](std::string const& why) {
-      throw Error(ErrorCode::bad_call, "run", why);
-    };
     if (broken_) {
-      refuse("an earlier run failed");
+      throw Error(ErrorCode::bad_call, "run", "an earlier run failed");
     }
-    if (homes.size() != graph.data_bytes().size()) {
-      refuse(detail::text("%zu homes for %zu data", homes.size(), graph.data_bytes().size()));
-    }
-    if (!on.empty() && on.size() != graph.size()) {
-      refuse(detail::text("nodes for %zu of %zu tasks", on.size(), graph.size()));
-    }
-    for (auto const& [ranks, least] :
-         {std::pair(homes, std::int32_t{0}), std::pair(on, std::int32_t{-1})}) {
-      for (auto const rank : ranks) {
-        if (rank < least || rank >= nodes()) {
-          refuse(detail::text("there is no node %d among %d", int{rank}, nodes()));
-        }
-      }
-    }
+    detail::check_places(graph, homes, on, -1, nodes(), "node");
   }
 
   /// A task as ranked_graph and expected_times ask for it; `data` is of the latest one.

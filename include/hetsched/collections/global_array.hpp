@@ -188,17 +188,17 @@ public:
   /// Copies the rectangle from (row, col) on that is as large as the view, from whatever ranks have
   /// it. Throws as `patch`, Error(rank_failed), and Error(bad_call) in the body of a task.
   void get(std::size_t row, std::size_t col, TileView<T> to) const {
-    transfer(detail::PatchTransfer::get, row, col, to);
+    transfer(detail::PatchUse::get, row, col, to);
   }
 
   /// Overwrites it.
   void put(std::size_t row, std::size_t col, TileView<T const> from) const {
-    transfer(detail::PatchTransfer::put, row, col, from);
+    transfer(detail::PatchUse::put, row, col, from);
   }
 
   /// Adds to it.
   void accumulate(std::size_t row, std::size_t col, TileView<T const> from) const {
-    transfer(detail::PatchTransfer::accumulate, row, col, from);
+    transfer(detail::PatchUse::accumulate, row, col, from);
   }
 
 private:
@@ -211,8 +211,7 @@ private:
   }
 
   template <class View>
-  void
-  transfer(detail::PatchTransfer kind, std::size_t row, std::size_t col, View const& view) const {
+  void transfer(detail::PatchUse kind, std::size_t row, std::size_t col, View const& view) const {
     auto const of = patch(row, col, view.rows(), view.cols()).of();
     auto* const elements = const_cast<T*>(view.data()); // a put does not write there
     space_->drive(space_->transfer(kind, of, elements, view.ld()));

@@ -6,6 +6,7 @@
 #include <hetsched/collections/steal.hpp>
 #include <hetsched/collections/task_distribution.hpp>
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/cluster/simulated_nodes.hpp>
 #include <hetsched/detail/collections/virtual_collection.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/graphs/task_graph.hpp>
@@ -103,13 +104,8 @@ public:
   SimulatedCollection& operator=(SimulatedCollection const&) = delete;
 
   ~SimulatedCollection() {
-    for (auto& node : nodes_) {
-      if (broken_) { // why was told; that tasks are left follows
-        try {
-          node.wait();
-        } catch (...) {
-        }
-      }
+    if (broken_) {
+      detail::forget_tasks(nodes_);
     }
   }
 
@@ -201,26 +197,11 @@ private:
   void check_run(TaskGraph const& graph,
                  std::span<std::int32_t const> homes,
                  std::span<std::int32_t const> on) const {
-    auto const refuse = [](std::string const& why) {
-      throw Error(ErrorCode::bad_call, "run", why);
-    };
     if (broken_) {
-      refuse("an earlier run failed");
+      throw Error(ErrorCode::bad_call, "run", "an earlier run failed");
     }
-    if (homes.size() != graph.data_bytes().size()) {
-      refuse(detail::text("%zu homes for %zu data", homes.size(), graph.data_bytes().size()));
-    }
-    if (!on.empty() && on.size() != graph.size()) {
-      refuse(detail::text("ranks for %zu of %zu tasks", on.size(), graph.size()));
-    }
-    for (auto const& [all, least] : {std::pair(homes, std::int32_t{0}),
-                                     std::pair(on, std::numeric_limits<std::int32_t>::min())}) {
-      for (auto const rank : all) {
-        if (rank < least || rank >= ranks()) {
-          refuse(detail::text("there is no rank %d among %d", int{rank}, ranks()));
-        }
-      }
-    }
+    detail::check_places(
+        graph, homes, on, std::numeric_limits<std::int32_t>::min(), ranks(), "rank");
   }
 
   /// Where each task begins.

@@ -4,14 +4,13 @@
 
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/cluster/cluster_dealer.hpp>
+#include <hetsched/detail/cluster/due_ranks.hpp>
 #include <hetsched/detail/cluster/relay.hpp>
 #include <hetsched/detail/cluster/virtual_network.hpp>
 #include <hetsched/detail/core/text.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <queue>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,20 +42,16 @@ public:
       }
       network_.start(now_);
       for (auto const r : touched) {
-        note_due(r);
+        due_.note(r, ranks_[r].core.next_event());
       }
-      auto const next = next_event();
+      auto const next = std::min(due_.next(), network_.next());
       if (next == VirtualNetwork::never) {
         check_ended();
         break;
       }
       now_ = next;
       touched.clear();
-      for (; !due_.empty() && due_.top().first == now_; due_.pop()) {
-        auto const r = due_.top().second;
-        touched.push_back(r);
-        ranks_[r].due = VirtualNetwork::never; // until it is noted again
-      }
+      due_.take(now_, [&](std::size_t r) { touched.push_back(r); });
       auto const end = [&](TransferEnd& of) {
         ended_.push_back(&of);
         touched.push_back(static_cast<std::size_t>(of.rank->number));
@@ -165,23 +160,6 @@ private:
     end.rank->core.end_external(*end.task);
   }
 
-  void note_due(std::size_t r) {
-    auto const next = ranks_[r].core.next_event();
-    if (next != ranks_[r].due) {
-      ranks_[r].due = next;
-      if (next != VirtualNetwork::never) {
-        due_.push({next, r});
-      }
-    }
-  }
-
-  [[nodiscard]] Instant next_event() {
-    while (!due_.empty() && ranks_[due_.top().second].due != due_.top().first) {
-      due_.pop(); // another time was noted since
-    }
-    return due_.empty() ? network_.next() : std::min(due_.top().first, network_.next());
-  }
-
   /// Nothing can happen any more.
   void check_ended() const {
     for (auto const& rank : ranks_) {
@@ -196,11 +174,9 @@ private:
     }
   }
 
-  using Due = std::pair<Instant, std::size_t>;
-
   VirtualNetwork network_;
   Instant now_;
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  DueRanks due_;
   std::vector<TransferEnd*> ended_;     // at this time
   std::vector<VirtualTransfer*> sends_; // that a rank begins with now
 };

@@ -57,7 +57,6 @@ struct VirtualRank {
   TransferEnd* first_granted = nullptr;
   TransferEnd* last_granted = nullptr;
   std::vector<TransferEnd*> without_data = {}; // granted, and host memory has not got the datum
-  Instant due = VirtualNetwork::never;         // of its next event
 
   [[nodiscard]] ClusterDatum& datum(std::uint32_t which, std::int32_t home, std::size_t bytes) {
     return data.try_emplace(which, which, home, 1, Shape{bytes, 1, bytes}, &make_record)

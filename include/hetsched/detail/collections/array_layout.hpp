@@ -27,8 +27,8 @@ struct PatchOf {
   }
 };
 
-/// Between an array and memory of a rank.
-enum class PatchTransfer : std::uint8_t { get, put, accumulate };
+/// What is done with a patch: it goes between an array and memory of a rank.
+enum class PatchUse : std::uint8_t { get, put, accumulate };
 
 /// An array in tiles of `tile` x `tile` elements, the last ones ragged. Each is column-major and
 /// contiguous in its rank's part of the window, one after the other.

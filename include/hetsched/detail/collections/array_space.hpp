@@ -85,7 +85,7 @@ public:
   // ---- one-sided ----
 
   /// Between the patch and `here`, a dense block unless `ld` says otherwise.
-  [[nodiscard]] Step<> transfer(PatchTransfer kind, PatchOf patch, void* here, std::size_t ld) {
+  [[nodiscard]] Step<> transfer(PatchUse how, PatchOf patch, void* here, std::size_t ld) {
     auto const& array = layout(patch.array);
     std::vector<RmaResult> results(array.pieces(patch));
     auto next = results.begin();
@@ -94,18 +94,7 @@ public:
       auto const row = first % patch.rows;
       auto const column = first / patch.rows;
       auto* const at = static_cast<std::byte*>(here) + (row + column * ld) * bytes;
-      auto& result = *next++;
-      switch (kind) {
-      case PatchTransfer::get:
-        rma.get(array.window, piece, at, ld, result);
-        break;
-      case PatchTransfer::put:
-        rma.put(array.window, piece, at, ld, result);
-        break;
-      case PatchTransfer::accumulate:
-        rma.accumulate(array.window, piece, at, ld, result);
-        break;
-      }
+      rma.transfer(how, array.window, piece, at, ld, *next++);
     });
     for (auto& result : results) {
       co_await result;

@@ -30,9 +30,6 @@ inline constexpr bool is_patch = false;
 template <class T>
 inline constexpr bool is_patch<Patch<T, 2>> = true;
 
-/// What a collection does with a patch.
-enum class PatchUse : std::uint8_t { get, put, accumulate };
-
 /// One patch among the arguments.
 struct PatchParameter {
   PatchUse use;

@@ -29,6 +29,12 @@ public:
     local_.push(std::move(task));
   }
 
+  void push(std::vector<PackedTask> tasks) {
+    for (auto& task : tasks) {
+      push(std::move(task));
+    }
+  }
+
   /// Those of this rank that are not released to others.
   [[nodiscard]] LocalTasks& local() noexcept { return local_; }
 

@@ -4,6 +4,7 @@
 
 #include <hetsched/concepts/rma_port.hpp>
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/collections/array_layout.hpp>
 #include <hetsched/detail/collections/steps.hpp>
 #include <hetsched/detail/core/monotonic_clock.hpp>
 #include <hetsched/detail/core/text.hpp>
@@ -81,6 +82,26 @@ public:
       Window window, WindowPatch const& patch, void const* here, std::size_t stride, RmaResult& r) {
     begin(
         patch.rank, r, [&](auto cookie) { port_.accumulate(window, patch, here, stride, cookie); });
+  }
+
+  /// One of these three. `here` is only read but for a get.
+  void transfer(PatchUse how,
+                Window window,
+                WindowPatch const& patch,
+                void* here,
+                std::size_t stride,
+                RmaResult& r) {
+    switch (how) {
+    case PatchUse::get:
+      get(window, patch, here, stride, r);
+      break;
+    case PatchUse::put:
+      put(window, patch, here, stride, r);
+      break;
+    case PatchUse::accumulate:
+      accumulate(window, patch, here, stride, r);
+      break;
+    }
   }
 
   void fetch_add(Window window, int rank, std::size_t at, std::int64_t value, RmaResult& r) {

@@ -194,9 +194,7 @@ private:
     auto const all = [](BatchState const& state) { return Loot{.low = state.size(), .high = 0}; };
     co_await from.take(context_.rank(), all, context_.rule.retries, rest);
     context_.stats.taken_back += rest.size();
-    for (auto& task : rest) {
-      queue_.push(std::move(task));
-    }
+    queue_.push(std::move(rest));
   }
 
   /// From what this rank has released itself.
@@ -241,9 +239,7 @@ private:
       co_await take_from_buffer(rank, 0, lack, far, loot);
     }
     auto const count = loot.size();
-    for (auto& task : loot) {
-      queue_.push(std::move(task));
-    }
+    queue_.push(std::move(loot));
     co_return count;
   }
 
@@ -288,9 +284,7 @@ private:
     for (auto pause = shortest_pause_ns; !context_.ended;) {
       auto tasks = co_await inbox_.take();
       pause = tasks.empty() ? std::min(2 * pause, 20 * shortest_pause_ns) : shortest_pause_ns;
-      for (auto& task : tasks) {
-        queue_.push(std::move(task));
-      }
+      queue_.push(std::move(tasks));
       for (int rank = 0; rank < context_.ranks() && queue_.outgoing() != 0; ++rank) {
         auto& outgoing = queue_.outgoing_to(rank);
         if (!outgoing.empty()) {

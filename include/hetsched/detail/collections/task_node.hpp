@@ -60,7 +60,7 @@ public:
   virtual void end_use(TaskRecord& use, bool failed) = 0;
 
   /// Between the array and the buffer.
-  [[nodiscard]] virtual Step<> transfer(PatchTransfer kind, PatchBuffer& buffer) = 0;
+  [[nodiscard]] virtual Step<> transfer(PatchUse kind, PatchBuffer& buffer) = 0;
 };
 
 } // namespace hetsched::detail

@@ -249,7 +249,7 @@ private:
         while (!node_.is_home(*use.task)) {
           co_await context_.looks.next();
         }
-        co_await node_.transfer(PatchTransfer::get, buffer);
+        co_await node_.transfer(PatchUse::get, buffer);
         context_.stats.bytes_got += buffer.patch.bytes();
       } catch (...) {
         failed = true;
@@ -268,8 +268,7 @@ private:
         while (!node_.is_home(*output.task)) {
           co_await context_.looks.next();
         }
-        co_await node_.transfer(
-            how == PatchUse::put ? PatchTransfer::put : PatchTransfer::accumulate, buffer);
+        co_await node_.transfer(how, buffer);
         context_.stats.bytes_put += buffer.patch.bytes();
       } catch (...) {
         failure = std::current_exception();

@@ -50,7 +50,7 @@ public:
 
   void end_use(TaskRecord& use, bool failed) override { ExternalTasks::end(core_, use, failed); }
 
-  [[nodiscard]] Step<> transfer(PatchTransfer kind, PatchBuffer& buffer) override {
+  [[nodiscard]] Step<> transfer(PatchUse kind, PatchBuffer& buffer) override {
     return context_.space.transfer(kind, buffer.patch, buffer.memory.get(), buffer.patch.rows);
   }
 

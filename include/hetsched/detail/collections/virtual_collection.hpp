@@ -5,6 +5,7 @@
 #include <hetsched/collections/collection_options.hpp>
 #include <hetsched/collections/steal.hpp>
 #include <hetsched/core/error.hpp>
+#include <hetsched/detail/cluster/due_ranks.hpp>
 #include <hetsched/detail/collections/rank_context.hpp>
 #include <hetsched/detail/collections/rank_queue.hpp>
 #include <hetsched/detail/collections/rank_run.hpp>
@@ -19,9 +20,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <limits>
-#include <queue>
 #include <span>
 #include <utility>
 #include <vector>
@@ -135,7 +134,6 @@ public:
       nodes[r]->engine().advance(now_);
       ranks_.emplace_back(*nodes[r], tasks, rma_.end(static_cast<int>(r)), now_, rule, options);
     }
-    noted_.assign(nodes.size(), VirtualNetwork::never);
     body_ended_.assign(nodes.size(), false);
     is_over_.assign(nodes.size(), false);
   }
@@ -158,7 +156,7 @@ public:
       settle();
       rma_.start();
       for (auto const r : touched_) {
-        note_due(r);
+        due_.note(r, ranks_[r].due());
       }
       if (over_ == ranks_.size()) {
         break;
@@ -192,25 +190,9 @@ private:
     }
   }
 
-  void note_due(std::size_t r) {
-    auto const due = ranks_[r].due();
-    if (due != noted_[r]) {
-      noted_[r] = due;
-      if (due != VirtualNetwork::never) {
-        due_.push({due, r});
-      }
-    }
-  }
-
   /// To the next event.
   void advance() {
-    while (!due_.empty() && noted_[due_.top().second] != due_.top().first) {
-      due_.pop(); // another time was noted since
-    }
-    auto next = rma_.next();
-    if (!due_.empty()) {
-      next = std::min(next, due_.top().first);
-    }
+    auto const next = std::min(due_.next(), rma_.next());
     if (next == VirtualNetwork::never) {
       throw Error(ErrorCode::bad_call,
                   "run",
@@ -219,13 +201,7 @@ private:
     }
     now_ = next;
     touched_.clear();
-    for (; !due_.empty() && due_.top().first == now_; due_.pop()) {
-      auto const r = due_.top().second;
-      if (noted_[r] == now_) {
-        noted_[r] = VirtualNetwork::never; // until it is noted again
-        touched_.push_back(r);
-      }
-    }
+    due_.take(now_, [this](std::size_t r) { touched_.push_back(r); });
     rma_.advance([this](int rank) { touched_.push_back(static_cast<std::size_t>(rank)); });
     std::sort(touched_.begin(), touched_.end());
     touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
@@ -234,16 +210,13 @@ private:
     }
   }
 
-  using Due = std::pair<Instant, std::size_t>;
-
   OneSidedCosts const costs_;
   Instant now_;
   GraphCollection& tasks_;
   VirtualRma rma_;
   std::deque<VirtualCollectionRank> ranks_;
   std::vector<std::size_t> touched_; // ranks that are to look now
-  std::vector<Instant> noted_;       // of each rank: the time in due_ that counts
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  DueRanks due_;
   std::vector<char> body_ended_; // of each rank, at this time
   std::vector<char> is_over_;    // each rank
   std::size_t over_ = 0;         // ranks

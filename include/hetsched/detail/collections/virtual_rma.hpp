@@ -9,6 +9,7 @@
 #include <hetsched/platform/network.hpp>
 #include <hetsched/platform/one_sided_costs.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -184,7 +185,7 @@ public:
     std::vector<Part> parts_;
     std::deque<Operation*> over_;    // that `poll` has not reported
     std::deque<Operation*> waiting_; // for this rank to look, with between_bodies
-    Instant free_;                   // when it has seen to all operations so far
+    Instant busy_until_;             // when it has seen to all operations so far
   };
 
   [[nodiscard]] End& end(int rank) { return ends_[static_cast<std::size_t>(rank)]; }
@@ -315,12 +316,12 @@ private:
   }
 
   void serve(Operation& operation) {
-    auto& free = end(operation.target).free_;
-    free = std::max(free, now_) + costs_.at_target;
+    auto& busy_until = end(operation.target).busy_until_;
+    busy_until = std::max(busy_until, now_) + costs_.at_target;
     if (operation.what == What::accumulate) {
-      free = free + Network::at(bytes_of(operation), costs_.accumulate_bytes_per_s);
+      busy_until = busy_until + Network::at(bytes_of(operation), costs_.accumulate_bytes_per_s);
     }
-    add(free, Event::performs, operation);
+    add(busy_until, Event::performs, operation);
   }
 
   void perform(Operation& operation) {

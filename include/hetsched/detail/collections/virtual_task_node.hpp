@@ -87,11 +87,6 @@ public:
 
   [[nodiscard]] PackedTask packed(std::size_t v, std::size_t task_bytes) const {
     PackedTask task(task_bytes);
-    auto const type = numbers_[v];
-    task.set_head({.type = type,
-                   .archs = types_[type]->archs,
-                   .cpu_ns = static_cast<float>(expected(v, ArchHost).ns),
-                   .gpu_ns = static_cast<float>(expected(v, ArchCUDA).ns)});
     auto* to = task.arguments();
     auto const number = static_cast<std::uint64_t>(v);
     std::memcpy(to, &number, sizeof number);
@@ -103,9 +98,12 @@ public:
       to += sizeof patch;
       bytes.add(homes_[access.data], patch.bytes());
     }
-    auto head = task.head();
-    head.near = bytes.most(0);
-    task.set_head(head);
+    auto const type = numbers_[v];
+    task.set_head({.type = type,
+                   .archs = types_[type]->archs,
+                   .cpu_ns = static_cast<float>(expected(v, ArchHost).ns),
+                   .gpu_ns = static_cast<float>(expected(v, ArchCUDA).ns),
+                   .near = bytes.most(0)});
     return task;
   }
 
@@ -247,21 +245,11 @@ public:
 
   void end_use(TaskRecord& use, bool /*failed*/) override { core_.end_external(use); }
 
-  [[nodiscard]] Step<> transfer(PatchTransfer kind, PatchBuffer& buffer) override {
+  [[nodiscard]] Step<> transfer(PatchUse how, PatchBuffer& buffer) override {
     WindowPatch const patch{.rank = tasks_.home(buffer.patch.array),
                             .columns = buffer.patch.bytes()};
     RmaResult result;
-    switch (kind) {
-    case PatchTransfer::get:
-      rma_.get(values_, patch, nullptr, 0, result);
-      break;
-    case PatchTransfer::put:
-      rma_.put(values_, patch, nullptr, 0, result);
-      break;
-    case PatchTransfer::accumulate:
-      rma_.accumulate(values_, patch, nullptr, 0, result);
-      break;
-    }
+    rma_.transfer(how, values_, patch, nullptr, 0, result);
     co_await result;
     result.value();
   }
