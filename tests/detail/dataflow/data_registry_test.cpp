@@ -77,7 +77,7 @@ TEST_CASE("DataRegistry: refuses exactly the regions that share a byte with anot
       }
       auto const rows = draw(0, 4);
       auto record = memory.region(
-          draw(0, 150), std::size_t{1} << draw(0, 3), {rows, draw(0, 3), rows + draw(1, 5)});
+          draw(0, 150), std::size_t{1} << draw(0, 3), {rows, draw(0, 3), rows + draw(0, 5)});
       bool expected = false;
       for (auto const& other : known) {
         expected = expected || memory.meet(*record, *other);

@@ -134,14 +134,29 @@ private:
 
   static bool overlap(DataRecord const& a, DataRecord const& b) noexcept;
 
+  /// Without gaps between columns.
+  static bool is_dense(DataRecord const& record) noexcept;
+
+  using Regions = std::map<std::uintptr_t, DataRecord*>; // by address; no empty ones
+
+  Regions& regions_like(DataRecord const& record) noexcept {
+    return is_dense(record) ? dense_ : strided_;
+  }
+
+  /// One of the regions from `it` on that overlaps the record; null: none does.
+  static DataRecord* overlapping(Regions::iterator it, Regions const& regions, DataRecord& record);
+
   /// Looks, for each column of a, at the columns of b that could share bytes with it.
   static bool columns_meet(DataRecord const& a, DataRecord const& b) noexcept;
 
   void link(DataRecord& record) noexcept;
 
   Mutex mutex_;
-  std::map<std::uintptr_t, DataRecord*> regions_; // by address; empty regions are not in it
-  std::uintptr_t longest_ = 0;
+  // Of dense regions, only the last one that begins before another region can reach into that one.
+  // Strided ones may lie in each other's gaps: any that begins `longest_` before or less can.
+  Regions dense_;
+  Regions strided_;
+  std::uintptr_t longest_ = 0; // extent of a strided one
   DataRecord* records_ = nullptr;
   void* runtime_;
   AwaitUnused await_;

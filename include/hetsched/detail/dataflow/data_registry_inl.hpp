@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 
 namespace hetsched::detail {
 
@@ -39,25 +40,45 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   return text("data at %p (%zu x %zu)%s", home.base, shape.rows, shape.cols, of_whole.c_str());
 }
 
+[[gnu::cold]] HETSCHED_INLINE bool DataRegistry::is_dense(DataRecord const& record) noexcept {
+  return record.shape.cols == 1 || record.shape.ld == record.shape.rows;
+}
+
+[[gnu::cold]] HETSCHED_INLINE DataRecord*
+DataRegistry::overlapping(Regions::iterator it, Regions const& regions, DataRecord& record) {
+  for (auto const end = address(record) + extent(record); it != regions.end() && it->first < end;
+       ++it) {
+    if (overlap(*it->second, record)) {
+      return it->second;
+    }
+  }
+  return nullptr;
+}
+
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::add_region(DataRecord& record) {
   std::lock_guard const guard(mutex_);
   if (record.elements() != 0) {
     auto const begin = address(record);
-    auto it = regions_.lower_bound(begin > longest_ ? begin - longest_ : 0);
-    for (; it != regions_.end() && it->first < begin + extent(record); ++it) {
-      if (overlap(*it->second, record)) {
-        throw Error(
-            ErrorCode::bad_data,
-            record.describe(),
-            text("overlaps %s, which is registered; copy that handle or partition it instead",
-                 it->second->describe().c_str()));
-      }
+    auto before = dense_.upper_bound(begin);
+    before = before == dense_.begin() ? before : std::prev(before);
+    auto const* found = overlapping(before, dense_, record);
+    if (found == nullptr) {
+      auto const reaching = strided_.lower_bound(begin > longest_ ? begin - longest_ : 0);
+      found = overlapping(reaching, strided_, record);
+    }
+    if (found != nullptr) {
+      throw Error(ErrorCode::bad_data,
+                  record.describe(),
+                  text("overlaps %s, which is registered; copy that handle or partition it instead",
+                       found->describe().c_str()));
     }
     if (observer_ != nullptr) {
       observer_->registered(record);
     }
-    regions_[begin] = &record;
-    longest_ = std::max(longest_, extent(record));
+    regions_like(record)[begin] = &record;
+    if (!is_dense(record)) {
+      longest_ = std::max(longest_, extent(record));
+    }
   }
   link(record);
 }
@@ -84,9 +105,9 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::forget(DataRecord& record) noexcept {
   std::lock_guard const guard(mutex_);
-  if (auto const it = regions_.find(address(record));
-      it != regions_.end() && it->second == &record) {
-    regions_.erase(it);
+  auto& regions = regions_like(record);
+  if (auto const it = regions.find(address(record)); it != regions.end() && it->second == &record) {
+    regions.erase(it);
   }
   watched_.erase(&record);
 }
