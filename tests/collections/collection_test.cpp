@@ -342,6 +342,85 @@ TEST_CASE("collections: a performance model orders tasks, too") {
   CHECK(order == std::vector<int>{1, 3, 6, 9});
 }
 
+/// Notes whether a GPU ran it.
+struct Noted : hs::Task<2>::Signature<hs::Acc<hs::Patch<double>>, hs::V<int*>> {
+  static void cpu(hs::TileView<double> x, int* on_gpu) {
+    *on_gpu = 0;
+    x(0, 0) = 1;
+  }
+
+  static void gpu(hs::GpuStream& stream, hs::TileView<double> x, int* on_gpu) {
+    support::launch(stream, [=] {
+      *on_gpu = 1;
+      x(0, 0) = 1;
+    });
+  }
+};
+
+/// Runs a task that is expected to be faster on a GPU, and one that is faster on a core. Their
+/// patches have so many elements. Returns where they ran.
+std::vector<int> two_kinds(std::size_t elements, hs::CollectionOptions const& options) {
+  std::vector<int> on_gpu{-1, -1};
+  hs::LoopbackRmaNetwork net(1);
+  auto config = on_ranks::one_core();
+  config.devices = "emu@1MB";
+  auto const thrown = on_arrays(net, config, [&](hs::GlobalArrays& arrays, Rt& rt) {
+    auto const x = arrays.make<double>(elements, 2, elements, hs::BlockCyclic{});
+    hs::TaskCollection<hs::TaskTypes<Noted>, Rt, hs::EitherEnd<>> tasks(arrays, rt, options);
+    tasks.estimate<Noted>([&](auto const&, int* of) {
+      return of == on_gpu.data() ? hs::EstimatedTimes{.cpu = {2000}, .gpu = {1000}}
+                                 : hs::EstimatedTimes{.cpu = {1000}, .gpu = {2000}};
+    });
+    for (std::size_t k = 0; k < 2; ++k) {
+      tasks.add<Noted>()(x.patch(0, k, elements, 1), &on_gpu[k]);
+    }
+    tasks.process();
+    for (std::size_t k = 0; k < 2; ++k) {
+      double sum = 0;
+      x.get(0, k, hs::TileView<double>(&sum, 1, 1, 1));
+      CHECK(sum == 1);
+    }
+  });
+  CHECK(lines_of(thrown) == "");
+  return on_gpu;
+}
+
+TEST_CASE("collections: a task runs on what it left the queue for, if that is to be kept") {
+  for (int k = 0; k < 50; ++k) {
+    CHECK(two_kinds(1, {.cpu_tasks = 1, .gpu_tasks = 1, .keep_kind = true}) ==
+          std::vector<int>{1, 0});
+  }
+}
+
+TEST_CASE("collections: a patch that is too large for a device is worked on by a core") {
+  constexpr std::size_t two_megabytes = 250'000;
+  for (bool const keep_kind : {false, true}) {
+    CHECK(two_kinds(two_megabytes, {.keep_kind = keep_kind}) == std::vector<int>{0, 0});
+  }
+}
+
+/// Has no body for a core.
+struct FillsOnGpu : hs::Task<1>::Signature<hs::Acc<hs::Patch<double>>> {
+  static void gpu(hs::GpuStream& stream, hs::TileView<double> x) {
+    support::launch(stream, [=] { x(0, 0) = 1; });
+  }
+};
+
+TEST_CASE("collections: a patch that is too large for the only device that could, is told") {
+  for (bool const keep_kind : {false, true}) {
+    hs::LoopbackRmaNetwork net(1);
+    auto config = on_ranks::one_core();
+    config.devices = "emu@1MB";
+    auto const thrown = on_arrays(net, config, [&](hs::GlobalArrays& arrays, Rt& rt) {
+      auto const x = arrays.make<double>(250'000, 1, 1000, hs::BlockCyclic{});
+      hs::TaskCollection<hs::TaskTypes<FillsOnGpu>> tasks(arrays, rt, {.keep_kind = keep_kind});
+      tasks.add<FillsOnGpu>()(x.patch(0, 0, 250'000, 1));
+      tasks.process();
+    });
+    CHECK(lines_of(thrown).find("do not fit into") != std::string::npos);
+  }
+}
+
 /// The k-th task on rank (3 - k) mod 3, and what it was shown.
 struct Backwards {
   static void place(std::span<hs::TaskToPlace> tasks, int ranks) {

@@ -335,6 +335,8 @@ std::string run(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed) {
     options.inbox_tasks = 1 + seed % 4;
     options.cpu_tasks = 1 + static_cast<int>(seed % 2);
     options.kept_bytes = 1000 * (seed % 2);
+    options.keep_kind = seed % 3 == 0;
+    options.leave_to_faster = seed % 4 == 0;
   }
   switch (seed / 2 % 10) {
   case 0:

@@ -211,6 +211,79 @@ TEST_CASE("virtual collection: a datum that is too large for a GPU is worked on 
   }));
 }
 
+/// Where three tasks ran, of which the first is short. `gpu`: which are expected to be faster on a
+/// GPU. The core takes one from the queue, and the GPU two.
+std::vector<std::size_t> workers_of_three(bool keep_kind, std::vector<bool> const& gpu) {
+  auto node = simulated::joined(1, 1, hs::Simulation::Transfers::model);
+  node.window = 1;
+  node.task_time = [](hs::TaskView const& task, hs::Arch, hs::Duration) {
+    return hs::Duration{task.argument(0).bytes == 10 ? 1'000 : 100'000};
+  };
+  auto config = ranks_of(node, 1);
+  config.options.cpu_tasks = 1;
+  config.options.gpu_tasks = 2;
+  config.options.keep_kind = keep_kind;
+  config.estimate = [gpu](std::size_t v) {
+    return hs::EstimatedTimes{.cpu = {gpu[v] ? 20'000 : 10'000}, .gpu = {15'000}};
+  };
+  hs::TaskGraph const graph({task("Even", {{0, read, nullptr}}),
+                             task("Even", {{1, read, nullptr}}),
+                             task("Even", {{2, read, nullptr}})},
+                            {10, 20, 20});
+  auto const seen = run<hs::EitherEnd<>>(config, graph, Ranks(3), {});
+  std::vector<std::size_t> workers;
+  for (auto const& [v, executed] : seen.executed) {
+    workers.push_back(executed.second.worker.index());
+  }
+  return workers;
+}
+
+TEST_CASE("virtual collection: tasks run on what they left the queue for, by the estimates") {
+  using Workers = std::vector<std::size_t>;
+  CHECK(workers_of_three(true, {false, true, true}) == Workers{0, 1, 1});
+  CHECK(workers_of_three(true, {true, false, true}) == Workers{1, 0, 1});
+  CHECK(workers_of_three(false, {false, true, true}) == Workers{0, 1, 0}); // the core was idle
+  auto node =
+      simulated::with_memory(simulated::joined(1, 1, hs::Simulation::Transfers::model), 2'000);
+  auto config = ranks_of(node, 1);
+  config.options.keep_kind = true;
+  auto const seen = run(config, pairs(20, 1'200, "Fast"), Ranks(40), {});
+  CHECK(seen.executions == 20); // on the core, as two data are too large for the GPU
+}
+
+/// How many of so many equal tasks the slower kind of worker ran, and how long all took. One kind
+/// takes 10 us, the other one 100 us.
+std::pair<int, hs::Duration> slower_ones(int tasks, bool gpu_is_faster, bool leave) {
+  auto node = simulated::joined(1, 1, hs::Simulation::Transfers::free);
+  node.task_time = [gpu_is_faster](hs::TaskView const&, hs::Arch arch, hs::Duration) {
+    return hs::Duration{(arch == hs::ArchCUDA) == gpu_is_faster ? 10'000 : 100'000};
+  };
+  auto config = ranks_of(node, 1);
+  config.options.cpu_tasks = 2;
+  config.options.gpu_tasks = 2;
+  config.options.keep_kind = true;
+  config.options.leave_to_faster = leave;
+  auto const graph = pairs(static_cast<std::size_t>(tasks), 8);
+  auto const homes = Ranks(2 * static_cast<std::size_t>(tasks));
+  auto const seen = run<hs::EitherEnd<>>(config, graph, homes, {});
+  auto const slower =
+      std::count_if(seen.executed.begin(), seen.executed.end(), [gpu_is_faster](auto const& one) {
+        return (one.second.second.worker.index() == 0) == gpu_is_faster;
+      });
+  return {static_cast<int>(slower), seen.stats.elapsed};
+}
+
+TEST_CASE("virtual collection: a worker leaves tasks that the other kind does earlier") {
+  using Ran = std::pair<int, hs::Duration>;
+  for (bool const gpu_is_faster : {false, true}) {
+    CAPTURE(gpu_is_faster);
+    CHECK(slower_ones(9, gpu_is_faster, true) == Ran{0, {90'000}});
+    CHECK(slower_ones(9, gpu_is_faster, false).second >= hs::Duration{100'000});
+    CHECK(slower_ones(16, gpu_is_faster, true) == Ran{1, {150'000}}); // 160 us would be longer
+    CHECK(slower_ones(16, gpu_is_faster, false) == Ran{3, {300'000}});
+  }
+}
+
 TEST_CASE("virtual collection: runs follow each other") {
   hs::SimulatedCollection<> collection(ranks_of(simulated::on(2, 0), 3));
   auto const graph = pairs(9, 50);
@@ -314,6 +387,8 @@ RandomCollection random_collection(std::uint64_t seed) {
   config.options.gpu_tasks = static_cast<int>(below(4));
   config.options.shared_tasks = 1 + below(20);
   config.options.kept_bytes = below(3) * 1'000;
+  config.options.keep_kind = seed % 3 == 0;
+  config.options.leave_to_faster = seed % 4 == 0;
   config.options.seed = seed;
 
   std::vector<std::size_t> bytes;

@@ -23,6 +23,17 @@ struct CollectionOptions {
   int cpu_tasks = 0;
   int gpu_tasks = 0;
 
+  /// A task that left the queue for a core runs on one, and one for a GPU on one, as in the paper
+  /// (Arafat et al. 2016, figure 4). Else the runtime's scheduler chooses: better if it knows how
+  /// long tasks take, worse if not. A task whose device is lost before its end then fails.
+  bool keep_kind = false;
+
+  /// A core leaves a task that is better on a GPU to this rank's GPUs if they are expected to be
+  /// done with it earlier, with all that they have to do before; and a GPU likewise. Else, as in
+  /// the paper, a worker without tasks of the kind that it does best takes what there is. Not with
+  /// unsorted queues.
+  bool leave_to_faster = false;
+
   std::size_t shared_tasks = 4096; // at most, that a rank releases to thieves at a time; < 65,536
   std::size_t inbox_tasks = 1024;  // room for those that others add to a rank at a time
 

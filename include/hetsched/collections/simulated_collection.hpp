@@ -38,6 +38,10 @@ struct CollectionSimulation {
   OneSidedCosts costs = {};
   int ranks = 1;
   CollectionOptions options = {};
+  /// How long a task of the graph is expected to take, by its number, for queues and distributions;
+  /// see TaskCollection::estimate. A platform's times are of the execution alone: an estimate may
+  /// count copies to a GPU, too. Empty: what the platform says.
+  std::function<EstimatedTimes(std::size_t)> estimate = {};
   /// Called at the end of each execution, in the order of the ends, with the rank's number.
   /// SimulatedTask::node is the task's number in the graph.
   std::function<void(int, SimulatedTask const&)> on_task = {};
@@ -127,7 +131,7 @@ public:
            std::span<std::int32_t const> homes,
            std::span<std::int32_t const> on = {}) {
     check_run(graph, homes, on);
-    detail::GraphCollection tasks(graph, homes, nodes_.front());
+    detail::GraphCollection tasks(graph, homes, nodes_.front(), config_.estimate);
     auto const where = placed(tasks, on);
     std::vector<detail::VirtualCollection::Node*> nodes;
     for (auto& node : nodes_) {

@@ -229,10 +229,11 @@ struct CollectionType {
   std::size_t bytes;   // of packed arguments
   std::span<PatchParameter const> patches;
 
-  /// Spawns a task of the group on the runtime.
+  /// Spawns a task of the group on the runtime, for workers of these classes.
   void (*spawn)(void* runtime,
                 TaskGroup& group,
                 TaskAdder const& adder,
+                ArchMask archs,
                 std::byte const* arguments,
                 DataRecord* const* records);
 
@@ -251,11 +252,12 @@ template <class Rt, class T>
 void spawn_packed(void* runtime,
                   TaskGroup& group,
                   TaskAdder const& adder,
+                  ArchMask archs,
                   std::byte const* arguments,
                   DataRecord* const* records) {
   using Packed = PackedArguments<T>;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    static_cast<Rt*>(runtime)->template spawn<T>(in(group))(
+    static_cast<Rt*>(runtime)->template spawn<T>(in(group), ArchsAttribute{archs})(
         Packed::template unpack<I>(arguments, records, adder)...);
   }(std::make_index_sequence<Packed::count>{});
 }

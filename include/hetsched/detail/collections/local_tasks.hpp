@@ -6,6 +6,7 @@
 #include <hetsched/detail/collections/packed_task.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,8 +30,9 @@ public:
   void push(PackedTask task) {
     auto const head = task.head();
     auto const part = part_of(head.near);
-    ++parts_[part].count(head.ratio() > 1);
-    gpu_ += head.ratio() > 1 ? 1 : 0;
+    ++parts_[part].count(head.is_gpu());
+    gpu_ += head.is_gpu() ? 1 : 0;
+    waiting_ns_[head.is_gpu() ? 1 : 0] += head.ns(head.is_gpu());
     ++size_;
     tasks_[{ordering(head.ratio()), part}].push_back(std::move(task));
   }
@@ -61,27 +63,26 @@ public:
   /// The best for a core, or for a GPU, with a body for it; of equally good ones one near this
   /// rank, and the last that came. With one unsorted queue any task that has one.
   [[nodiscard]] std::optional<PackedTask> pop(bool for_gpu) {
-    if (empty()) {
+    auto const next = find_next(for_gpu);
+    if (!next) {
       return std::nullopt;
     }
-    auto const body = for_gpu ? PackedHead::gpu : PackedHead::cpu;
-    auto best = for_gpu ? std::prev(tasks_.end()) : tasks_.begin();
-    if (auto const near = tasks_.find({best->first.ordering, own_}); near != tasks_.end()) {
-      best = near;
+    auto task = take(next->row, next->at);
+    if (next->row->second.empty()) {
+      tasks_.erase(next->row);
     }
-    auto& row = best->second;
-    auto at = row.end();
-    do {
-      --at;
-      if ((at->head().archs & body) != 0) {
-        auto task = take(best, at);
-        if (row.empty()) {
-          tasks_.erase(best);
-        }
-        return task;
-      }
-    } while (queues_ != StealQueues::sorted && at != row.begin());
-    return std::nullopt;
+    return task;
+  }
+
+  /// What `pop` would give.
+  [[nodiscard]] std::optional<PackedHead> next(bool for_gpu) {
+    auto const found = find_next(for_gpu);
+    return found ? std::optional(found->at->head()) : std::nullopt;
+  }
+
+  /// What all tasks of a kind are expected to take on one worker of that kind.
+  [[nodiscard]] std::int64_t waiting_ns(bool gpu) const noexcept {
+    return waiting_ns_[gpu ? 1 : 0];
   }
 
   /// At most so many tasks.
@@ -146,8 +147,31 @@ private:
     }
   };
 
-  [[nodiscard]] static bool is_gpu(PackedTask const& task) noexcept {
-    return task.head().ratio() > 1;
+  [[nodiscard]] static bool is_gpu(PackedTask const& task) noexcept { return task.head().is_gpu(); }
+
+  struct Found {
+    Rows::iterator row;
+    Row::iterator at;
+  };
+
+  [[nodiscard]] std::optional<Found> find_next(bool for_gpu) {
+    if (empty()) {
+      return std::nullopt;
+    }
+    auto const body = for_gpu ? PackedHead::gpu : PackedHead::cpu;
+    auto best = for_gpu ? std::prev(tasks_.end()) : tasks_.begin();
+    if (auto const near = tasks_.find({best->first.ordering, own_}); near != tasks_.end()) {
+      best = near;
+    }
+    auto& row = best->second;
+    auto at = row.end();
+    do {
+      --at;
+      if ((at->head().archs & body) != 0) {
+        return Found{best, at};
+      }
+    } while (queues_ != StealQueues::sorted && at != row.begin());
+    return std::nullopt;
   }
 
   [[nodiscard]] float ordering(float ratio) const noexcept {
@@ -165,6 +189,7 @@ private:
     auto task = std::move(*at);
     bool const gpu = is_gpu(task);
     gpu_ -= gpu ? 1 : 0;
+    waiting_ns_[gpu ? 1 : 0] -= task.head().ns(gpu);
     --size_;
     --parts_[row->first.part].count(gpu);
     row->second.erase(at);
@@ -177,6 +202,7 @@ private:
   Rows tasks_;
   std::size_t size_ = 0;
   std::size_t gpu_ = 0;
+  std::array<std::int64_t, 2> waiting_ns_{}; // of CPU tasks, of GPU tasks
 };
 
 } // namespace hetsched::detail

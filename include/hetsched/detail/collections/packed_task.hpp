@@ -31,6 +31,13 @@ struct PackedHead {
     return cpu_ns > 0 && gpu_ns > 0 ? cpu_ns / gpu_ns : 1;
   }
 
+  [[nodiscard]] bool is_gpu() const noexcept { return ratio() > 1; }
+
+  /// On its kind of worker.
+  [[nodiscard]] std::int64_t ns(bool on_gpu) const noexcept {
+    return static_cast<std::int64_t>(on_gpu ? gpu_ns : cpu_ns);
+  }
+
   static constexpr float most = 1e30F;
 };
 

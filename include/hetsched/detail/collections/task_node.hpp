@@ -46,8 +46,10 @@ public:
 
   [[nodiscard]] virtual std::unique_ptr<TaskGroup> make_group() = 0;
 
-  /// A task of the group. `records`: of its patches.
-  virtual void spawn(PackedTask const& task, TaskGroup& group, DataRecord* const* records) = 0;
+  /// A task of the group, for workers of these classes. `records`: of its patches. Throws
+  /// Error(cannot_run) if it cannot run on any of them.
+  virtual void
+  spawn(PackedTask const& task, TaskGroup& group, ArchMask archs, DataRecord* const* records) = 0;
 
   /// An external task, which `use` is told of when the datum is granted to it.
   virtual void spawn_use(DataRecord& record, AccessMode mode, ExternalUse& use) = 0;

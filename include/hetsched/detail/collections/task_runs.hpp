@@ -2,6 +2,7 @@
 #pragma once
 // From the queue of a rank to the node's runtime: patches come, tasks run, what they wrote goes.
 
+#include <hetsched/core/error.hpp>
 #include <hetsched/detail/collections/patch_buffers.hpp>
 #include <hetsched/detail/collections/rank_context.hpp>
 #include <hetsched/detail/collections/rank_queue.hpp>
@@ -66,10 +67,10 @@ public:
   bool admit() {
     adapt_limit();
     bool any = false;
-    while (context_.workers.cpu != 0 && cpu_.has_room() && admit_one(cpu_, false)) {
+    while (context_.workers.cpu != 0 && cpu_.has_room() && admit_one(cpu_)) {
       any = true;
     }
-    while (gpu_.has_room() && admit_one(gpu_, true)) {
+    while (gpu_.has_room() && admit_one(gpu_)) {
       any = true;
     }
     return any;
@@ -91,11 +92,14 @@ public:
 
 private:
   static constexpr int most_admitted = 64; // for each worker
+  static constexpr ArchMask any_worker{0xff};
 
   /// Tasks that came from one end of the queue.
   struct Admitted {
+    bool for_gpu = false;
     int admitted = 0;
     int limit = 0;
+    std::int64_t expected_ns = 0; // of all of them, on one worker
 
     [[nodiscard]] bool has_room() const noexcept { return admitted < limit; }
   };
@@ -109,14 +113,37 @@ private:
 
   [[nodiscard]] int least_limit() const noexcept { return 2 * std::max(context_.workers.cpu, 1); }
 
-  bool admit_one(Admitted& of, bool for_gpu) {
-    auto task = queue_.local().pop(for_gpu);
-    if (!task) {
+  bool admit_one(Admitted& of) {
+    auto const next = queue_.local().next(of.for_gpu);
+    if (!next || is_left(*next, of)) {
       return false;
     }
     ++of.admitted;
-    context_.routines.start(run(std::move(*task), of));
+    of.expected_ns += next->ns(of.for_gpu);
+    context_.routines.start(run(*queue_.local().pop(of.for_gpu), of));
     return true;
+  }
+
+  /// Whether a task that is better on the other kind of worker is left to that: it is expected to
+  /// be done with it earlier, even if all other tasks of that kind that are here come before.
+  [[nodiscard]] bool is_left(PackedHead const& head, Admitted const& of) const {
+    auto const& other = of.for_gpu ? cpu_ : gpu_;
+    auto const workers = [this](Admitted const& those) {
+      return static_cast<double>(those.for_gpu ? context_.workers.gpu : context_.workers.cpu);
+    };
+    if (!context_.options.leave_to_faster || context_.rule.queues == StealQueues::unsorted ||
+        head.is_gpu() == of.for_gpu || workers(other) == 0 ||
+        head.archs != (PackedHead::cpu | PackedHead::gpu)) {
+      return false;
+    }
+    if (of.admitted >= 2 * static_cast<int>(workers(of))) {
+      return true; // until a worker has nothing else, thieves may have taken what keeps the other
+                   // kind
+    }
+    auto const waiting = other.expected_ns + queue_.local().waiting_ns(other.for_gpu);
+    auto const here = static_cast<double>(of.expected_ns) / workers(of) +
+                      static_cast<double>(head.ns(of.for_gpu));
+    return static_cast<double>(waiting) / workers(other) < here;
   }
 
   /// Twice as many at a time if half of them have ended since the last look, fewer if hardly any
@@ -140,7 +167,7 @@ private:
     auto group = take_group();
     Run own;
     try {
-      spawn(type, task, *group, own);
+      spawn(type, task, *group, of.for_gpu ? ArchCUDA.value : ArchHost.value, own);
     } catch (...) {
       own.failure = std::current_exception();
     }
@@ -165,6 +192,7 @@ private:
     }
     note_end(own.failure);
     --of.admitted;
+    of.expected_ns -= task.head().ns(of.for_gpu);
   }
 
   [[nodiscard]] std::unique_ptr<TaskGroup> take_group() {
@@ -188,7 +216,9 @@ private:
     }
   }
 
-  void spawn(CollectionType const& type, PackedTask const& task, TaskGroup& group, Run& own) {
+  /// `kind`: what it left the queue for.
+  void
+  spawn(CollectionType const& type, PackedTask const& task, TaskGroup& group, Arch kind, Run& own) {
     auto const count = type.patches.size();
     own.buffers.reserve(count);
     std::vector<DataRecord*> records(count);
@@ -198,11 +228,29 @@ private:
       records[k] = &own.buffers.back()->record();
     }
     own.outputs = std::vector<GrantedPatch>(count);
-    node_.spawn(task, group, records.data());
+    if (!context_.options.keep_kind || !spawned_for(kind, task, group, records)) {
+      node_.spawn(task, group, any_worker, records.data());
+    }
     for (std::size_t k = 0; k < count; ++k) {
       if (type.patches[k].use != PatchUse::get) {
         spawn_external(*own.buffers[k], AccessMode::read, own.outputs[k]);
       }
+    }
+  }
+
+  /// Whether it can run on such a worker: data may be too large, devices may be gone.
+  bool spawned_for(Arch kind,
+                   PackedTask const& task,
+                   TaskGroup& group,
+                   std::vector<DataRecord*> const& records) {
+    try {
+      node_.spawn(task, group, ArchMask::only(kind), records.data());
+      return true;
+    } catch (Error const& error) {
+      if (error.code() != ErrorCode::cannot_run) {
+        throw;
+      }
+      return false;
     }
   }
 
@@ -284,7 +332,7 @@ private:
   std::vector<std::unique_ptr<TaskGroup>> groups_; // unused ones
   GrantedUses<GrantedPatch> granted_;              // any thread adds
   Admitted cpu_;
-  Admitted gpu_;
+  Admitted gpu_{.for_gpu = true};
   int ended_since_look_ = 0;
   int slow_looks_ = 0;
   std::int64_t failed_ = 0;

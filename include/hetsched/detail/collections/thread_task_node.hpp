@@ -34,9 +34,12 @@ public:
     return std::make_unique<TaskGroup>(context_.runtime);
   }
 
-  void spawn(PackedTask const& task, TaskGroup& group, DataRecord* const* records) override {
+  void spawn(PackedTask const& task,
+             TaskGroup& group,
+             ArchMask archs,
+             DataRecord* const* records) override {
     auto const& type = *context_.types[task.head().type];
-    type.spawn(context_.typed_runtime, group, adder_, task.arguments(), records);
+    type.spawn(context_.typed_runtime, group, adder_, archs, task.arguments(), records);
   }
 
   void spawn_use(DataRecord& record, AccessMode mode, ExternalUse& use) override {

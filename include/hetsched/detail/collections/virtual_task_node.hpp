@@ -2,6 +2,7 @@
 #pragma once
 // Tasks of a collection on a runtime in virtual time.
 
+#include <hetsched/collections/collection_options.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/core/task.hpp>
 #include <hetsched/detail/collections/collection_type.hpp>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -33,10 +35,15 @@ namespace hetsched::detail {
 class GraphCollection {
 public:
   using Node = BaseRuntime<VirtualEngine>;
+  using Estimate = std::function<EstimatedTimes(std::size_t)>;
 
   /// `homes`: the rank of each datum. `node`: one of the ranks', which are alike; it says what
-  /// tasks are expected to take. Throws Error: bad_call (what no collection can have), cannot_run.
-  GraphCollection(TaskGraph const& graph, std::span<std::int32_t const> homes, Node& node)
+  /// tasks are expected to take, unless `estimate` does. Throws Error: bad_call (what no collection
+  /// can have), cannot_run.
+  GraphCollection(TaskGraph const& graph,
+                  std::span<std::int32_t const> homes,
+                  Node& node,
+                  Estimate const& estimate)
       : graph_(graph), homes_(homes) {
     check_writers();
     std::vector<Handle<VectorView<std::byte>>> data; // only to be looked at
@@ -56,6 +63,9 @@ public:
       return Prospect{&own_type_of(of), Attributes{}.archs, of.label, records, of.flops};
     });
     for (std::size_t v = 0; v < graph.size(); ++v) {
+      if (estimate) {
+        replace_expected(v, estimate(v));
+      }
       numbers_.push_back(number_of(v));
     }
   }
@@ -158,6 +168,15 @@ private:
     }
   }
 
+  void replace_expected(std::size_t v, EstimatedTimes const& times) {
+    for (auto const& [arch, time] :
+         {std::pair(ArchHost.value, times.cpu), {ArchCUDA.value, times.gpu}}) {
+      if (expected_[v].archs.has(arch)) {
+        expected_[v].on[arch.index] = time;
+      }
+    }
+  }
+
   [[nodiscard]] PatchOf patch_of(std::uint32_t datum) const noexcept {
     auto const bytes = graph_.data_bytes()[datum];
     PatchOf patch{.columns = 1, .array = datum, .element_bytes = 1};
@@ -228,11 +247,15 @@ public:
     return std::make_unique<TaskGroup>(node_);
   }
 
-  void spawn(PackedTask const& task, TaskGroup& group, DataRecord* const* records) override {
+  void spawn(PackedTask const& task,
+             TaskGroup& group,
+             ArchMask archs,
+             DataRecord* const* records) override {
     auto const v = GraphCollection::number_in(task);
     auto const& node = tasks_.graph().nodes()[v];
     auto attributes = attributes_of_node(tasks_.graph(), v);
     attributes.group = &group.state();
+    attributes.archs = attributes.archs & archs;
     std::vector<DataRecord*> const data(records, records + node.accesses.size());
     spawn_task(core_, tasks_.own_type_of(node), attributes, data, {});
   }

@@ -92,6 +92,11 @@ inline constexpr std::int32_t no_reuse = INT32_MIN;
 /// Stands for an attribute that was not given.
 struct NoAttribute {};
 
+/// Like several SetArch, for what is known only when the task is spawned.
+struct ArchsAttribute {
+  ArchMask archs;
+};
+
 /// All attributes of a spawn together.
 struct Attributes {
   ArchMask archs{0xff};
@@ -106,6 +111,8 @@ struct Attributes {
   void apply(SetArch<Index>) noexcept {
     archs = archs & ArchMask::only(Arch{Index});
   }
+
+  void apply(ArchsAttribute attribute) noexcept { archs = archs & attribute.archs; }
 
   void apply(PriorityAttribute attribute) noexcept { priority = attribute.value; }
 
