@@ -57,6 +57,7 @@ public:
       }
     }
     if (flow.length == 0) {
+      flow.end = now;
       ends_.push({now, ++flow.stamp, number});
     }
   }
@@ -68,6 +69,7 @@ public:
       if (places_[place].round != round_) {
         join(place, now);
         fill(now);
+        note_first_end();
       }
     }
   }
@@ -105,6 +107,7 @@ private:
     double left = 0; // bytes, at `since`
     double rate = 0; // bytes a second
     Instant since = {};
+    Instant end = {};        // at this rate
     std::uint64_t stamp = 0; // counts its ends that were computed
     std::uint64_t round = 0; // in which it was last looked at
     bool fixed = false;      // while rates are shared out
@@ -139,6 +142,7 @@ private:
   /// Finds what shares with a place, directly or not, and what of these flows is left.
   void join(std::uint32_t first, Instant now) {
     joined_places_.assign(1, first);
+    joined_flows_.clear();
     places_[first].round = round_;
     for (std::size_t k = 0; k < joined_places_.size(); ++k) {
       auto& place = places_[joined_places_[k]];
@@ -149,6 +153,7 @@ private:
         if (std::exchange(flow.round, round_) == round_) {
           continue;
         }
+        joined_flows_.push_back(number);
         flow.left = std::max(0.0, flow.left - flow.rate * (now - flow.since).seconds());
         flow.since = now;
         flow.fixed = false;
@@ -202,17 +207,32 @@ private:
     if (rate != flow.rate) {
       flow.rate = rate;
       auto const ns = flow.left / rate * 1e9;
-      ends_.push({now + Duration{static_cast<std::int64_t>(ns + 0.5)}, ++flow.stamp, number});
+      flow.end = now + Duration{static_cast<std::int64_t>(ns + 0.5)};
+      ++flow.stamp;
+    }
+  }
+
+  /// Of the joined flows. The others wait: when one ends, what it shared with is looked at again.
+  void note_first_end() {
+    auto first = never;
+    for (auto const number : joined_flows_) {
+      first = std::min(first, flows_[number].end);
+    }
+    for (auto const number : joined_flows_) {
+      if (flows_[number].end == first) {
+        ends_.push({first, flows_[number].stamp, number});
+      }
     }
   }
 
   std::vector<Place> places_;
   std::vector<Flow> flows_;
   std::vector<std::size_t> free_; // flows that have ended
-  std::priority_queue<End> ends_;
+  std::priority_queue<End> ends_; // the first of all that are joined, at least
   std::vector<std::uint32_t> changed_; // places whose flows are others than those that share them
   std::uint64_t round_ = 0;
   std::vector<std::uint32_t> joined_places_;
+  std::vector<std::size_t> joined_flows_;
 };
 
 } // namespace hetsched::detail
