@@ -1959,6 +1959,137 @@ def test_multigrain(program):
     refuses(program, "nowhere.json", "--claims", "nowhere.json", *platforms)
 
 
+def arafat_claims():
+    """Of few tasks, so that all is done in seconds: (workload, rule, points)."""
+    rule = multigrain_rule
+    return [
+        ("dgemm", rule("order", "seconds", better=["team"], worse=["gpu"], share=1), [{"n": [10, 100, 1000]}]),
+        ("dgemm", rule("limit", "transfer_percent", of=["gpu"], below=100, share=1), [{"n": [100, 1600]}]),
+        ("mix-1-1", rule("similar", "speedup", of=["double-queue", "either-end", "gpu-ended", "double-ended"],
+                         within_percent=10, share=1), [{"skew": [0, 100]}]),
+        ("mix-1-2", rule("order", "speedup", better=["gpu-ended"], worse=["cpu"], share=1), [{"skew": 25}]),
+        ("pipeline", rule("limit", "slowdown", of=["g1-local", "g2-local", "g2-p2", "g8-p8"], at_least=1,
+                          share=1), [{"n": [10, 1000]}]),
+        ("ratios", rule("limit", "gpu_tasks_percent", of=["all"], at_least=50, share=1), None),
+        ("ratios", rule("limit", "heavier", of=["all"], at_least=1, share=1), None),
+        ("ccsd_t", rule("order", "seconds", better=["heuristic@double"], worse=["cpu"], share=1), [{"nodes": 1}]),
+    ]  # fmt: skip
+
+
+def check_product_times(facts, platform):
+    node = json.loads(platform.read_text())
+    into, out = node["bandwidth_bytes_per_s"][0][1], node["bandwidth_bytes_per_s"][1][0]
+    waits = 2 * node["latency_s"][0][1] + node["latency_s"][1][0]
+    for kernel in (its for its in node["kernels"] if its["library"] == "derived"):
+        n = kernel["tile"]
+        copies = waits + 8 * n**2 * (2 / into + 1 / out)
+        for strategy, seconds in [("team", kernel["cpu_groups"]["4"]), ("gpu", kernel["cuda"]["mean_s"] + copies)]:
+            if (strategy, n) in facts:
+                its = facts[strategy, n]
+                check(abs(its["seconds"] / seconds - 1) < 1e-3, f"arafat2016: {its}, not {seconds}")
+                if strategy == "gpu":
+                    percent = 100 * copies / kernel["cuda"]["mean_s"]
+                    check(abs(its["transfer_percent"] - percent) < 0.1, f"arafat2016: {its}, not {percent}")
+
+
+def check_arafat_trace(trace, tasks):
+    rows = [line.split(",") for line in trace.read_text().splitlines()[1:]]
+    check(sorted(int(row[2]) for row in rows) == list(range(tasks)), f"arafat2016: {len(rows)} executions")
+    ends = {}
+    for rank, worker, _, begin, end in sorted(rows, key=lambda row: int(row[3])):
+        check(ends.get((rank, worker), 0) <= int(begin) <= int(end), f"arafat2016: {rank} {worker} {begin}")
+        ends[rank, worker] = int(end)
+
+
+def test_arafat2016(program):
+    folder = Path(__file__).parents[2] / "benchmarks"
+    given = json.loads((folder / "papers" / "arafat2016" / "claims.json").read_text())
+    claims = [
+        {"id": f"claim-{k}", "section": "4", "workload": workload, "says": "so", "rule": rule}
+        | ({"at": at} if at else {})
+        for k, (workload, rule, at) in enumerate(arafat_claims())
+    ]  # fmt: skip
+    small = {**given, "nodes": 3, "small_for_each_large": 10, "large_for_each_node": 2, "pipelined_tasks": 20,
+             "claims": claims}  # fmt: skip
+    with tempfile.TemporaryDirectory() as where:
+        file = Path(where) / "claims.json"
+        file.write_text(json.dumps(small))
+        command = ["--claims", str(file), "--benchmarks", str(folder)]
+        rows = json_lines(program, *command)
+        check([row["id"] for row in rows] == [its["id"] for its in claims], f"arafat2016: {rows}")
+        for row, claim in zip(rows, claims):
+            axis = next(iter(claim["at"][0])) if "at" in claim else None
+            facts = {(fact["strategy"], fact[axis] if axis else 0): fact for fact in row["facts"]}
+            points = claim["at"][0][axis] if axis else [0]
+            points = points if isinstance(points, list) else [points]
+            values = lambda metric, name, at: facts[name, at][metric]  # noqa: E731
+            if claim["rule"]["kind"] == "limit":
+                low, high = claim["rule"].get("at_least", 0), claim["rule"].get("below", 1e99)
+                metric = claim["rule"]["metric"]
+                holds = all(low <= values(metric, name, at) < high for name in claim["rule"]["of"] for at in points)
+            else:
+                holds = claim_holds(claim["rule"], points, values)
+            check(row["verdict"] == ("reproduced" if holds else "not reproduced"), f"arafat2016: {row}")
+            if claim["workload"] == "dgemm":
+                check_product_times(facts, folder / "platforms" / "scioto_node.json")
+            for (strategy, at), fact in facts.items():
+                if strategy == "gpu-ended" and ("cpu", at) in facts:
+                    speedup = facts["cpu", at]["seconds"] / fact["seconds"]
+                    check(abs(fact["speedup"] / speedup - 1) < 1e-9, f"arafat2016: {fact}")
+                if strategy == "cpu":
+                    check(fact["gpu_tasks_percent"] == 0 and fact["speedup"] == 1, f"arafat2016: {fact}")
+        check(rows == json_lines(program, *command), "arafat2016: two runs, two results")
+        status, out, _ = run(program, *command, "--only", "dgemm", "--figures", str(Path(where) / "figures"),
+                             "--figure", "7,9,10")  # fmt: skip
+        check(status == 0 and "52 tasks, 1728 contractions, 1.634e+12 operations" in out, f"arafat2016: {out}")
+        check("26 tasks, 432 contractions, 6.412e+11 operations" in out, f"arafat2016: {out}")
+        for name, lines in [("7", 1 + 2 * 8), ("9", 1 + 4 * 8)]:
+            table = (Path(where) / "figures" / f"fig{name}.csv").read_text().splitlines()
+            check(len(table) == lines, f"arafat2016: {table}")
+        counts = (Path(where) / "figures" / "fig10.csv").read_text().splitlines()[1:]
+        check(sum(int(line.split(",")[2]) for line in counts) == 1728, f"arafat2016: {counts}")
+        for name in ["7", "9", "10"]:
+            ElementTree.parse(Path(where) / "figures" / f"fig{name}.svg")
+        trace = Path(where) / "trace.csv"
+        for more in [[], ["--leave"]]:
+            one = ["--traced", "claim-2", "double-ended", "skew = 100", "--trace", str(trace)]
+            status, out, err = run(program, *command, *more, *one)
+            check(status == 0 and float(out.split()[0]) > 0, f"arafat2016: {err}")
+            check_arafat_trace(trace, 6 * 11)
+        refuses(program, "claim-2", *command, "--traced", "claim-2", "cpu", "skew = 3")
+        refuses(program, "is no run", *command, "--traced", "claim-0", "gpu", "n = 10")
+        refuses(program, "--figure", *command, "--figure", "6")
+        for change, named in [
+            (lambda its: its.pop("small"), "'small' is missing"),
+            (lambda its: its.update(small=99), "dgemm"),
+            (lambda its: its.update(nodes=1), "/nodes"),
+            (lambda its: its.update(network="nowhere"), "nowhere.json"),
+            (lambda its: its.update(platform="scioto_node_cpu"), "one GPU"),
+            (lambda its: its["claims"][0]["rule"].update(better=["cpu"]), "cpu is no strategy of dgemm"),
+            (lambda its: its["claims"][1]["rule"].update(of=["team"]), "team has no transfers"),
+            (lambda its: its["claims"][2].update(at=[{"skew": 101}]), "skew = 101"),
+        ]:
+            its = json.loads(json.dumps({**small, "claims": claims[:3]}))
+            change(its)
+            file.write_text(json.dumps(its))
+            refuses(program, named, *command)
+
+
+def test_arafat2016_ranks(program):
+    platform = ["--platform", str(Path(__file__).parents[2] / "benchmarks" / "platforms" / "scioto_node.json")]
+    few = ["--occupied", "3", "2", "--virtual", "3", "2"]
+    status, out, err = run(program, *platform, *few, "--ranks", "3")
+    rows = out.splitlines()[2:]
+    check(status == 0 and len(rows) == 12, f"arafat2016_ranks: {out} {err}")
+    for row in rows:
+        tasks, steals, stolen, error = row.split()[-4:]
+        check(int(tasks) == (1728 if row.startswith("CCSD") else 170), f"arafat2016_ranks: {row}")
+        check(int(steals) <= int(stolen) and float(error) < 1e-10, f"arafat2016_ranks: {row}")
+    check(all(int(row.split()[-3]) > 0 for row in rows if "skew 1.00" in row), f"arafat2016_ranks: {out}")
+    refuses(program, "--ranks", *platform, "--ranks", "0")
+    refuses(program, "nowhere.json", "--platform", "nowhere.json", "--ranks", "2")
+
+
 def test_emulated_machine(program):
     platform = str(Path(__file__).parents[2] / "benchmarks" / "platforms" / "mirage.json")
     (row,) = json_lines(program, "--platform", platform, "--tiles", "3", "--scheduler", "heftp")
@@ -1986,6 +2117,8 @@ def main():
         "one_sided": test_one_sided,
         "task_stealing": test_task_stealing,
         "steal_bytes": test_steal_bytes,
+        "arafat2016": test_arafat2016,
+        "arafat2016_ranks": test_arafat2016_ranks,
         "simulate": test_simulate,
         "worst_cases": test_worst_cases,
         "cholesky": lambda program: test_cholesky(program, "cholesky", 35),

@@ -15,7 +15,6 @@ using Triple = std::array<std::size_t, 3>;
 using Quad = std::array<std::size_t, 4>;
 
 // Tiles are numbered as in NWChem: four of occupied orbitals, then four of virtual ones.
-constexpr std::array<std::size_t, 8> sizes = {16, 5, 16, 5, 40, 11, 40, 11};
 constexpr std::size_t holes = 0;
 constexpr std::size_t particles = 4;
 constexpr std::size_t each = 4;
@@ -31,15 +30,6 @@ unsigned spins(std::array<std::size_t, N> const& tiles) {
     sum += spin(tile);
   }
   return sum;
-}
-
-template <std::size_t N>
-std::size_t elements(std::array<std::size_t, N> const& tiles) {
-  std::size_t product = 1;
-  for (auto const tile : tiles) {
-    product *= sizes[tile];
-  }
-  return product;
 }
 
 Pair in_order(std::size_t a, std::size_t b) {
@@ -75,7 +65,7 @@ std::array<Split, 3> splits(Triple const& of) {
 
 class Derivation {
 public:
-  explicit Derivation(PointSymmetry symmetry) : symmetry_(symmetry) {}
+  Derivation(PointSymmetry symmetry, Tiles const& tiles) : symmetry_(symmetry), tiles_(tiles) {}
 
   [[nodiscard]] CcsdT run() {
     struct Task {
@@ -100,6 +90,19 @@ public:
   }
 
 private:
+  [[nodiscard]] std::size_t size(std::size_t tile) const {
+    return (tile < particles ? tiles_.occupied : tiles_.unoccupied)[tile % 2];
+  }
+
+  template <std::size_t N>
+  [[nodiscard]] std::size_t elements(std::array<std::size_t, N> const& tiles) const {
+    std::size_t product = 1;
+    for (auto const tile : tiles) {
+      product *= size(tile);
+    }
+    return product;
+  }
+
   template <std::size_t N>
   [[nodiscard]] unsigned irrep(std::array<std::size_t, N> const& tiles) const {
     std::size_t product = 0;
@@ -140,7 +143,7 @@ private:
   }
 
   void add(std::uint32_t task, Quad const& left, Quad const& right, std::size_t over) {
-    auto const k = sizes[over];
+    auto const k = size(over);
     made_.contractions.push_back({.task = task,
                                   .output = task,
                                   .left = block(left),
@@ -166,14 +169,15 @@ private:
   }
 
   PointSymmetry symmetry_;
+  Tiles tiles_;
   CcsdT made_;
   std::map<Quad, std::uint32_t> numbers_;
 };
 
 } // namespace
 
-CcsdT ccsd_t(PointSymmetry symmetry) {
-  return Derivation(symmetry).run();
+CcsdT ccsd_t(PointSymmetry symmetry, Tiles const& tiles) {
+  return Derivation(symmetry, tiles).run();
 }
 
 } // namespace arafat2016

@@ -2,6 +2,7 @@
 #pragma once
 // The contractions of the (T) step of CCSD(T) for the paper's input (sec. 4.3).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -36,13 +37,20 @@ struct CcsdT {
   std::size_t tasks = 0;
 };
 
-/// cs: a plane of symmetry. The tiles of 5 and 11 orbitals are of its second irrep.
+/// cs: a plane of symmetry. The second of the two tiles of each kind is of its second irrep.
 enum class PointSymmetry : std::uint8_t { none, cs };
+
+/// The orbitals in a tile of each kind.
+struct Tiles {
+  std::array<std::size_t, 2> occupied = {16, 5};
+  std::array<std::size_t, 2> unoccupied = {40, 11};
+};
 
 /// The doubles part, a task for each block of t3 as NWChem has them (src/tce/ccsd_t of
 /// github.com/nwchemgit/nwchem: ccsd_t_neword.F, offl_ccsd_t_doubles_l.F, tce_hashnsort.F). Where
 /// the paper says nothing:
-/// - [16,5,16,5] and [40,11,40,11] are two tiles of spin alpha, then two of beta. The reference is
+/// - [16,5,16,5] and [40,11,40,11], `tiles` twice, are two tiles of spin alpha, then two of beta.
+/// The reference is
 ///   restricted: of t3, blocks whose six spins (1 and 2) sum up to more than 8 are left out, and
 ///   blocks of t2 and v2 that have only beta tiles are those of the alpha tiles.
 /// - A task has tiles p4 <= p5 <= p6, h1 <= h2 <= h3 whose spins, and irreps, agree. Its products
@@ -54,6 +62,6 @@ enum class PointSymmetry : std::uint8_t { none, cs };
 ///   contraction.
 /// The singles (t1 times v2) are left out: they are less than 2 % of the operations.
 /// That makes 52 tasks, 1728 contractions and 1.63e12 operations; with cs 26, 432 and 6.4e11.
-[[nodiscard]] CcsdT ccsd_t(PointSymmetry symmetry);
+[[nodiscard]] CcsdT ccsd_t(PointSymmetry symmetry, Tiles const& tiles = {});
 
 } // namespace arafat2016

@@ -10,7 +10,8 @@
 
 #include "../../common/run_program.hpp"
 #include "ccsd_t.hpp"
-#include "products.hpp"
+#include "node_times.hpp"
+#include "workloads.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -131,90 +132,20 @@ private:
   double longest_ = 0;
 };
 
-// ---- times ----
-
-using TaskTime = std::function<hs::Duration(hs::TaskView const&, hs::Arch, hs::Duration)>;
-
-/// Of a product of n x n matrices.
-hs::Duration product_time(hs::Platform const& platform,
-                          std::string const& library,
-                          std::size_t n,
-                          hs::Arch arch) {
-  auto const* kernel =
-      platform.find("dgemm", "scioto", hs::Precision::double_precision, n, library);
-  if (kernel == nullptr) {
-    throw std::runtime_error("the platform has no dgemm of " + std::to_string(n));
-  }
-  for (std::size_t c = 0; c < platform.classes.size(); ++c) {
-    if (platform.classes[c].arch == arch && kernel->on(c)) {
-      return kernel->on(c)->mean;
-    }
-  }
-  throw std::runtime_error("the platform has no dgemm for this class of worker");
-}
-
-/// Of products, by the size of their matrices. The platform outlives it.
-TaskTime product_times(hs::Platform const& platform, std::string const& library) {
-  return [&platform, library](hs::TaskView const& task, hs::Arch arch, hs::Duration) {
-    auto const elements = static_cast<double>(task.argument(0).bytes) / sizeof(double);
-    auto const n = static_cast<std::size_t>(std::lround(std::sqrt(elements)));
-    return product_time(platform, library, n, arch);
-  };
-}
-
-/// Of contractions: the rate of large products, and each element permuted once. Sources of the
-/// bandwidths: benchmarks/derive_scioto.py. The platform outlives it.
-TaskTime contraction_times(hs::Platform const& platform) {
-  return [&platform](hs::TaskView const& task, hs::Arch arch, hs::Duration) {
-    constexpr std::size_t n = 1600;
-    auto seconds = product_time(platform, "derived", n, arch).seconds() *
-                   static_cast<double>(task.flops) / (2.0 * static_cast<double>(n * n * n));
-    double bytes = 0;
-    for (std::size_t k = 0; k < task.arguments; ++k) {
-      bytes += 2 * static_cast<double>(task.argument(k).bytes);
-    }
-    seconds += bytes / (arch == hs::ArchHost ? 17.9e9 : 101e9);
-    return hs::Duration{static_cast<std::int64_t>(seconds * 1e9)};
-  };
-}
-
-/// Blocks are on the ranks in turn; tasks begin in blocks.
-Workload contractions(arafat2016::PointSymmetry symmetry, int ranks) {
-  auto const input = arafat2016::ccsd_t(symmetry);
-  std::vector<hs::TaskGraph::Node> nodes;
-  std::vector<std::size_t> bytes;
-  Workload made;
-  for (auto const& block : input.blocks) {
-    made.homes.push_back(static_cast<std::int32_t>(bytes.size() % static_cast<std::size_t>(ranks)));
-    bytes.push_back(block.bytes);
-  }
-  auto const count = input.contractions.size();
-  for (auto const& contraction : input.contractions) {
-    made.on.push_back(
-        static_cast<std::int32_t>(nodes.size() * static_cast<std::size_t>(ranks) / count));
-    auto& node = nodes.emplace_back();
-    node.type = "dgemm";
-    node.flops = static_cast<float>(contraction.flops());
-    node.accesses = {{contraction.left, hs::AccessMode::read, nullptr},
-                     {contraction.right, hs::AccessMode::read, nullptr},
-                     {contraction.output, hs::AccessMode::reduce, nullptr}};
-  }
-  made.graph = hs::TaskGraph(std::move(nodes), std::move(bytes));
-  return made;
-}
-
 void compare(Options const& options) {
-  auto const platform = hs::read_platform(options.platform).in_groups(4);
+  auto const platform = hs::read_platform(options.platform).in_groups(arafat2016::team_cores);
   hs::CollectionSimulation config;
   config.node.platform = platform;
   config.node.algorithm = "scioto";
   config.node.library = "derived_figure7"; // large products for the GPU, small ones for cores
   config.node.tile = 1000;
   config.node.transfers = hs::Simulation::Transfers::shared;
-  config.node.task_time = product_times(platform, config.node.library);
+  config.node.task_time = arafat2016::product_times(platform, config.node.library);
   config.network = hs::read_network(options.network);
   config.network.sharing = hs::Network::Sharing::fair;
   config.ranks = options.ranks;
+  config.options.keep_kind = true;
+  config.options.leave_to_faster = true;
   Table table(config, options.seeds);
   for (auto const& [mix, large, small] : {std::tuple("1:1", 1, 1), {"2:1", 2, 1}, {"1:2", 1, 2}}) {
     arafat2016::Products const sizes{.small_tasks = 8 * small * options.large * options.ranks,
@@ -227,10 +158,14 @@ void compare(Options const& options) {
   }
   table.sum_up();
   config.node.library = "derived";
-  config.node.task_time = contraction_times(platform);
+  config.node.task_time = arafat2016::ContractionTimes(platform).of_tasks();
   Table contraction_table(config, options.seeds);
-  contraction_table.add("CCSD(T)", contractions(arafat2016::PointSymmetry::none, options.ranks));
-  contraction_table.add("CCSD(T), Cs", contractions(arafat2016::PointSymmetry::cs, options.ranks));
+  using arafat2016::PointSymmetry;
+  for (auto const& [name, symmetry] :
+       {std::tuple("CCSD(T)", PointSymmetry::none), {"CCSD(T), Cs", PointSymmetry::cs}}) {
+    contraction_table.add(name,
+                          arafat2016::contractions(arafat2016::ccsd_t(symmetry), options.ranks));
+  }
   contraction_table.sum_up();
 }
 

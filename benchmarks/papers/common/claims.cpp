@@ -73,33 +73,33 @@ Names names_in(JsonValue const& value, Names const& known) {
 }
 
 /// A number, or an array of at least one number.
-std::vector<std::size_t> numbers_in(JsonValue const& value) {
+std::vector<std::size_t> numbers_in(JsonValue const& value, std::size_t least) {
   constexpr std::uint64_t largest = 1'000'000'000;
   if (!value.is_array()) {
-    return {value.integer(1, largest)};
+    return {value.integer(least, largest)};
   }
   std::vector<std::size_t> numbers;
   for (auto const& number : value.elements()) {
-    numbers.push_back(number.integer(1, largest));
+    numbers.push_back(number.integer(least, largest));
   }
   return numbers;
 }
 
 /// For each element: all combinations of the numbers of its axes.
-std::vector<Point> points_in(JsonValue const& value, Names const& axes) {
+std::vector<Point> points_in(JsonValue const& value, Vocabulary::Workload const& workload) {
   using Numbers = std::map<std::string, std::size_t>;
   std::vector<Point> points;
   for (auto const& set : value.elements()) {
     set.each_member([&](std::string const& key, JsonValue const& member) {
-      if (!has(axes, key)) {
+      if (!has(workload.axes, key)) {
         member.refuse("is no number of this workload's points");
       }
     });
     std::vector<Numbers> those{{}};
-    for (auto const& axis : axes) {
+    for (auto const& axis : workload.axes) {
       std::vector<Numbers> longer;
       for (auto const& before : those) {
-        for (auto const number : numbers_in(set[axis.c_str()])) {
+        for (auto const number : numbers_in(set[axis.c_str()], workload.least)) {
           longer.push_back(before);
           longer.back()[axis] = number;
         }
@@ -276,9 +276,9 @@ Claim claim_in(JsonValue const& value, Vocabulary const& words) {
     claim.not_testable = why->text();
   }
   if (!claim.not_testable || value.find("rule")) {
-    auto const& axes = named(words.workloads, claim.workload).axes;
+    auto const& workload = named(words.workloads, claim.workload);
     claim.rule = rule_in(value["rule"], words);
-    claim.at = axes.empty() ? std::vector<Point>(1) : points_in(value["at"], axes);
+    claim.at = workload.axes.empty() ? std::vector<Point>(1) : points_in(value["at"], workload);
     check_points(value, words, claim);
   }
   return claim;

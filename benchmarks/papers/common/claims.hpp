@@ -51,6 +51,7 @@ struct Vocabulary {
   struct Workload {
     std::string name;
     std::vector<std::string> axes; // the numbers of its points, the outermost first; may be none
+    std::size_t least = 1;         // of these numbers
   };
 
   struct Metric {
