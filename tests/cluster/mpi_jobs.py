@@ -17,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -71,14 +72,17 @@ SHARED = ["env", "OMPI_MCA_osc=sm"]
 def run(command):
     """(status, stderr, seconds); the whole job is killed at the time limit."""
     begin = time.monotonic()
-    job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           text=True, start_new_session=True, env=os.environ | OPEN_MPI)
-    try:
-        out, err = job.communicate(timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)
-        out, err = job.communicate()
-        err += "\nended by the time limit"
+    # Launchers of Open MPI that share a directory for their files remove it from under each other.
+    with tempfile.TemporaryDirectory(prefix="mpi") as own:
+        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, start_new_session=True,
+                               env=os.environ | OPEN_MPI | {"OMPI_MCA_orte_tmpdir_base": own})  # fmt: skip
+        try:
+            out, err = job.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            out, err = job.communicate()
+            err += "\nended by the time limit"
     return job.returncode, out + err, time.monotonic() - begin
 
 

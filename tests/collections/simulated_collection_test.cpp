@@ -338,6 +338,23 @@ TEST_CASE("virtual collection: thieves that know where data are move fewer bytes
   CHECK(static_cast<double>(aware.elapsed.ns) < 1.2 * static_cast<double>(random.elapsed.ns));
 }
 
+/// Tasks in one unsorted queue, in parts.
+struct KeepsParts {
+  static constexpr hs::StealRule rule{.queues = hs::StealQueues::unsorted,
+                                      .trigger = hs::StealTrigger::never,
+                                      .tasks = hs::StealTasks::near};
+};
+
+TEST_CASE("virtual collection: a worker finds what it can run in any part") {
+  auto const config = ranks_of(simulated::joined(1, 1, hs::Simulation::Transfers::free), 3);
+  for (bool const gpu_first : {false, true}) { // near rank 1 and near rank 2, and all on rank 0
+    hs::TaskGraph const graph({task(gpu_first ? "GpuOnly" : "HostOnly", {{0, read, nullptr}}),
+                               task(gpu_first ? "HostOnly" : "GpuOnly", {{1, read, nullptr}})},
+                              {8, 8});
+    CHECK(run<KeepsParts>(config, graph, {1, 2}, {0, 0}).executions == 2);
+  }
+}
+
 TEST_CASE("virtual collection: distributions") {
   auto const config = ranks_of(simulated::on(1, 1), 4);
   auto const graph = pairs(8, 8, "Fast");

@@ -227,8 +227,8 @@ private:
 
   std::vector<Place> places_;
   std::vector<Flow> flows_;
-  std::vector<std::size_t> free_; // flows that have ended
-  std::priority_queue<End> ends_; // the first of all that are joined, at least
+  std::vector<std::size_t> free_;      // flows that have ended
+  std::priority_queue<End> ends_;      // the first of all that are joined, at least
   std::vector<std::uint32_t> changed_; // places whose flows are others than those that share them
   std::uint64_t round_ = 0;
   std::vector<std::uint32_t> joined_places_;

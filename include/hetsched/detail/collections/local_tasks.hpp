@@ -163,14 +163,24 @@ private:
     if (auto const near = tasks_.find({best->first.ordering, own_}); near != tasks_.end()) {
       best = near;
     }
-    auto& row = best->second;
-    auto at = row.end();
+    auto found = find_in(best, body);
+    if (queues_ != StealQueues::sorted) { // else no other row has one if this has none
+      for (auto row = tasks_.begin(); row != tasks_.end() && !found; ++row) {
+        found = find_in(row, body);
+      }
+    }
+    return found;
+  }
+
+  /// The last that came and has that body.
+  [[nodiscard]] std::optional<Found> find_in(Rows::iterator row, std::uint16_t body) const {
+    auto at = row->second.end();
     do {
       --at;
       if ((at->head().archs & body) != 0) {
-        return Found{best, at};
+        return Found{row, at};
       }
-    } while (queues_ != StealQueues::sorted && at != row.begin());
+    } while (queues_ != StealQueues::sorted && at != row->second.begin());
     return std::nullopt;
   }
 

@@ -202,24 +202,29 @@ public:
   struct Wait {
     Looks& looks;
     std::int64_t due_ns;
+    std::uint64_t changes;
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
 
     void await_suspend(std::coroutine_handle<> waiter) const {
-      looks.waiting_.push_back({due_ns, looks.changes_, waiter});
+      looks.waiting_.push_back({due_ns, changes, waiter});
     }
 
     void await_resume() const noexcept {}
   };
 
-  [[nodiscard]] Wait next() noexcept { return {*this, 0}; }
+  [[nodiscard]] Wait next() noexcept { return {*this, 0, 0}; }
 
-  [[nodiscard]] Wait after(std::int64_t ns) noexcept { return {*this, now_ns() + ns}; }
+  [[nodiscard]] Wait after(std::int64_t ns) noexcept { return {*this, now_ns() + ns, 0}; }
+
+  /// How often something may have changed here so far.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
 
   /// For who wants to see what others change here: after that time; in virtual time when something
-  /// may have changed.
-  [[nodiscard]] Wait change(std::int64_t ns) noexcept {
-    return now_ == nullptr ? after(ns) : Wait{*this, unchanged};
+  /// may have changed since there were so many changes. That is to be asked before one looks, as
+  /// looking takes time.
+  [[nodiscard]] Wait change(std::int64_t ns, std::uint64_t since) noexcept {
+    return now_ == nullptr ? after(ns) : Wait{*this, unchanged, since};
   }
 
   void note_change() noexcept { ++changes_; }

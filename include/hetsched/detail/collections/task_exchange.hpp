@@ -122,6 +122,7 @@ private:
   Step<> balance() {
     auto pause = shortest_pause_ns;
     while (!context_.ended) {
+      auto const changes = context_.looks.changes();
       bool moved = co_await release(supply_.shortage());
       auto const lack = supply_.shortage();
       if (lack && !moved) {
@@ -135,7 +136,7 @@ private:
       if (lack || moved) {
         co_await context_.looks.after(moved ? 0 : pause);
       } else {
-        co_await context_.looks.change(pause);
+        co_await context_.looks.change(pause, changes);
       }
     }
   }

@@ -96,11 +96,12 @@ private:
   /// Until the own word is at least that; what it is.
   Step<std::int64_t> reach(std::size_t word, std::int64_t least) {
     for (auto pause = first_pause_ns;; pause = std::min(2 * pause, longest_pause_ns)) {
+      auto const changes = looks_.changes();
       auto const value = co_await rma_.read(window_, rank_, word);
       if (value >= least) {
         co_return value;
       }
-      co_await looks_.change(pause);
+      co_await looks_.change(pause, changes);
     }
   }
 
