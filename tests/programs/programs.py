@@ -1922,7 +1922,7 @@ def test_multigrain(program):
         same = ["--only", ",".join(its["id"] for its in claims[:-1]), "--json"]
         check(rows[:-1] == json_lines(program, *command, *same), "multigrain: two runs, two results")
         status, out, _ = run(program, *command, "--only", "claim-1", "--figures", str(Path(where) / "figures"))
-        check(status == 0 and "    step3  gpu-cached" in out and "of real time" in out, f"multigrain: {out}")
+        check(status == 0 and "    step3    gpu-cached" in out and "of real time" in out, f"multigrain: {out}")
         for name in ["4a", "4b", "6a", "6b", "6c", "6d", "7a", "7b", "7c", "7d"]:
             table = (Path(where) / "figures" / f"fig{name}.csv").read_text().splitlines()
             check(len(table) % 2 == 1 and len(table) >= 5, f"multigrain: {table}")

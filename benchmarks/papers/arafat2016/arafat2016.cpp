@@ -9,8 +9,6 @@
 #include "runs.hpp"
 #include "settings.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -33,31 +31,6 @@ struct Options : papers::Options {
   double progress_us = 0;
   arafat2016::Runs::Options runs;
 };
-
-nlohmann::ordered_json fact(Configuration const& configuration, arafat2016::Runs& runs) {
-  nlohmann::ordered_json row{{"workload", configuration.workload},
-                             {"strategy", configuration.strategy}};
-  for (auto const& [name, number] : configuration.at.numbers()) {
-    row[name] = number;
-  }
-  for (auto const& [name, value] : runs.facts(configuration)) {
-    row[name] = value;
-  }
-  return row;
-}
-
-void print_facts(std::vector<Configuration> const& those, arafat2016::Runs& runs) {
-  for (auto const& configuration : those) {
-    std::printf("    %-8s %-16s %-10s",
-                configuration.workload.c_str(),
-                configuration.strategy.c_str(),
-                configuration.at.text().c_str());
-    for (auto const& [name, value] : runs.facts(configuration)) {
-      std::printf("  %s %.4g", name.c_str(), value);
-    }
-    std::printf("\n");
-  }
-}
 
 /// A claim's run, by the claim's id, strategy and number of the point from 0.
 Configuration traced(arafat2016::Settings const& settings, std::vector<std::string> const& what) {
@@ -94,19 +67,25 @@ void print(Options const& options) {
     std::printf("%.6g s\n", outcome.seconds);
     return;
   }
-  papers::report(options,
-                 settings.claims,
-                 "Scioto-ACC (Arafat et al. 2016), virtual time, on a machine that is derived, not "
-                 "measured: " +
-                     std::to_string(settings.nodes) + " x " + settings.platform + ", " +
-                     settings.network +
-                     "\nCCSD(T): " + size_of(arafat2016::ccsd_t(arafat2016::PointSymmetry::none)) +
-                     "; with Cs " + size_of(arafat2016::ccsd_t(arafat2016::PointSymmetry::cs)),
-                 {.run = [&](auto const& those) { runs.run(those); },
-                  .figures = [&](auto const& configuration,
-                                 auto const& metric) { return runs.metric(configuration, metric); },
-                  .print_facts = [&](auto const& those) { print_facts(those, runs); },
-                  .fact = [&](auto const& configuration) { return fact(configuration, runs); }});
+  papers::report(
+      options,
+      settings.claims,
+      "Scioto-ACC (Arafat et al. 2016), virtual time, on a machine that is derived, not "
+      "measured: " +
+          std::to_string(settings.nodes) + " x " + settings.platform + ", " + settings.network +
+          "\nCCSD(T): " + size_of(arafat2016::ccsd_t(arafat2016::PointSymmetry::none)) +
+          "; with Cs " + size_of(arafat2016::ccsd_t(arafat2016::PointSymmetry::cs)),
+      {.run = [&](auto const& those) { runs.run(those); },
+       .figures = [&](auto const& configuration,
+                      auto const& metric) { return runs.metric(configuration, metric); },
+       .print_facts =
+           [&](auto const& those) {
+             papers::print_facts(those, [&](auto const& one) { return runs.facts(one); });
+           },
+       .fact =
+           [&](auto const& configuration) {
+             return papers::fact_of(configuration, runs.facts(configuration));
+           }});
   if (!options.figures.empty()) {
     arafat2016::write_figures(runs, options.figures, options.figure);
   }

@@ -277,9 +277,9 @@ Mean Runs::metric(Configuration const& configuration, std::string const& name) {
                               : own;
 }
 
-Facts Runs::facts(Configuration const& configuration) {
+papers::Facts Runs::facts(Configuration const& configuration) {
   auto const& workload = configuration.workload;
-  Facts facts;
+  papers::Facts facts;
   auto const tell = [&](std::initializer_list<char const*> metrics) {
     for (auto const* const metric : metrics) {
       facts.emplace_back(metric, this->metric(configuration, metric).value);

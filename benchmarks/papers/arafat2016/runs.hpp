@@ -14,9 +14,6 @@
 
 namespace arafat2016 {
 
-/// Numbers by name.
-using Facts = std::vector<std::pair<std::string, double>>;
-
 class Runs {
 public:
   struct Options {
@@ -35,7 +32,7 @@ public:
                                     std::string const& name);
 
   /// All figures of one.
-  [[nodiscard]] Facts facts(papers::Configuration const& configuration);
+  [[nodiscard]] papers::Facts facts(papers::Configuration const& configuration);
 
   /// Runs those that were not run yet. Shows the progress on a terminal.
   void run(std::vector<papers::Configuration> const& those);

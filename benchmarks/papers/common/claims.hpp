@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace papers {
@@ -45,6 +46,9 @@ struct Configuration {
 
   friend auto operator<=>(Configuration const&, Configuration const&) = default;
 };
+
+/// Numbers by name, told of a configuration.
+using Facts = std::vector<std::pair<std::string, double>>;
 
 /// The words that a paper's claims may use.
 struct Vocabulary {

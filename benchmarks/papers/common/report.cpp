@@ -93,6 +93,31 @@ void add_options(CLI::App& app, Options& options, std::string const& folder) {
   app.add_flag("--json", options.json, "one JSON object per line instead of a table");
 }
 
+ordered_json fact_of(Configuration const& configuration, Facts const& facts) {
+  ordered_json row{{"workload", configuration.workload}, {"strategy", configuration.strategy}};
+  for (auto const& [name, number] : configuration.at.numbers()) {
+    row[name] = number;
+  }
+  for (auto const& [name, value] : facts) {
+    row[name] = value;
+  }
+  return row;
+}
+
+void print_facts(std::vector<Configuration> const& those,
+                 std::function<Facts(Configuration const&)> const& facts) {
+  for (auto const& configuration : those) {
+    std::printf("    %-8s %-16s %-10s",
+                configuration.workload.c_str(),
+                configuration.strategy.c_str(),
+                configuration.at.text().c_str());
+    for (auto const& [name, value] : facts(configuration)) {
+      std::printf("  %s %.4g", name.c_str(), value);
+    }
+    std::printf("\n");
+  }
+}
+
 void report(Options const& options,
             std::vector<Claim> const& claims,
             std::string const& head,

@@ -42,6 +42,14 @@ struct Teller {
   std::function<std::vector<Configuration>(Claim const&, bool all)> told = {};
 };
 
+/// For Teller: workload, strategy, the numbers of the point, and the facts.
+[[nodiscard]] nlohmann::ordered_json fact_of(Configuration const& configuration,
+                                             Facts const& facts);
+
+/// For Teller: a line for each.
+void print_facts(std::vector<Configuration> const& those,
+                 std::function<Facts(Configuration const&)> const& facts);
+
 /// Makes the runs of the chosen claims. Prints a row for each claim: the published number, ours,
 /// and whether it is reproduced. Below a row are the facts of the runs that contradict the claim,
 /// or of all. The last line counts. `head` is a line above the rows. As JSON it prints one object a

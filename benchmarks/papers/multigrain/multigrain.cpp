@@ -9,8 +9,6 @@
 #include "settings.hpp"
 #include "threads.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -29,29 +27,6 @@ struct Options : papers::Options {
   bool caches = false;
   multigrain::ThreadOptions threads;
 };
-
-nlohmann::ordered_json fact(Configuration const& configuration, multigrain::Runs& runs) {
-  nlohmann::ordered_json row{{"workload", configuration.workload},
-                             {"strategy", configuration.strategy},
-                             {"n", configuration.at["n"]}};
-  for (auto const& [name, value] : runs.facts(configuration)) {
-    row[name] = value;
-  }
-  return row;
-}
-
-void print_facts(std::vector<Configuration> const& those, multigrain::Runs& runs) {
-  for (auto const& configuration : those) {
-    std::printf("    %-6s %-16s n %3zu",
-                configuration.workload.c_str(),
-                configuration.strategy.c_str(),
-                configuration.at["n"]);
-    for (auto const& [name, value] : runs.facts(configuration)) {
-      std::printf("  %s %.4g", name.c_str(), value);
-    }
-    std::printf("\n");
-  }
-}
 
 /// What the guided cache moves and what Lru would, in GB.
 void print_caches(multigrain::Settings const& settings, multigrain::Runs& runs) {
@@ -101,8 +76,14 @@ void print(Options const& options) {
       {.run = [&](auto const& those) { runs.run(those); },
        .figures = [&](auto const& configuration,
                       auto const& metric) { return runs.metric(configuration, metric); },
-       .print_facts = [&](auto const& those) { print_facts(those, runs); },
-       .fact = [&](auto const& configuration) { return fact(configuration, runs); }});
+       .print_facts =
+           [&](auto const& those) {
+             papers::print_facts(those, [&](auto const& one) { return runs.facts(one); });
+           },
+       .fact =
+           [&](auto const& configuration) {
+             return papers::fact_of(configuration, runs.facts(configuration));
+           }});
   if (!options.json) {
     auto const n = settings.sizes.back();
     std::printf("finding the blocks that %zu x %zu fill took %.3g ms of real time\n",

@@ -199,8 +199,8 @@ papers::Mean Runs::metric(papers::Configuration const& configuration, std::strin
   });
 }
 
-Facts Runs::facts(papers::Configuration const& configuration) {
-  Facts facts{{"gflops", metric(configuration, "gflops").value}};
+papers::Facts Runs::facts(papers::Configuration const& configuration) {
+  papers::Facts facts{{"gflops", metric(configuration, "gflops").value}};
   auto const n = n_of(configuration);
   auto const* const what = strategy_of(configuration.strategy);
   if (what == nullptr) {

@@ -18,9 +18,6 @@
 
 namespace multigrain {
 
-/// Numbers by name.
-using Facts = std::vector<std::pair<std::string, double>>;
-
 class Runs {
 public:
   /// `folder`: of the platforms' files. Each configuration runs `runs` times, with seeds from
@@ -33,7 +30,7 @@ public:
   papers::Mean metric(papers::Configuration const& configuration, std::string const& name);
 
   /// All figures of one; what is no run has its speed only.
-  Facts facts(papers::Configuration const& configuration);
+  papers::Facts facts(papers::Configuration const& configuration);
 
   /// Runs those that were not run yet. Shows the progress on a terminal.
   void run(std::vector<papers::Configuration> const& those);
