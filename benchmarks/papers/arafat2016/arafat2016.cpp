@@ -32,7 +32,7 @@ struct Options : papers::Options {
   arafat2016::Runs::Options runs;
 };
 
-/// A claim's run, by the claim's id, strategy and number of the point from 0.
+/// A claim's run, by the claim's id, the strategy, and the point as text.
 Configuration traced(arafat2016::Settings const& settings, std::vector<std::string> const& what) {
   for (auto const& claim : papers::chosen(settings.claims, {what[0]})) {
     for (auto const& configuration : claim.configurations()) {
@@ -42,7 +42,7 @@ Configuration traced(arafat2016::Settings const& settings, std::vector<std::stri
     }
   }
   throw hs::Error(hs::ErrorCode::bad_input,
-                  "--trace",
+                  "--traced",
                   "claim " + what[0] + " has no run " + what[1] + " at '" + what[2] + "'");
 }
 
@@ -67,25 +67,14 @@ void print(Options const& options) {
     std::printf("%.6g s\n", outcome.seconds);
     return;
   }
-  papers::report(
-      options,
-      settings.claims,
-      "Scioto-ACC (Arafat et al. 2016), virtual time, on a machine that is derived, not "
-      "measured: " +
-          std::to_string(settings.nodes) + " x " + settings.platform + ", " + settings.network +
-          "\nCCSD(T): " + size_of(arafat2016::ccsd_t(arafat2016::PointSymmetry::none)) +
-          "; with Cs " + size_of(arafat2016::ccsd_t(arafat2016::PointSymmetry::cs)),
-      {.run = [&](auto const& those) { runs.run(those); },
-       .figures = [&](auto const& configuration,
-                      auto const& metric) { return runs.metric(configuration, metric); },
-       .print_facts =
-           [&](auto const& those) {
-             papers::print_facts(those, [&](auto const& one) { return runs.facts(one); });
-           },
-       .fact =
-           [&](auto const& configuration) {
-             return papers::fact_of(configuration, runs.facts(configuration));
-           }});
+  papers::report(options,
+                 settings.claims,
+                 "Scioto-ACC (Arafat et al. 2016), virtual time, on a machine that is derived, not "
+                 "measured: " +
+                     std::to_string(settings.nodes) + " x " + settings.platform + ", " +
+                     settings.network + "\nCCSD(T): " + size_of(runs.input()) + "; with Cs " +
+                     size_of(arafat2016::ccsd_t(arafat2016::PointSymmetry::cs)),
+                 papers::teller_of(runs));
   if (!options.figures.empty()) {
     arafat2016::write_figures(runs, options.figures, options.figure);
   }

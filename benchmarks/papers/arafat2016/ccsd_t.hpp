@@ -50,9 +50,8 @@ struct Tiles {
 /// github.com/nwchemgit/nwchem: ccsd_t_neword.F, offl_ccsd_t_doubles_l.F, tce_hashnsort.F). Where
 /// the paper says nothing:
 /// - [16,5,16,5] and [40,11,40,11], `tiles` twice, are two tiles of spin alpha, then two of beta.
-/// The reference is
-///   restricted: of t3, blocks whose six spins (1 and 2) sum up to more than 8 are left out, and
-///   blocks of t2 and v2 that have only beta tiles are those of the alpha tiles.
+///   The reference is restricted: of t3, blocks whose six spins (1 and 2) sum up to more than 8 are
+///   left out, and blocks of t2 and v2 that have only beta tiles are those of the alpha tiles.
 /// - A task has tiles p4 <= p5 <= p6, h1 <= h2 <= h3 whose spins, and irreps, agree. Its products
 ///   are t(p p' h h7) v(h7 p" h' h") and t(p p7 h h') v(p' p" h" p7), each with the nine ways to
 ///   choose p or p" and h or h", and with all tiles h7 or p7 for which the block of t is not zero.

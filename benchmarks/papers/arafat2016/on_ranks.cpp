@@ -44,6 +44,12 @@ struct Contract : hs::Task<7>::Signature<hs::R<hs::Patch<double>>,
                                          std::size_t,
                                          std::size_t> {};
 
+/// Its elements as a matrix.
+template <class T>
+hs::TileView<T> as_matrix(T* elements, std::size_t rows, std::size_t columns) {
+  return {elements, rows, columns, rows};
+}
+
 } // namespace
 
 template <>
@@ -55,11 +61,8 @@ struct hs::TaskBodyCPU<Contract> {
                   std::size_t m,
                   std::size_t n,
                   std::size_t k) const {
-    hs::linalg::kernels::gemm(1.0,
-                              hs::TileView<double const>(a.data(), m, k, m),
-                              hs::TileView<double const>(b.data(), k, n, k),
-                              0.0,
-                              hs::TileView<double>(c.data(), m, n, m));
+    hs::linalg::kernels::gemm(
+        1.0, as_matrix(a.data(), m, k), as_matrix(b.data(), k, n), 0.0, as_matrix(c.data(), m, n));
   }
 };
 
@@ -77,10 +80,10 @@ struct hs::TaskBodyGPU<Contract> {
                   'N',
                   'N',
                   1.0,
-                  hs::TileView<double const>(a.data(), m, k, m),
-                  hs::TileView<double const>(b.data(), k, n, k),
+                  as_matrix(a.data(), m, k),
+                  as_matrix(b.data(), k, n),
                   0.0,
-                  hs::TileView<double>(c.data(), m, n, m));
+                  as_matrix(c.data(), m, n));
   }
 };
 
@@ -100,13 +103,32 @@ struct Work {
   std::vector<std::size_t> begins; // of the blocks, in elements; one more than there are
   std::vector<Contraction> tasks;
   std::vector<hs::EstimatedTimes> expected;
-  double skew = 0; // of them begin on the last rank
+  std::vector<double> sums; // that all tasks add up to
+  double skew = 0;          // of the tasks begin on the last rank
 };
 
+double element(std::size_t i) {
+  return std::sin(0.5 + static_cast<double>(i % 1009));
+}
+
+/// Says where the blocks lie, and computes the sums one task after the other.
 void lay_out(Work& work, std::vector<arafat2016::Block> const& blocks) {
   work.begins.push_back(0);
   for (auto const& block : blocks) {
     work.begins.push_back(work.begins.back() + block.bytes / sizeof(double));
+  }
+  std::vector<double> from(work.begins.back());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    from[i] = element(i);
+  }
+  work.sums.resize(from.size());
+  for (auto const& task : work.tasks) {
+    hs::linalg::kernels::gemm(
+        1.0,
+        as_matrix<double const>(&from[work.begins[task.left]], task.m, task.k),
+        as_matrix<double const>(&from[work.begins[task.right]], task.k, task.n),
+        1.0,
+        as_matrix(&work.sums[work.begins[task.output]], task.m, task.n));
   }
 }
 
@@ -150,28 +172,6 @@ Work products_of(hs::Platform const& node, double skew) {
   return work;
 }
 
-double element(std::size_t i) {
-  return std::sin(0.5 + static_cast<double>(i % 1009));
-}
-
-/// What all tasks add up to.
-std::vector<double> reference(Work const& work) {
-  std::vector<double> from(work.begins.back());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    from[i] = element(i);
-  }
-  std::vector<double> sums(from.size());
-  for (auto const& task : work.tasks) {
-    hs::linalg::kernels::gemm(
-        1.0,
-        hs::TileView<double const>(&from[work.begins[task.left]], task.m, task.k, task.m),
-        hs::TileView<double const>(&from[work.begins[task.right]], task.k, task.n, task.k),
-        1.0,
-        hs::TileView<double>(&sums[work.begins[task.output]], task.m, task.n, task.m));
-  }
-  return sums;
-}
-
 /// What one rank runs.
 class Rank {
 public:
@@ -198,10 +198,10 @@ public:
     auto const patch = [&work](auto const& array, std::uint32_t block) {
       return array.patch(work.begins[block], 0, work.begins[block + 1] - work.begins[block], 1);
     };
-    bool const placed = std::is_same_v<Distribution, hs::AsAdded>;
+    bool const by_program = std::is_same_v<Distribution, hs::AsAdded>; // placed
     for (std::uint32_t t = 0; t < work.tasks.size(); ++t) {
       auto const& task = work.tasks[t];
-      if (arrays_.rank() == (placed ? first_rank(t, work.skew) : 0)) {
+      if (arrays_.rank() == (by_program ? first_rank(t, work.skew) : 0)) {
         tasks.template add<Contract>()(patch(from, task.left),
                                        patch(from, task.right),
                                        patch(sums, task.output),
@@ -218,6 +218,7 @@ public:
     std::vector<double> found(elements);
     sums.get(0, 0, hs::TileView<double>(found.data(), elements, 1, elements));
     auto const counts = gathered(tasks.stats());
+    auto const error = error_of(found, work.sums);
     arrays_.sync();
     if (arrays_.rank() == 0) {
       std::printf("%-20s %-13s %-10s %8.3f %6zu %7zu %7zu  %.2g\n",
@@ -228,12 +229,12 @@ public:
                   counts[0],
                   counts[1],
                   counts[2],
-                  check(work, found));
+                  error);
     }
     if (counts[0] != work.tasks.size()) {
       throw hs::Error(hs::ErrorCode::numerical, rule, "has not run each task once");
     }
-    if (!(check(work, found) <= 1e-10)) {
+    if (!(error <= 1e-10)) {
       throw hs::Error(hs::ErrorCode::numerical, rule, "has another result than one thread");
     }
   }
@@ -266,8 +267,8 @@ private:
   }
 
   /// The largest error, relative to the largest sum.
-  [[nodiscard]] static double check(Work const& work, std::vector<double> const& found) {
-    auto const expected = reference(work);
+  [[nodiscard]] static double error_of(std::vector<double> const& found,
+                                       std::vector<double> const& expected) {
     double error = 0;
     double largest = 1;
     for (std::size_t i = 0; i < found.size(); ++i) {

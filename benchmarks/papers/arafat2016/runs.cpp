@@ -80,10 +80,9 @@ Runs::Runs(Settings const& settings, std::string const& folder, Options const& o
 
 // ---- runs ----
 
-Runs::Times Runs::times_on(hs::Platform const& platform) const {
-  bool const single_cores = &platform == &machine_.cpu;
-  auto const& known = single_cores ? machine_.cpu : machine_.both;
-  return {product_times(known, "derived"), ContractionTimes(known).of_tasks()};
+/// The one that has the times of all workers of a machine's platform.
+hs::Platform const& Runs::timed(hs::Platform const& platform) const {
+  return &platform == &machine_.gpu ? machine_.both : platform;
 }
 
 Outcome Runs::once_of_mix(Configuration const& configuration, Setup setup) const {
@@ -98,7 +97,7 @@ Outcome Runs::once_of_mix(Configuration const& configuration, Setup setup) const
   setup.estimate = [this, small = sizes.small_tasks](std::size_t task) {
     return product_estimates_[task < static_cast<std::size_t>(small) ? 0 : 1];
   };
-  return simulate(setup, machine_, times_on(*setup.platform).products, work);
+  return simulate(setup, machine_, product_times(timed(*setup.platform), "derived"), work);
 }
 
 Outcome Runs::once_of_pipeline(Configuration const& configuration, Setup setup) const {
@@ -108,7 +107,7 @@ Outcome Runs::once_of_pipeline(Configuration const& configuration, Setup setup) 
   setup.gpu_tasks = how.on_gpu + how.in_pipeline; // between them they get and give
   setup.window = how.on_gpu;
   auto const work = equal_products(configuration.at["n"], settings_.pipelined_tasks, setup.ranks);
-  return simulate(setup, machine_, times_on(*setup.platform).products, work);
+  return simulate(setup, machine_, product_times(timed(*setup.platform), "derived"), work);
 }
 
 Outcome Runs::once_of_ccsd_t(Configuration const& configuration, Setup setup) {
@@ -127,7 +126,7 @@ Outcome Runs::once_of_ccsd_t(Configuration const& configuration, Setup setup) {
     auto const name = strategy.substr(0, strategy.find(double_ended_suffix));
     work.on = places(*named(distributions(), name), setup.ranks);
   }
-  return simulate(setup, machine_, times_on(*setup.platform).contractions, work);
+  return simulate(setup, machine_, ContractionTimes(timed(*setup.platform)).of_tasks(), work);
 }
 
 Outcome Runs::once(Configuration const& configuration, std::uint64_t seed, std::string trace) {

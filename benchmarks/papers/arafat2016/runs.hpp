@@ -46,11 +46,6 @@ public:
   [[nodiscard]] CcsdT const& input() const noexcept { return input_; }
 
 private:
-  struct Times {
-    TaskTime products;
-    TaskTime contractions;
-  };
-
   Outcome once(papers::Configuration const& configuration, std::uint64_t seed, std::string trace);
   Outcome once_of_mix(papers::Configuration const& configuration, Setup setup) const;
   Outcome once_of_pipeline(papers::Configuration const& configuration, Setup setup) const;
@@ -61,7 +56,7 @@ private:
   [[nodiscard]] double of_ratios(std::string const& metric) const;
   [[nodiscard]] double of_stealing(std::string const& metric);
   [[nodiscard]] std::vector<std::int32_t> const& places(Distribution const& how, int ranks);
-  [[nodiscard]] Times times_on(hs::Platform const& platform) const;
+  [[nodiscard]] hs::Platform const& timed(hs::Platform const& platform) const;
   [[nodiscard]] double ratio(Contraction const& contraction) const;
 
   Settings const& settings_;

@@ -42,13 +42,25 @@ struct Teller {
   std::function<std::vector<Configuration>(Claim const&, bool all)> told = {};
 };
 
-/// For Teller: workload, strategy, the numbers of the point, and the facts.
+/// Workload, strategy, the numbers of the point, and the facts.
 [[nodiscard]] nlohmann::ordered_json fact_of(Configuration const& configuration,
                                              Facts const& facts);
 
-/// For Teller: a line for each.
+/// A line for each.
 void print_facts(std::vector<Configuration> const& those,
                  std::function<Facts(Configuration const&)> const& facts);
+
+/// Of a paper's runs: an object with run, metric and facts, as Teller needs them. It outlives the
+/// result.
+template <class Runs>
+[[nodiscard]] Teller teller_of(Runs& runs) {
+  auto const facts = [&runs](Configuration const& one) { return runs.facts(one); };
+  return {
+      .run = [&runs](auto const& those) { runs.run(those); },
+      .figures = [&runs](auto const& one, auto const& metric) { return runs.metric(one, metric); },
+      .print_facts = [facts](auto const& those) { papers::print_facts(those, facts); },
+      .fact = [facts](auto const& one) { return fact_of(one, facts(one)); }};
+}
 
 /// Makes the runs of the chosen claims. Prints a row for each claim: the published number, ours,
 /// and whether it is reproduced. Below a row are the facts of the runs that contradict the claim,

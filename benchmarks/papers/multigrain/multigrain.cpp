@@ -17,8 +17,6 @@
 
 namespace {
 
-using papers::Configuration;
-
 struct Options : papers::Options {
   std::string platforms;
   std::string figures;
@@ -73,17 +71,7 @@ void print(Options const& options) {
       "measured: " +
           settings.platforms[0] + ", " + settings.platforms[1] + " (@2); blocks of " +
           std::to_string(settings.block) + " x " + std::to_string(settings.block),
-      {.run = [&](auto const& those) { runs.run(those); },
-       .figures = [&](auto const& configuration,
-                      auto const& metric) { return runs.metric(configuration, metric); },
-       .print_facts =
-           [&](auto const& those) {
-             papers::print_facts(those, [&](auto const& one) { return runs.facts(one); });
-           },
-       .fact =
-           [&](auto const& configuration) {
-             return papers::fact_of(configuration, runs.facts(configuration));
-           }});
+      papers::teller_of(runs));
   if (!options.json) {
     auto const n = settings.sizes.back();
     std::printf("finding the blocks that %zu x %zu fill took %.3g ms of real time\n",
