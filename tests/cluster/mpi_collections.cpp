@@ -36,8 +36,8 @@ hs::Config config_of(std::uint64_t seed) {
 
 template <class T>
 int run_random(T& transport, std::uint64_t first, std::uint64_t count) {
+  hs::GlobalArrays arrays(transport);
   for (auto seed = first; seed < first + count; ++seed) {
-    hs::GlobalArrays arrays(transport); // whose arrays go with it: MPI has no room for thousands
     hs::Runtime<> rt(config_of(seed));
     auto const wrong = random_collection::run(arrays, rt, seed);
     if (!wrong.empty()) {

@@ -212,6 +212,48 @@ TEST_CASE("collections: what is outside an array, of other arrays, or for no ran
   CHECK(lines_of(thrown) == "");
 }
 
+TEST_CASE("collections: of a destroyed array nothing is left, of the others all") {
+  hs::LoopbackRmaNetwork net(2);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [](hs::GlobalArrays& arrays, Rt& rt) {
+    auto const x = arrays.make<double>(6, 4, 3, hs::BlockCyclic{2, 1});
+    auto const y = arrays.make<double>(3, 3, 3, hs::BlockCyclic{});
+    hs::TaskCollection<hs::TaskTypes<Fails>> tasks(arrays, rt);
+    auto const of_x = x.tile(1, 0);
+    tasks.add<Fails>()(of_x, 1);
+    tasks.add<Fails>()(y.tile(0, 0), 1);
+    tasks.process();
+    arrays.destroy(x);
+    CHECK(x.rows() == 0);
+    CHECK_THROWS_WITH_AS(tasks.add<Fails>()(of_x, 1),
+                         doctest::Contains("patch 0 is not of these global arrays"),
+                         hs::Error);
+    CHECK_THROWS_WITH_AS((void)x.tile(0, 0), doctest::Contains("0 x 0"), hs::Error);
+    CHECK_THROWS_WITH_AS(
+        arrays.destroy(x), "hetsched: destroy: the array is destroyed already", hs::Error);
+    auto const z = arrays.make<double>(1, 1, 1, hs::BlockCyclic{});
+    tasks.add<Fails>()(z.tile(0, 0), 1);
+    tasks.process();
+    double sums[2] = {};
+    y.get(0, 0, {&sums[0], 1, 1, 1});
+    z.get(0, 0, {&sums[1], 1, 1, 1});
+    CHECK(sums[0] == 2); // one of each rank
+    CHECK(sums[1] == 2);
+  });
+  CHECK(lines_of(thrown) == "");
+}
+
+TEST_CASE("collections: a task that was left over from before its array was destroyed fails") {
+  hs::LoopbackRmaNetwork net(1);
+  auto const thrown = on_arrays(net, on_ranks::one_core(), [](hs::GlobalArrays& arrays, Rt& rt) {
+    auto const x = arrays.make<double>(6, 4, 3, hs::BlockCyclic{});
+    hs::TaskCollection<hs::TaskTypes<Fails>> tasks(arrays, rt);
+    tasks.add<Fails>()(x.tile(1, 0), 1);
+    arrays.destroy(x);
+    tasks.process();
+  });
+  CHECK(lines_of(thrown) == "hetsched: patch: it is not of these global arrays\n");
+}
+
 struct OnlyGpu : hs::Task<1>::Signature<int> {
   static void gpu(hs::GpuStream& /*stream*/, int /*k*/) {}
 };

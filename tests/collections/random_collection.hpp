@@ -210,6 +210,13 @@ struct Arrays {
             arrays.make<std::int64_t>(1, plan.nodes, tile(2), where),
             arrays.make<float>(1, plan.nodes, tile(3), where)};
   }
+
+  void destroy(hs::GlobalArrays& arrays) const {
+    arrays.destroy(counts);
+    arrays.destroy(in);
+    arrays.destroy(marks);
+    arrays.destroy(out);
+  }
 };
 
 [[nodiscard]] inline Plan plan_of(std::uint64_t seed, int ranks) {
@@ -313,6 +320,7 @@ run_with(hs::GlobalArrays& arrays, Rt& rt, std::uint64_t seed, hs::CollectionOpt
       static_cast<std::uint64_t>(all_tasks.created) != expected.tasks) {
     wrong += " number of tasks";
   }
+  all.destroy(arrays);
   return wrong;
 }
 

@@ -114,7 +114,7 @@ template <class T>
 } // namespace detail
 
 /// A dense array of which each rank has some tiles; see GlobalArrays::make. Copies are the same
-/// array. It is usable as long as the GlobalArrays.
+/// array. It is usable as long as the GlobalArrays, or until it is destroyed.
 template <class T>
 class GlobalArray {
 public:
@@ -228,9 +228,9 @@ private:
 ///     a.fill([](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.0; });
 ///     arrays.sync();
 ///
-/// The transport outlives it and has no other user meanwhile. Construction, `make`, `sync` and
-/// destruction are collective: all ranks call them in the same order, by one thread each. They
-/// throw Error(rank_failed) if a rank is gone, as does everything afterwards.
+/// The transport outlives it and has no other user meanwhile. Construction, `make`, `destroy`,
+/// `sync` and destruction are collective: all ranks call them in the same order, by one thread
+/// each. They throw Error(rank_failed) if a rank is gone, as does everything afterwards.
 class GlobalArrays {
 public:
   template <RmaTransport T>
@@ -262,6 +262,15 @@ public:
       }
     }
     return {space_, space_.add(std::move(layout))};
+  }
+
+  /// Frees the array's memory on all ranks; without it the memory is freed with the GlobalArrays.
+  /// All ranks have processed the tasks on its patches. From now on the array is one of 0 x 0
+  /// elements, and tasks that name its patches are refused. Collective. Throws Error(bad_call): it
+  /// is destroyed already, or in the body of a task.
+  template <class T>
+  void destroy(GlobalArray<T> const& array) {
+    space_.destroy(array.number_);
   }
 
   /// Waits until all ranks have come here. What each did to the arrays before is then seen by all.

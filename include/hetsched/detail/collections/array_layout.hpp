@@ -44,6 +44,7 @@ struct ArrayLayout {
   std::size_t columns = 0;
   std::size_t tile = 1;
   std::vector<Tile> tiles; // column-major
+  bool freed = false;      // nothing is left of it
 
   [[nodiscard]] std::size_t tile_rows() const noexcept { return (rows + tile - 1) / tile; }
 
@@ -59,6 +60,12 @@ struct ArrayLayout {
 
   [[nodiscard]] std::size_t width(std::size_t j) const noexcept {
     return std::min(tile, columns - j * tile);
+  }
+
+  /// Whether it has all elements of the patch.
+  [[nodiscard]] bool has(PatchOf const& patch) const noexcept {
+    return size_of(element) == patch.element_bytes && patch.row + patch.rows <= rows &&
+           patch.column + patch.columns <= columns;
   }
 
   /// The rank of the patch's first element; 0 for an empty patch.

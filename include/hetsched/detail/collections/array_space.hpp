@@ -41,7 +41,9 @@ public:
     try {
       sync();
       for (auto const& array : arrays_) {
-        port_->free(array.window);
+        if (!array.freed) {
+          port_->free(array.window);
+        }
       }
       port_->free(words_);
     } catch (std::exception const&) { // a rank is gone
@@ -73,7 +75,23 @@ public:
     return static_cast<std::uint32_t>(arrays_.size() - 1);
   }
 
+  /// Frees the memory of an array, of which then nothing can be named. Collective.
+  void destroy(std::uint32_t array) {
+    check_free("destroy");
+    if (layout(array).freed) {
+      throw Error(ErrorCode::bad_call, "destroy", "the array is destroyed already");
+    }
+    port_->free(layout(array).window);
+    arrays_[array] = {};
+    arrays_[array].freed = true;
+  }
+
   [[nodiscard]] bool has(std::uint32_t array) const noexcept { return array < arrays_.size(); }
+
+  /// Whether there is such a patch.
+  [[nodiscard]] bool has(PatchOf const& patch) const noexcept {
+    return has(patch.array) && layout(patch.array).has(patch);
+  }
 
   [[nodiscard]] ArrayLayout const& layout(std::uint32_t array) const noexcept {
     HETSCHED_ASSERT(has(array), "no such array");
@@ -86,6 +104,9 @@ public:
 
   /// Between the patch and `here`, a dense block unless `ld` says otherwise.
   [[nodiscard]] Step<> transfer(PatchUse how, PatchOf patch, void* here, std::size_t ld) {
+    if (!has(patch)) { // destroyed since
+      throw Error(ErrorCode::bad_data, "patch", "it is not of these global arrays");
+    }
     auto const& array = layout(patch.array);
     std::vector<RmaResult> results(array.pieces(patch));
     auto next = results.begin();

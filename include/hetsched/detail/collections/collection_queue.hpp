@@ -122,14 +122,8 @@ public:
 private:
   void check_patches(PackedTask const& task) const {
     auto const& type = *context_.types[task.head().type];
-    auto const& space = context_.space;
     for (std::size_t k = 0; k < type.patches.size(); ++k) {
-      auto const patch = type.patch(task.arguments(), k);
-      bool const there = space.has(patch.array) &&
-                         size_of(space.layout(patch.array).element) == patch.element_bytes &&
-                         patch.row + patch.rows <= space.layout(patch.array).rows &&
-                         patch.column + patch.columns <= space.layout(patch.array).columns;
-      if (!there) {
+      if (!context_.space.has(type.patch(task.arguments(), k))) {
         throw Error(ErrorCode::bad_data,
                     text("task '%s'", std::string(type.name).c_str()),
                     text("patch %zu is not of these global arrays", k));
