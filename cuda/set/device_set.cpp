@@ -325,15 +325,15 @@ void DeviceSet::follow(TaskRecord& hint, hs_stream* stream) {
 }
 
 /// Pins the memory of a region, or of the whole of which it is a part. Copies then need no buffer
-/// on their way. If pinning fails, copies are slower. What is at home on a device has a buffer in
-/// host memory that is rarely touched: that is left as it is. The lock is held.
+/// on their way. If pinning fails, copies are slower. Temporaries and what is at home on a device
+/// have a buffer in host memory that may never be touched: that is left as it is. The lock is held.
 void DeviceSet::pin_region(DataRecord& record) {
   auto* whole = &record;
   while (whole->whole != nullptr) {
     whole = whole->whole;
   }
   auto const& shape = whole->shape;
-  if (whole->elements() == 0 || pinned_.contains(whole->home.base)) {
+  if (whole->elements() == 0 || whole->temporary || pinned_.contains(whole->home.base)) {
     return;
   }
   // The region's own Replicas remember that it is pinned, until it is forgotten.

@@ -101,6 +101,12 @@ void TaskWindow::leave_nodes(WindowSlot const& slot, bool done) {
     nodes.end_attempt(device_.node, slot.needs, launched, done);
   } else if (launched) {
     nodes.end(device_.node, slot.needs, done);
+    for (auto const& need : slot.needs) { // before the next tasks want their room
+      auto& data = *const_cast<DataRecord*>(static_cast<DataRecord const*>(need.datum->identity));
+      if (done && is_last_use(data)) {
+        nodes.expire(*need.datum);
+      }
+    }
   } else {
     nodes.leave(device_.node, slot.needs);
   }

@@ -305,7 +305,7 @@ void DeviceSet::take_all_home(Domain const* domain, TaskRecord* task) {
   for (auto* datum = nodes_->first(); datum != nullptr; datum = datum->next) {
     auto const* const record = static_cast<DataRecord const*>(datum->identity);
     if (!datum->contribution && record->home.domain == domain && datum->writers == 0 &&
-        !datum->in_parts && !is_in_use(*datum)) {
+        !datum->in_parts && !record->temporary && !is_in_use(*datum)) {
       data.push_back(datum);
     }
   }

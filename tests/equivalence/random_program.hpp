@@ -27,10 +27,10 @@ struct Node;
 
 /// One step of a program, or of a task's body.
 struct Step {
-  enum Kind : std::uint8_t { spawn, sync, sync_datum, partition, join } kind;
+  enum Kind : std::uint8_t { spawn, sync, sync_datum, partition, join, make, drop } kind;
 
   int node = -1;       // spawn: which
-  int slot = -1;       // sync_datum, partition, join: on which datum
+  int slot = -1;       // all others but sync: which datum
   int first_part = -1; // partition: slots first_part ... first_part + parts - 1
   int parts = 0;
   std::size_t block_rows = 1;
@@ -52,6 +52,7 @@ struct Slot {
   std::size_t cols = 1;
   std::size_t ld = 1;
   int part_of = -1; // slot it is cut from
+  bool temporary = false;
   std::size_t offset = 0;
 };
 
@@ -193,6 +194,8 @@ private:
         }
       } else if (lot < 12) {
         partitioned(steps, usable, level);
+      } else if (lot < 15) {
+        with_temporary(steps, usable, level);
       } else {
         steps.push_back({Step::spawn, task(usable, level)});
       }
@@ -231,6 +234,38 @@ private:
     steps.push_back({Step::join, -1, whole, step.first_part});
   }
 
+  /// Some steps with one datum more, whose first task gives it a value. Its handle goes while tasks
+  /// may still use it.
+  void with_temporary(std::vector<Step>& steps, std::vector<Argument> const& usable, int level) {
+    auto const slot = new_slot();
+    auto& made = program_.slots[static_cast<std::size_t>(slot)];
+    made.ld = made.rows;
+    made.temporary = true;
+    auto const modes = {Mode::write, Mode::write, Mode::add, Mode::exclusive_or};
+    Node first;
+    first.constant = random_();
+    first.listed = chance(20);
+    first.arguments = {{slot, *(modes.begin() + pick(0, 3))}};
+    if (chance(50)) {
+      auto const& other =
+          usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
+      first.arguments.push_back({other.slot, draw_mode(other.mode)});
+    }
+    --budget_;
+    steps.push_back({Step::make, -1, slot});
+    steps.push_back({Step::spawn, static_cast<int>(program_.nodes.size())});
+    program_.nodes.push_back(std::move(first));
+    auto inner = usable;
+    inner.push_back({slot, Mode::read_write});
+    body(steps, inner, level, pick(0, 10));
+    steps.push_back({Step::drop, -1, slot});
+  }
+
+  [[nodiscard]] bool is_temporary(int slot) const {
+    auto const& of = program_.slots[static_cast<std::size_t>(slot)];
+    return of.part_of >= 0 ? is_temporary(of.part_of) : of.temporary;
+  }
+
   int task(std::vector<Argument> const& usable, int level) {
     --budget_;
     auto const index = program_.nodes.size();
@@ -258,6 +293,8 @@ private:
         argument.mode = argument.mode == Mode::write ? Mode::read_write : argument.mode;
       }
       remove_duplicates(inner);
+      // Children would look for the handle when it is gone.
+      std::erase_if(inner, [this](Argument const& it) { return is_temporary(it.slot); });
       for (int k = pick(0, 2); k > 0; --k) {
         auto const local = new_slot();
         node.locals.push_back(local);
@@ -314,6 +351,11 @@ public:
         base_.push_back(base_[static_cast<std::size_t>(slot.part_of)] + slot.offset);
         continue;
       }
+      if (slot.temporary) { // has neutral elements for contributions
+        temporaries_.emplace_back(slot.ld * slot.cols);
+        base_.push_back(temporaries_.back().data());
+        continue;
+      }
       blocks_.emplace_back(slot.ld * slot.cols);
       auto& block = blocks_.back();
       for (std::size_t i = 0; i < block.size(); ++i) {
@@ -325,10 +367,12 @@ public:
 
   [[nodiscard]] std::uint64_t* at(int slot) { return base_[static_cast<std::size_t>(slot)]; }
 
+  /// Without temporaries.
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> const& contents() const { return blocks_; }
 
 private:
   std::vector<std::vector<std::uint64_t>> blocks_;
+  std::vector<std::vector<std::uint64_t>> temporaries_;
   std::vector<std::uint64_t*> base_;
 };
 

@@ -433,7 +433,10 @@ void give_hint(Rt& rt, Run& run, std::uint64_t number, Argument const& argument)
   auto const& handle = run.handles[static_cast<std::size_t>(argument.slot)];
   hs::NodeId const node{static_cast<std::int32_t>(number % rt.nodes().size())};
   bool const may_read = argument.mode != Mode::add && argument.mode != Mode::exclusive_or;
-  if (!may_read) {
+  // One that is to be written may have no value yet.
+  bool const may_be_fresh = argument.mode == Mode::write &&
+                            run.program->slots[static_cast<std::size_t>(argument.slot)].temporary;
+  if (!may_read || may_be_fresh) {
     return;
   }
   switch (number / 8 % 4) {
@@ -456,9 +459,51 @@ void give_hint(Rt& rt, Run& run, std::uint64_t number, Argument const& argument)
   }
 }
 
+/// The handles of temporaries and their parts, which go at the latest with this.
+class Temporaries {
+public:
+  explicit Temporaries(Run& run) : run_(run) {}
+
+  Temporaries(Temporaries const&) = delete;
+  Temporaries& operator=(Temporaries const&) = delete;
+
+  ~Temporaries() {
+    while (!slots_.empty()) {
+      drop(slots_.back());
+    }
+  }
+
+  template <class Rt>
+  void make(Rt& rt, int number) {
+    auto const& slot = run_.program->slots[static_cast<std::size_t>(number)];
+    slots_.push_back(number);
+    run_.handles[static_cast<std::size_t>(number)] =
+        rt.template temporary<Element>(slot.rows, slot.cols);
+  }
+
+  void drop(int number) {
+    auto const& slots = run_.program->slots;
+    for (auto s = slots.size(); s-- > static_cast<std::size_t>(number);) {
+      auto root = static_cast<int>(s);
+      while (slots[static_cast<std::size_t>(root)].part_of >= 0) {
+        root = slots[static_cast<std::size_t>(root)].part_of;
+      }
+      if (root == number) {
+        run_.handles[s] = {};
+      }
+    }
+    std::erase(slots_, number);
+  }
+
+private:
+  Run& run_;
+  std::vector<int> slots_;
+};
+
 /// `done` counts the steps that threw nothing.
 template <class Rt>
 void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* done) {
+  Temporaries temporaries(run);
   std::map<int, hs::Partition<Tile>> partitions; // by first part
   for (auto const& step : steps) {
     auto const slot = static_cast<std::size_t>(step.slot);
@@ -487,6 +532,15 @@ void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* do
     }
     case Step::join:
       rt.join(partitions.at(step.first_part));
+      if (run.program->slots[slot].temporary) {
+        partitions.erase(step.first_part); // with its handles
+      }
+      break;
+    case Step::make:
+      temporaries.make(rt, step.slot);
+      break;
+    case Step::drop:
+      temporaries.drop(step.slot);
       break;
     }
     if (done != nullptr) {
@@ -509,7 +563,7 @@ void register_data(Rt& rt, Run& run) {
   }
   for (std::size_t s = 0; s < program.slots.size(); ++s) {
     auto const& slot = program.slots[s];
-    if (slot.part_of >= 0 || local[s]) {
+    if (slot.part_of >= 0 || slot.temporary || local[s]) {
       continue;
     }
     auto* const first = run.memory->at(static_cast<int>(s));

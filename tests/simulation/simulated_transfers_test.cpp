@@ -154,6 +154,26 @@ TEST_CASE("Simulated transfers: packed, neighbours in host memory wait for one l
   }
 }
 
+TEST_CASE("Simulated transfers: temporaries leave behind their last task, and have no home") {
+  hs::SimulatedRuntime<Eager> rt(with_memory(joined(0, 1, Transfers::model), std::size_t{3} * 256));
+  auto last = rt.temporary<int>(array);
+  CHECK(contains(message_of([&] { rt.spawn<Even>()(last); }), "is temporary and has no value"));
+  rt.spawn<Set>()(last);
+  for (int k = 1; k <= 20; ++k) {
+    auto const next = rt.temporary<int>(array);
+    rt.spawn<Set>()(next);
+    rt.spawn<GpuMix>()(last, next);
+    last = next; // its only other handle goes before the task has run
+    CHECK(waited(rt) == (k + 1) * 10 + k * 20);
+  }
+  rt.sync();
+  auto const stats = rt.stats();
+  CHECK(stats.elapsed.ns == 21 * 10 + 20 * 20);
+  CHECK(stats.devices[0].bytes_from_host == 0);
+  CHECK(stats.devices[0].bytes_to_host == 0);
+  CHECK(stats.devices[0].evictions_dirty == 0);
+}
+
 TEST_CASE("Simulated transfers: evict makes a copy leave, home if it is the only one") {
   std::vector<int> memory(2 * array);
   auto config = joined(0, 1, Transfers::model);

@@ -32,7 +32,7 @@ public:
   [[nodiscard]] bool holds(equivalence::Memory const& memory) const {
     std::size_t block = 0;
     for (std::size_t s = 0; s < program_.slots.size(); ++s) {
-      if (program_.slots[s].part_of < 0) {
+      if (program_.slots[s].part_of < 0 && !program_.slots[s].temporary) {
         if (!open_[s] && memory.contents()[block] != memory_.contents()[block]) {
           return false;
         }

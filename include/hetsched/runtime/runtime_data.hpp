@@ -64,6 +64,27 @@ public:
     return make_handle<TileView<T>>(first, {rows, cols, ld});
   }
 
+  /// Data in memory that the runtime owns: `count` elements, rows x cols, or one. It is taken where
+  /// the first task writes it, on the host or on a device, and given up when the last handle is
+  /// gone and the last task on it complete. No call waits for that: the last handle may go while
+  /// tasks still use the datum. Without a value: the first task on it writes it (W, or CW, which
+  /// finds neutral elements), else its spawn throws Error(bad_access). `sync()` does not bring it
+  /// to the host. Thread-safe. Throws bad_alloc if there is no address space for it.
+  template <class T>
+  [[nodiscard]] Handle<VectorView<T>> temporary(std::size_t count) {
+    return make_temporary<VectorView<T>, T>({count, 1, count == 0 ? 1 : count});
+  }
+
+  template <class T>
+  [[nodiscard]] Handle<TileView<T>> temporary(std::size_t rows, std::size_t cols) {
+    return make_temporary<TileView<T>, T>({rows, cols, rows});
+  }
+
+  template <class T>
+  [[nodiscard]] Handle<T> temporary() {
+    return make_temporary<T, T>({1, 1, 1});
+  }
+
   /// Registers memory that the program has on a device (`cudaMalloc`; for emulated devices any host
   /// memory) and that holds a value: `count` elements, or rows x cols densely packed. `sync()`,
   /// `sync(handle)` and the end of the last handle bring the value back there, of a partitioned
@@ -91,7 +112,7 @@ public:
     check_usable("follow");
     auto& record = record_of(handle);
     auto const* const replicas = record.replicas.load(std::memory_order_acquire);
-    if (replicas == nullptr || replicas->home == host_node || record.read_only) {
+    if (replicas == nullptr || replicas->home == host_node || record.read_only()) {
       throw Error(
           ErrorCode::bad_call,
           "follow",
@@ -133,9 +154,15 @@ protected:
   /// The derived class detaches the registry and deletes the core when it goes.
   [[gnu::cold]] explicit RuntimeData(detail::Owned<Core> core)
       : core_(core.get()),
-        registry_(new detail::DataRegistry(this, [](void* rt, detail::DataRecord& record) {
-          return static_cast<RuntimeData*>(rt)->await_unused(record);
-        })) {
+        registry_(new detail::DataRegistry(
+            this,
+            [](void* rt, detail::DataRecord& record) {
+              return static_cast<RuntimeData*>(rt)->await_unused(record);
+            },
+            [](void* rt, detail::DataRecord& record) {
+              typename Core::Spawner spawner(*static_cast<RuntimeData*>(rt)->core_);
+              return detail::discard_behind(spawner.host(), record);
+            })) {
     (void)core.release();
   }
 
@@ -192,6 +219,15 @@ private:
   template <class D, class T>
   Handle<D> make_handle(T* first, detail::Shape shape) {
     return Handle<D>(register_memory(first, shape, sizeof(T), std::is_const_v<T>));
+  }
+
+  template <class D, class T>
+  Handle<D> make_temporary(detail::Shape shape) {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                  "hetsched: temporary data need elements that are trivially copyable, not const");
+    check_usable("temporary");
+    return Handle<D>(
+        detail::register_temporary(shape, sizeof(T), core_->current_domain(), *registry_));
   }
 
   /// The handle of a container that may move its elements is noted for Check::containers.

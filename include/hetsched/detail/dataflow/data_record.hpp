@@ -333,15 +333,24 @@ private:
   void* memory_ = nullptr;
 };
 
-/// A region of memory known to a runtime. Its last handle waits for the tasks that use it; handles
-/// of a part count together as one of the whole. The record lives longer: until its parts are gone,
-/// too, and a part until it is joined.
+/// What tasks may not do with a datum.
+enum class Limit : std::uint8_t {
+  none,
+  read_only,
+  unwritten // a temporary that no task was spawned to write: read it
+};
+
+/// A region of memory known to a runtime. Its last handle waits for the tasks that use it, unless
+/// it is a temporary; handles of a part count together as one of the whole. The record lives
+/// longer: until its parts are gone, too, a part until it is joined, and a temporary until it is
+/// discarded.
 struct DataRecord {
   AccessQueue home; // in the domain where it was registered
   Shape shape;
   std::size_t element_bytes = 0;
-  bool read_only = false; // constant
-  std::int32_t reuse = 0; // index for caches
+  Atomic<Limit> limit{Limit::none}; // relaxed: spawns on a datum are ordered by who spawns
+  bool temporary = false;           // constant: `buffer` is all its host memory
+  std::int32_t reuse = 0;           // index for caches
   Atomic<std::int32_t> handles{1};
   Atomic<std::int32_t> references{1}; // all handles count one; parts; the partition of a part
   DataRegistry* registry = nullptr;   // one reference is held
@@ -358,6 +367,16 @@ struct DataRecord {
   [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return elements() * element_bytes; }
+
+  [[nodiscard]] bool read_only() const noexcept {
+    return limit.load(std::memory_order_relaxed) == Limit::read_only;
+  }
+
+  /// Whether nothing speaks against a task that accesses it in this mode.
+  [[nodiscard]] bool allows(AccessMode mode) const noexcept {
+    auto const now = limit.load(std::memory_order_relaxed);
+    return now == Limit::none || (now == Limit::read_only && !writes(mode));
+  }
 
   /// Adds a reference, unless the last one is gone: then returns false.
   [[nodiscard]] bool retain() noexcept {

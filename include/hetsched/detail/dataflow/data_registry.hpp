@@ -54,7 +54,12 @@ public:
   /// body whose own task or an ancestor of it uses the record. The runtime sets it while it lives.
   using AwaitUnused = bool (*)(void* runtime, DataRecord& record);
 
-  DataRegistry(void* runtime, AwaitUnused await) : runtime_(runtime), await_(await) {}
+  /// Registers the discard of a temporary that tasks use, with a reference. Returns false if there
+  /// is no memory for that.
+  using Discard = bool (*)(void* runtime, DataRecord& record);
+
+  DataRegistry(void* runtime, AwaitUnused await, Discard give_up)
+      : runtime_(runtime), await_(await), discard_(give_up) {}
 
   DataRegistry* retain() noexcept {
     references_.fetch_add(1, std::memory_order_relaxed);
@@ -97,6 +102,8 @@ public:
   }
 
   [[nodiscard]] bool await_unused(DataRecord& record);
+
+  [[nodiscard]] bool discard(DataRecord& record);
 
   /// Takes the last handle of a record that the caller itself still uses, until `release_left`.
   void leave(DataRecord& record) noexcept;
@@ -160,6 +167,7 @@ private:
   DataRecord* records_ = nullptr;
   void* runtime_;
   AwaitUnused await_;
+  Discard discard_;
   DataRecord* left_ = nullptr;
   DataObserver* observer_ = nullptr; // null: none, or the runtime has ended
   bool watches_ = false;             // constant once the runtime is made
@@ -180,8 +188,9 @@ inline void acquire_handle(DataRecord* record) noexcept {
   }
 }
 
-/// Drops one handle. The last one first waits until no task uses the region, then forgets the
-/// region. Bodies may make and drop handles of their own meanwhile.
+/// Drops one handle. The last one first waits until no task uses the region, or has a temporary
+/// discarded behind them. Then it forgets the region. Bodies may make and drop handles of their own
+/// meanwhile.
 void release_handle(DataRecord* record);
 
 } // namespace hetsched::detail

@@ -37,7 +37,12 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
     return text("data '%s'", name.c_str());
   }
   auto const of_whole = whole != nullptr ? " of " + whole->describe() : std::string();
-  return text("data at %p (%zu x %zu)%s", home.base, shape.rows, shape.cols, of_whole.c_str());
+  return text("%s at %p (%zu x %zu)%s",
+              temporary ? "temporary" : "data",
+              home.base,
+              shape.rows,
+              shape.cols,
+              of_whole.c_str());
 }
 
 [[gnu::cold]] HETSCHED_INLINE bool DataRegistry::is_dense(DataRecord const& record) noexcept {
@@ -148,6 +153,11 @@ DataRegistry::overlapping(Regions::iterator it, Regions const& regions, DataReco
   return current == nullptr || await_(current, record);
 }
 
+[[gnu::cold]] HETSCHED_INLINE bool DataRegistry::discard(DataRecord& record) {
+  auto* const current = runtime();
+  return current == nullptr || discard_(current, record);
+}
+
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::leave(DataRecord& record) noexcept {
   std::lock_guard const guard(mutex_);
   record.next_left = left_;
@@ -246,7 +256,10 @@ DataRegistry::extent(DataRecord const& record) noexcept {
         std::lock_guard const guard(record.home.lock);
         in_use = record.home.in_use();
       }
-      if (in_use) {
+      // A partition that is not joined yet keeps parts.
+      bool const goes_later = record.temporary && (!in_use || record.whole != nullptr ||
+                                                   record.registry->discard(record));
+      if (in_use && !goes_later) {
         if (!record.registry->await_unused(record)) {
           record.registry->leave(record);
           return false;
@@ -263,7 +276,8 @@ DataRegistry::extent(DataRecord const& record) noexcept {
 [[gnu::cold]] HETSCHED_INLINE void release_handle(DataRecord* record) {
   while (record != nullptr && drop_handle(*record)) {
     try {
-      if (record->whole == nullptr) { // parts come home when they are joined, which may be just now
+      if (record->whole == nullptr &&
+          !record->temporary) { // parts come home when they are joined, which may be just now
         take_data(record->replicas, Destination::home, true);
       }
     } catch (std::exception const& lost) { // a destructor calls this: nobody to throw it to

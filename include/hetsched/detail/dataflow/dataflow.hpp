@@ -152,6 +152,9 @@ template <class Host>
   case TaskKind::join:
     divide(host, task);
     return;
+  case TaskKind::discard:
+    discard(host, task);
+    return;
   case TaskKind::prefetch:
   case TaskKind::pin:
   case TaskKind::evict:

@@ -25,7 +25,7 @@ namespace hetsched::detail {
                                              ReductionOps const* op,
                                              TaskRecord* parent,
                                              Domain& domain) {
-  return record.home.domain == &domain && !(record.read_only && writes(mode))
+  return record.home.domain == &domain && record.allows(mode)
              ? record.home
              : find_inherited_queue(record, mode, op, parent, domain);
 }

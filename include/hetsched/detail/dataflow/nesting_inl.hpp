@@ -27,13 +27,34 @@ allowed_below(Access& parent, AccessMode mode, ReductionOps const* op) noexcept 
   return false;
 }
 
+/// The first spawn of a task that writes a temporary. One that contributes finds neutral elements:
+/// no task uses the memory yet.
+[[gnu::cold]] inline void
+begin_to_write(DataRecord& record, AccessMode mode, ReductionOps const* op) {
+  if (mode != AccessMode::write && mode != AccessMode::reduce) {
+    throw Error(ErrorCode::bad_access,
+                record.describe(),
+                text("is temporary and has no value: the first task on it must write it, and this "
+                     "one's mode is %s",
+                     to_string(mode)));
+  }
+  if (mode == AccessMode::reduce) {
+    op->fill_neutral(record.buffer.get(), record.elements());
+  }
+  record.limit.store(Limit::none, std::memory_order_relaxed);
+}
+
 HETSCHED_INLINE AccessQueue& find_inherited_queue(DataRecord& record,
                                                   AccessMode mode,
                                                   ReductionOps const* op,
                                                   TaskRecord* parent,
                                                   Domain& domain) {
-  if (record.read_only && writes(mode)) {
+  if (record.read_only() && writes(mode)) {
     throw Error(ErrorCode::bad_access, record.describe(), "may only be read here");
+  }
+  if (record.limit.load(std::memory_order_relaxed) == Limit::unwritten) {
+    begin_to_write(record, mode, op);
+    return find_queue(record, mode, op, parent, domain);
   }
   if (parent == nullptr) {
     throw Error(ErrorCode::bad_access,

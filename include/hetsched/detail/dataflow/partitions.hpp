@@ -78,7 +78,7 @@ template <class Host>
   bool poisoned = holder.accesses()[0].queue->poisoned();
   auto& state = partition_of(holder);
   // Below a task that only reads the whole, others may read it at the same time.
-  bool const taken = !state.parts.empty() && !state.parts[0]->read_only;
+  bool const taken = !state.parts.empty() && !state.parts[0]->read_only();
   try {
     take_data(replicas_of(*holder.accesses()[0].queue), Destination::parts, taken);
   } catch (...) { // lost with its device, or there is no memory: so are the parts
@@ -128,7 +128,7 @@ template <class Host>
     holder.failed = true;
     host.fail(holder, std::move(lost));
   }
-  bool const taken = !join.accesses()[0].queue->data->read_only; // as in open_parts
+  bool const taken = !join.accesses()[0].queue->data->read_only(); // as in open_parts
   take_data(replicas_of(*holder.accesses()[0].queue), Destination::whole, taken);
   for (auto& access : std::span(join.accesses(), join.access_count)) {
     std::lock_guard const guard(access.queue->lock);
@@ -145,6 +145,28 @@ template <class Host>
   host.recycle(holder);
   host.recycle(join);
   release_partition(state);
+}
+
+/// Whether a task that has ended, and has not told so, is all that the discard of a temporary waits
+/// for.
+[[nodiscard]] inline bool is_last_use(DataRecord& data) {
+  if (!data.temporary || data.handles.load(std::memory_order_acquire) != 0) {
+    return false;
+  }
+  std::lock_guard const guard(data.home.lock);
+  auto* const next = data.home.head;
+  return data.home.active == 1 && next != nullptr && next->next == nullptr &&
+         task_of(*next).type_of().kind == TaskKind::discard;
+}
+
+/// A discard was granted a temporary. Nobody uses it any more, unless a body of one of the last
+/// tasks has left a handle somewhere.
+template <class Host>
+[[gnu::cold]] void discard(Host& host, TaskRecord& task) {
+  auto* const data = task.accesses()[0].queue->data;
+  release_accesses(host, task);
+  host.recycle(task);
+  release_record(data);
 }
 
 /// The partitions and joins that one thread has been granted and is to see through. They follow

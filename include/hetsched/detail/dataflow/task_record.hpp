@@ -43,6 +43,7 @@ enum class TaskKind : std::uint8_t {
   wait,      // lives on a waiting thread's stack; never scheduled
   partition, // opens the parts of a region when it is granted the region
   join,      // gives the region back when it is granted all parts
+  discard,   // gives up a temporary when it is granted it
   prefetch,  // brings a datum to a device; goes to the device's worker, past the scheduler
   pin,       // brings a datum to a device and keeps it there
   evict,     // makes a device's copy leave; in virtual time, as no body runs there

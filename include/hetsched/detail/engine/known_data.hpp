@@ -45,7 +45,7 @@ struct KeptNodes {
     }
     datum->identity = &record;
     datum->contribution = &slot != &record.replicas;
-    datum->read_only = record.read_only;
+    datum->read_only = record.read_only();
     datum->reuse = record.reuse;
     datum->slot = &slot;
     nodes.add(*datum);

@@ -269,6 +269,17 @@ public:
     }
   }
 
+  /// No task will use the datum any more: it leaves all devices, unless it is moving or pinned.
+  void expire(Replicas& datum) {
+    for (auto n = host_node; datum.copies_moving == 0 && next(n);) {
+      auto const block = datum.at(n).block;
+      if (block != no_block && node(n).block(block).pins == 0) {
+        tell_evict(datum, n);
+        drop(datum, n);
+      }
+    }
+  }
+
   /// The node is lost, with all its copies. Nothing is brought there any more.
   void lose_copies(NodeId at) {
     node(at).lost = true;

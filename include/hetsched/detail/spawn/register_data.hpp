@@ -59,6 +59,10 @@ inline constexpr bool is_column_major = [] {
                                           Domain& domain,
                                           DataRegistry& registry);
 
+/// A dense region in memory of the library's own, without a value. Throws bad_alloc.
+[[nodiscard]] DataRecord*
+register_temporary(Shape shape, std::size_t element_bytes, Domain& domain, DataRegistry& registry);
+
 template <class D>
 void check_blocks(DataRecord const& record, Blocks blocks) {
   static_assert(!std::is_same_v<typename DataTraits<D>::Mutable, typename DataTraits<D>::Element>,
@@ -69,27 +73,48 @@ void check_blocks(DataRecord const& record, Blocks blocks) {
 }
 
 /// The parts of a region, in the domain where it is being partitioned, each held by `state`.
-void make_parts(PartitionState& state,
-                DataRecord& whole,
-                AccessQueue const& queue,
-                Blocks blocks,
-                bool read_only);
+void make_parts(
+    PartitionState& state, DataRecord& whole, AccessQueue const& queue, Blocks blocks, Limit limit);
 
 inline constexpr TaskType partition_type{
     "hetsched partition", TaskKind::partition, {}, {}, nullptr, nullptr, nullptr};
 inline constexpr TaskType join_type{
     "hetsched join", TaskKind::join, {}, {}, nullptr, nullptr, nullptr};
 
+inline constexpr TaskType discard_type{
+    "hetsched discard", TaskKind::discard, {}, {}, nullptr, nullptr, nullptr};
+
+/// Has a temporary's record released behind the tasks that use it. Returns false if there is no
+/// memory for that.
+template <class Host>
+[[nodiscard, gnu::cold]] bool discard_behind(Host& host, DataRecord& data) noexcept {
+  TaskRecord* discard = nullptr;
+  try {
+    discard = host.allocate(SizeClass::of(bytes_to_accesses(1)));
+  } catch (std::bad_alloc const&) {
+    return false;
+  }
+  data.references.fetch_add(1, std::memory_order_relaxed);
+  host.start_record(*discard, discard_type, nullptr);
+  discard->access_count = 1;
+  new (discard->accesses()) Access{&data.home, nullptr, {}, AccessMode::read_write, false, 0, 0};
+  register_accesses(host, *discard);
+  return true;
+}
+
 /// Makes the parts and has them opened when the whole is granted.
 template <class D, class Host>
 [[nodiscard]] std::pair<PartitionState*, std::vector<Handle<D>>>
 open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent, Domain& domain) {
-  auto& queue = find_queue(whole, AccessMode::read, nullptr, parent, domain);
-  bool read_only = whole.read_only;
+  auto limit = whole.limit.load(std::memory_order_relaxed);
+  bool const unwritten = limit == Limit::unwritten; // so are its parts, and it counts as written
+  auto& queue =
+      find_queue(whole, unwritten ? AccessMode::write : AccessMode::read, nullptr, parent, domain);
   if (parent != nullptr && &queue != &whole.home) {
     for (auto const& access : std::span(parent->accesses(), parent->access_count)) {
-      read_only = read_only || (access.queue->data == &whole && !access.duplicate &&
-                                access.mode == AccessMode::read);
+      if (access.queue->data == &whole && !access.duplicate && access.mode == AccessMode::read) {
+        limit = Limit::read_only;
+      }
     }
   }
   Owned<PartitionState> state(new PartitionState);
@@ -97,7 +122,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   std::vector<Handle<D>> parts; // filled last: a handle that goes waits for its part
   TaskRecord* memory = nullptr;
   try {
-    make_parts(*state, whole, queue, blocks, read_only);
+    make_parts(*state, whole, queue, blocks, limit);
     parts.reserve(state->parts.size());
     memory = host.allocate(SizeClass::of(bytes_to_accesses(1)));
     state->join = host.allocate(SizeClass::of(bytes_to_accesses(state->parts.size())));

@@ -23,15 +23,23 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
   return record;
 }
 
+/// Adds a region, counted where it must be.
+[[gnu::cold]] inline DataRecord* added(Owned<DataRecord> record, DataRegistry& registry) {
+  registry.add_region(*record);
+  record->registry = registry.retain();
+  record->home.domain->references.fetch_add(1, std::memory_order_relaxed);
+  return record.release();
+}
+
 [[gnu::cold]] HETSCHED_INLINE DataRecord* register_region(void const* first,
                                                           Shape shape,
                                                           std::size_t element_bytes,
                                                           bool read_only,
                                                           Domain& domain,
                                                           DataRegistry& registry) {
-  // `read_only` guards what the cast gives away.
+  // The limit guards what the cast gives away.
   auto record = make_record(const_cast<void*>(first), shape, element_bytes, domain);
-  record->read_only = read_only;
+  record->limit.store(read_only ? Limit::read_only : Limit::none, std::memory_order_relaxed);
   if (first == nullptr && record->elements() != 0) {
     throw Error(ErrorCode::bad_data, "data(nullptr)", "has no memory");
   }
@@ -40,17 +48,24 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
                 record->describe(),
                 text("leading dimension %zu is less than the rows", shape.ld));
   }
-  registry.add_region(*record);
-  record->registry = registry.retain();
-  domain.references.fetch_add(1, std::memory_order_relaxed);
-  return record.release();
+  return added(std::move(record), registry);
+}
+
+[[gnu::cold]] HETSCHED_INLINE DataRecord*
+register_temporary(Shape shape, std::size_t element_bytes, Domain& domain, DataRegistry& registry) {
+  HostBuffer buffer(shape.rows * shape.cols * element_bytes, element_bytes);
+  auto record = make_record(buffer.get(), shape, element_bytes, domain);
+  record->buffer = std::move(buffer);
+  record->temporary = true;
+  record->limit.store(Limit::unwritten, std::memory_order_relaxed);
+  return added(std::move(record), registry);
 }
 
 [[gnu::cold]] HETSCHED_INLINE void make_parts(PartitionState& state,
                                               DataRecord& whole,
                                               AccessQueue const& queue,
                                               Blocks blocks,
-                                              bool read_only) {
+                                              Limit limit) {
   auto const& shape = whole.shape;
   auto const height = std::min(blocks.rows, std::max<std::size_t>(shape.rows, 1));
   auto const width = std::min(blocks.cols, std::max<std::size_t>(shape.cols, 1));
@@ -62,7 +77,8 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
       Shape const part_shape{
           std::min(height, shape.rows - i), std::min(width, shape.cols - j), queue.ld};
       auto part = make_record(base, part_shape, whole.element_bytes, *queue.domain);
-      part->read_only = read_only;
+      part->limit.store(limit, std::memory_order_relaxed);
+      part->temporary = whole.temporary;
       part->home.active = 1; // the holder, until it is granted the whole
       part->home.active_mode = AccessMode::read_write;
       part->whole = &whole;

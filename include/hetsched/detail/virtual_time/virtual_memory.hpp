@@ -292,7 +292,8 @@ public:
     auto const each_of_domain = [&](auto&& visit) {
       for (auto* datum = nodes_.first(); datum != nullptr; datum = datum->next) {
         auto const* const record = static_cast<DataRecord const*>(datum->identity);
-        if (!datum->contribution && record->home.domain == &domain && !datum->in_parts) {
+        if (!datum->contribution && record->home.domain == &domain && !datum->in_parts &&
+            !record->temporary) {
           visit(*datum);
         }
       }
