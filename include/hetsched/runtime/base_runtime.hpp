@@ -71,7 +71,11 @@ public:
                   "sync(handle)",
                   "a simulated runtime computes no values to look at: simulate a recorded graph");
     }
-    auto& record = record_of(handle);
+    await(record_of(handle));
+  }
+
+  /// For the library: as `sync(handle)`.
+  void await(detail::DataRecord& record) {
     auto& queue = detail::find_queue(
         record, AccessMode::read, nullptr, core().current_task(), core().current_domain());
     if (auto const error = core().await_data(queue, core().current_task())) {

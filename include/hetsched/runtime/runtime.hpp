@@ -34,6 +34,16 @@ namespace detail {
 template <class Engine>
 struct GraphRuns;
 
+/// What `Runtime::async` does, likewise: runtime/future.hpp.
+template <class Engine>
+struct AsyncTasks;
+
+template <class Tasks>
+struct NeedsFuturesHeader {
+  static constexpr bool ok = requires { sizeof(Tasks); };
+  static_assert(ok, "hetsched: Runtime::async needs `#include <hetsched/futures.hpp>`");
+};
+
 template <class Runs>
 struct NeedsCaptureHeader {
   static constexpr bool ok = requires { sizeof(Runs); };
@@ -140,6 +150,19 @@ public:
                            F const& f = {},
                            std::source_location where = std::source_location::current()) {
     return spawn_lambda(where, a, b, c, d, e, f);
+  }
+
+  /// `async(attributes..., function, arguments...)`: a one-off task on a core whose result is a
+  /// datum, a Future. Arguments are those of a lambda task; a future among them is read, and
+  /// arrives as T const&. The result is moved into the datum. For files that include
+  /// <hetsched/futures.hpp>. Such a task goes by its label, else by its function's type. Throws as
+  /// `spawn`.
+  template <class... All>
+  [[nodiscard]] auto async(All&&... all) {
+    this->check_usable("async");
+    if constexpr (detail::NeedsFuturesHeader<detail::AsyncTasks<Engine>>::ok) {
+      return detail::AsyncTasks<Engine>::start(*this, {}, std::forward<All>(all)...);
+    }
   }
 
   // ---- where data are ----

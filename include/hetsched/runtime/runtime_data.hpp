@@ -145,6 +145,17 @@ public:
     partition.join();
   }
 
+  /// For the library: a datum that is the first `bytes` of a Memory, which goes with it.
+  template <class Memory>
+  [[nodiscard]] detail::DataRecord* new_result(std::size_t bytes) {
+    detail::HostBuffer buffer(sizeof(Memory), alignof(Memory), [](void* memory) noexcept {
+      static_cast<Memory*>(memory)->~Memory();
+    });
+    new (buffer.get()) Memory;
+    return detail::register_temporary(
+        std::move(buffer), {1, 1, 1}, bytes, core_->current_domain(), *registry_);
+  }
+
   /// For the library: what runs the tasks.
   [[nodiscard]] typename Engine::BaseCore& engine() const noexcept { return *core_; }
 
@@ -226,8 +237,9 @@ private:
     static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                   "hetsched: temporary data need elements that are trivially copyable, not const");
     check_usable("temporary");
-    return Handle<D>(
-        detail::register_temporary(shape, sizeof(T), core_->current_domain(), *registry_));
+    detail::HostBuffer buffer(shape.rows * shape.cols * sizeof(T), sizeof(T));
+    return Handle<D>(detail::register_temporary(
+        std::move(buffer), shape, sizeof(T), core_->current_domain(), *registry_));
   }
 
   /// The handle of a container that may move its elements is noted for Check::containers.

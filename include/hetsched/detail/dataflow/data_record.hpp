@@ -54,6 +54,15 @@ public:
     return Owned<Failure>(first_.exchange(nullptr, std::memory_order_acq_rel));
   }
 
+  /// Drops the failure if it is that one: somebody was told.
+  void forget(std::exception_ptr const& error) noexcept {
+    std::lock_guard const guard(lock_);
+    auto const* const failure = first_.load(std::memory_order_acquire);
+    if (failure != nullptr && failure->error == error) {
+      delete first_.exchange(nullptr, std::memory_order_acq_rel);
+    }
+  }
+
   [[nodiscard]] bool empty() const noexcept {
     return first_.load(std::memory_order_acquire) == nullptr;
   }
@@ -306,31 +315,42 @@ private:
   }
 };
 
-/// Host memory that the library allocates for elements; by default none.
+/// Host memory that the library allocates for elements; by default none. `destroy`, if given, is
+/// called with it before it goes.
 class HostBuffer {
 public:
   HostBuffer() = default;
 
-  HostBuffer(std::size_t bytes, std::size_t element_bytes)
+  using Destroy = void (*)(void* memory) noexcept;
+
+  HostBuffer(std::size_t bytes, std::size_t element_bytes, Destroy destroy = nullptr)
       : alignment_(alignment_of(element_bytes)),
-        memory_(::operator new(bytes, std::align_val_t{alignment_})) {}
+        memory_(::operator new(bytes, std::align_val_t{alignment_})), destroy_(destroy) {}
 
   HostBuffer(HostBuffer&& other) noexcept
-      : alignment_(other.alignment_), memory_(std::exchange(other.memory_, nullptr)) {}
+      : alignment_(other.alignment_), memory_(std::exchange(other.memory_, nullptr)),
+        destroy_(other.destroy_) {}
 
   HostBuffer& operator=(HostBuffer&& other) noexcept {
     std::swap(alignment_, other.alignment_);
     std::swap(memory_, other.memory_);
+    std::swap(destroy_, other.destroy_);
     return *this;
   }
 
-  ~HostBuffer() { ::operator delete(memory_, std::align_val_t{alignment_}); }
+  ~HostBuffer() {
+    if (memory_ != nullptr && destroy_ != nullptr) {
+      destroy_(memory_);
+    }
+    ::operator delete(memory_, std::align_val_t{alignment_});
+  }
 
   [[nodiscard]] void* get() const noexcept { return memory_; }
 
 private:
   std::size_t alignment_ = alignment_of(1);
   void* memory_ = nullptr;
+  Destroy destroy_ = nullptr;
 };
 
 /// What tasks may not do with a datum.

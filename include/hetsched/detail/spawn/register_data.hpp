@@ -60,8 +60,11 @@ inline constexpr bool is_column_major = [] {
                                           DataRegistry& registry);
 
 /// A dense region in memory of the library's own, without a value. Throws bad_alloc.
-[[nodiscard]] DataRecord*
-register_temporary(Shape shape, std::size_t element_bytes, Domain& domain, DataRegistry& registry);
+[[nodiscard]] DataRecord* register_temporary(HostBuffer buffer,
+                                             Shape shape,
+                                             std::size_t element_bytes,
+                                             Domain& domain,
+                                             DataRegistry& registry);
 
 template <class D>
 void check_blocks(DataRecord const& record, Blocks blocks) {

@@ -51,9 +51,11 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
   return added(std::move(record), registry);
 }
 
-[[gnu::cold]] HETSCHED_INLINE DataRecord*
-register_temporary(Shape shape, std::size_t element_bytes, Domain& domain, DataRegistry& registry) {
-  HostBuffer buffer(shape.rows * shape.cols * element_bytes, element_bytes);
+[[gnu::cold]] HETSCHED_INLINE DataRecord* register_temporary(HostBuffer buffer,
+                                                             Shape shape,
+                                                             std::size_t element_bytes,
+                                                             Domain& domain,
+                                                             DataRegistry& registry) {
   auto record = make_record(buffer.get(), shape, element_bytes, domain);
   record->buffer = std::move(buffer);
   record->temporary = true;

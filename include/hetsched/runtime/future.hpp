@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Results of tasks: data that a task makes, and whose value the program can wait for.
+
+#include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/type_name.hpp>
+#include <hetsched/runtime/runtime.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace hetsched {
+
+template <class T>
+class Future;
+
+namespace detail {
+
+/// What a task of no result makes: something that others can wait for.
+struct NoResult {};
+
+template <class T>
+using Kept = std::conditional_t<std::is_void_v<T>, NoResult, T>;
+
+/// The memory of a future's datum, which is `value`; the rest is for the host only. Released: by
+/// the task, for those who look without waiting for it.
+template <class T>
+struct Result {
+  enum class State : std::uint8_t { none, there, failed };
+
+  union {
+    T value;
+  };
+
+  Atomic<State> state{State::none};
+  std::exception_ptr error; // of a failed task
+
+  Result() noexcept {}
+
+  Result(Result const&) = delete;
+  Result& operator=(Result const&) = delete;
+
+  ~Result() {
+    if (state.load(std::memory_order_acquire) == State::there) {
+      std::destroy_at(&value);
+    }
+  }
+
+  [[nodiscard]] static Result& of(DataRecord const& record) noexcept {
+    return *static_cast<Result*>(record.buffer.get());
+  }
+
+  /// value := make()
+  template <class Make>
+  void set(Make&& make) {
+    try {
+      if constexpr (std::is_same_v<T, NoResult>) {
+        make();
+      } else {
+        new (&value) T(make());
+      }
+    } catch (...) {
+      error = std::current_exception();
+      state.store(State::failed, std::memory_order_release);
+      throw;
+    }
+    state.store(State::there, std::memory_order_release);
+  }
+};
+
+/// The body of an asynchronous task.
+template <class F, class T>
+struct AsyncBody {
+  F function;
+  Result<T>* result;
+
+  template <class... A>
+    requires std::is_invocable_v<F&, A...>
+  void operator()(T& /*value*/, A&&... arguments) {
+    result->set([&]() -> decltype(auto) { return function(std::forward<A>(arguments)...); });
+  }
+
+  template <class Rt, class... A>
+    requires(Rt::computes && std::is_invocable_v<F&, Rt&, A...>)
+  void operator()(Rt& runtime, T& /*value*/, A&&... arguments) {
+    result->set(
+        [&]() -> decltype(auto) { return function(runtime, std::forward<A>(arguments)...); });
+  }
+};
+
+/// An argument of an asynchronous task as one of a lambda task: a future is read.
+template <class A>
+A&& as_argument(A&& argument) noexcept {
+  return std::forward<A>(argument);
+}
+
+template <class T>
+auto as_argument(Future<T> const& future) {
+  return read(future.handle());
+}
+
+template <class T>
+auto as_argument(Future<T>& future) {
+  return read(future.handle());
+}
+
+template <class T>
+auto as_argument(Future<T>&& future) {
+  return read(future.handle());
+}
+
+template <class A>
+using AsyncArgument = std::decay_t<decltype(as_argument(std::declval<A>()))>;
+
+/// What a lambda task's function is called with for an argument.
+template <class A>
+using ViewOf = typename ParameterTraits<typename LambdaParameter<AsyncArgument<A>>::Declared>::View;
+
+template <class Rt, class F, class... A>
+[[nodiscard]] auto result_type() {
+  if constexpr (std::is_invocable_v<F&, ViewOf<A>...>) {
+    return std::type_identity<std::decay_t<std::invoke_result_t<F&, ViewOf<A>...>>>{};
+  } else {
+    constexpr bool callable = std::is_invocable_v<F&, Rt&, ViewOf<A>...>;
+    static_assert(callable,
+                  "hetsched: async: the function cannot be called with its arguments: a future "
+                  "arrives as T const&, data as views, everything else as given");
+    if constexpr (callable) {
+      return std::type_identity<std::decay_t<std::invoke_result_t<F&, Rt&, ViewOf<A>...>>>{};
+    } else {
+      return std::type_identity<void>{};
+    }
+  }
+}
+
+/// What `Runtime::async` does.
+template <class Engine>
+struct AsyncTasks {
+  template <class Rt, class... Attributes, class First, class... Rest>
+  [[nodiscard]] static auto
+  start(Rt& rt, std::tuple<Attributes const&...> attributes, First&& first, Rest&&... rest) {
+    static_assert(Engine::computes,
+                  "hetsched: async needs a runtime that runs bodies, and a simulated one does not");
+    if constexpr (attribute<std::decay_t<First>>) {
+      return start(rt,
+                   std::tuple_cat(attributes, std::tuple<std::decay_t<First> const&>(first)),
+                   std::forward<Rest>(rest)...);
+    } else {
+      return spawn(rt, attributes, std::forward<First>(first), std::forward<Rest>(rest)...);
+    }
+  }
+
+  /// As a function, to be called by futures that know no runtime.
+  static void await(DataRecord& record) {
+    if (auto* const runtime = record.registry->runtime()) { // else all tasks are complete
+      auto& base = *static_cast<BaseRuntime<Engine>*>(static_cast<RuntimeData<Engine>*>(runtime));
+      base.await(record);
+    }
+  }
+
+private:
+  template <class Rt, class... Attributes, class F, class... A>
+  [[nodiscard]] static auto
+  spawn(Rt& rt, std::tuple<Attributes const&...> attributes, F&& function, A&&... arguments) {
+    using Function = std::decay_t<F>;
+    using Value = typename decltype(result_type<Rt, Function, A...>())::type;
+    using T = Kept<Value>;
+    Handle<T> handle(rt.template new_result<Result<T>>(sizeof(T)));
+    auto& result = Result<T>::of(*handle.record());
+    std::apply(
+        [&](auto const&... all) {
+          rt.spawn(label(spelled_name<Function>()), SetArch(ArchHost), all...)(
+              AsyncBody<Function, T>{std::forward<F>(function), &result},
+              write(handle),
+              as_argument(std::forward<A>(arguments))...);
+        },
+        attributes);
+    return Future<Value>(std::move(handle), &await);
+  }
+};
+
+} // namespace detail
+
+/// The result of `Runtime::async`: a datum that the task writes. Tasks take it as an argument, of
+/// `async` as it is, of `spawn` as `read(future.handle())`; they wait for it, the program need not.
+/// Copies are the same result. It may go at any time, and outlive the runtime.
+template <class T>
+class Future {
+public:
+  using Value = T;
+
+  /// No result: only assigning to it and destroying it are allowed.
+  Future() = default;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+  /// Waits for the task, and for all others that were spawned on the value; this thread works
+  /// meanwhile. Allowed where a task on the datum could be spawned. Rethrows what the task threw,
+  /// which then counts as told: `sync()` does not rethrow it once more. Throws Error(cancelled) if
+  /// the task did not run because others failed. The value is valid as long as a copy of the future
+  /// is there.
+  detail::Kept<T> const& get() const {
+    auto& record = *handle_.record();
+    auto& result = detail::Result<detail::Kept<T>>::of(record);
+    try {
+      await_(record);
+    } catch (...) {
+      if (!failed(result)) {
+        throw;
+      }
+    }
+    if (failed(result)) {
+      record.home.domain->failure.forget(result.error);
+      std::rethrow_exception(result.error);
+    }
+    if (result.state.load(std::memory_order_acquire) == State::none) {
+      throw Error(ErrorCode::cancelled, "future", "its task did not run: its group was cancelled");
+    }
+    return result.value;
+  }
+
+  /// Whether the task is complete: then `get` waits at most for other tasks on the value.
+  [[nodiscard]] bool is_ready() const noexcept {
+    return detail::Result<detail::Kept<T>>::of(*handle_.record())
+               .state.load(std::memory_order_acquire) != State::none;
+  }
+
+  /// The datum, for tasks and hints.
+  [[nodiscard]] Handle<detail::Kept<T>> const& handle() const noexcept { return handle_; }
+
+  /// For the library.
+  Future(Handle<detail::Kept<T>> handle, void (*await)(detail::DataRecord&)) noexcept
+      : handle_(std::move(handle)), await_(await) {}
+
+private:
+  using State = typename detail::Result<detail::Kept<T>>::State;
+
+  [[nodiscard]] static bool failed(detail::Result<detail::Kept<T>> const& result) noexcept {
+    return result.state.load(std::memory_order_acquire) == State::failed;
+  }
+
+  Handle<detail::Kept<T>> handle_;
+  void (*await_)(detail::DataRecord&) = nullptr;
+};
+
+} // namespace hetsched
