@@ -42,6 +42,7 @@ ROOMS = [
     ("lookahead, detail/lookahead", "schedulers that simulate ahead"),
     ("cluster, detail/cluster", "one program on several ranks: transports, transfers, what the ranks do together"),
     ("collections, detail/collections", "independent tasks on global arrays, stolen between ranks"),
+    ("algorithms, detail/algorithms", "loops, reductions, sorting and pipelines over tasks"),
     ("linalg, detail/linalg, stencil", "algorithms on tiles"),
     ("sparse, detail/sparse", "sparse matrices: in dense blocks, and direct solvers"),
 ]
