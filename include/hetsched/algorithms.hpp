@@ -4,7 +4,8 @@
 
 #include <hetsched/algorithms/inclusive_scan.hpp>
 #include <hetsched/algorithms/loop_options.hpp>
+#include <hetsched/algorithms/on_handles.hpp>
 #include <hetsched/algorithms/parallel_for.hpp>
 #include <hetsched/algorithms/reduce.hpp>
 #include <hetsched/algorithms/sort.hpp>
-#include <hetsched/core/version.hpp> // first: it says what C++ is needed
+#include <hetsched/core/version.hpp>

@@ -2,6 +2,8 @@
 #pragma once
 // How the work of an algorithm is cut into pieces.
 
+#include <hetsched/core/version.hpp>
+
 #include <cstddef>
 
 namespace hetsched {
