@@ -91,10 +91,10 @@ public:
   /// Whether a block has failed: others need not be finished.
   [[nodiscard]] bool stopped() const noexcept { return failed_.load(std::memory_order_relaxed); }
 
-  /// After `close`.
-  void rethrow() const {
+  /// After `close`. The caller has the exception alone then: a late helper does not destroy it.
+  void rethrow() {
     if (error_ != nullptr) {
-      std::rethrow_exception(error_);
+      std::rethrow_exception(std::exchange(error_, nullptr));
     }
   }
 

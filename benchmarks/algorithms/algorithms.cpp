@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// Algorithms over tasks beside those of other libraries: sum, saxpy, sort and inclusive scan of n
+// elements. One process; in each round every library runs once, in turn, so that ratios are of
+// neighbours. Each answer is checked.
+//
+// Arguments: [greatest n = 10000000] [rounds = 15] [workers = 2]
+
+#include <hetsched/algorithms.hpp>
+#include <hetsched/hetsched.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#ifdef ALGORITHMS_HAVE_TBB
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
+#include <tbb/parallel_scan.h>
+#include <tbb/parallel_sort.h>
+
+#include <execution>
+#endif
+#ifdef _OPENMP
+#include <omp.h>
+#include <parallel/algorithm>
+#endif
+
+namespace hs = hetsched;
+
+namespace {
+
+using Vector = std::vector<double>;
+
+struct Data {
+  Vector x, y, source;
+  double sum = 0;
+};
+
+struct Peer {
+  char const* library;
+  std::function<void(Data&)> run;
+};
+
+struct Case {
+  char const* name;
+  std::vector<Peer> peers; // the first is one thread, the second hetsched
+  std::function<void(Data&)> prepare;
+  std::function<bool(Data const&)> is_right;
+};
+
+constexpr double a = 1e-3;
+
+double add(double l, double r) {
+  return l + r;
+}
+
+Case sum_case(hs::Runtime<>& rt) {
+  Case c{"sum",
+         {},
+         [](Data& d) { d.sum = 0; },
+         [](Data const& d) {
+           auto const exact = std::accumulate(d.x.begin(), d.x.end(), 0.0L);
+           return std::fabs(d.sum - exact) <= 1e-9L * static_cast<long double>(d.x.size());
+         }};
+  c.peers.push_back(
+      {"serial", [](Data& d) { d.sum = std::accumulate(d.x.begin(), d.x.end(), 0.0); }});
+  c.peers.push_back(
+      {"hetsched", [&rt](Data& d) { d.sum = hs::reduce(rt, d.x.begin(), d.x.end(), 0.0); }});
+#ifdef ALGORITHMS_HAVE_TBB
+  c.peers.push_back({"onetbb", [](Data& d) {
+                       d.sum = tbb::parallel_reduce(
+                           tbb::blocked_range<std::size_t>(0, d.x.size()),
+                           0.0,
+                           [&](auto const& r, double s) {
+                             return std::accumulate(&d.x[0] + r.begin(), &d.x[0] + r.end(), s);
+                           },
+                           add);
+                     }});
+  c.peers.push_back({"libstdc++", [](Data& d) {
+                       d.sum = std::reduce(std::execution::par_unseq, d.x.begin(), d.x.end(), 0.0);
+                     }});
+#endif
+#ifdef _OPENMP
+  c.peers.push_back({"openmp", [](Data& d) {
+                       double s = 0;
+                       auto const* x = d.x.data();
+                       auto const n = d.x.size();
+#pragma omp parallel for simd reduction(+ : s)
+                       for (std::size_t i = 0; i < n; ++i) {
+                         s += x[i];
+                       }
+                       d.sum = s;
+                     }});
+#endif
+  return c;
+}
+
+Case saxpy_case(hs::Runtime<>& rt) {
+  Case c{"saxpy",
+         {},
+         [](Data& d) { d.y = d.source; },
+         [](Data const& d) {
+           for (std::size_t i = 0; i < d.x.size(); ++i) {
+             if (std::fabs(d.y[i] - (d.source[i] + a * d.x[i])) > 1e-12) {
+               return false;
+             }
+           }
+           return true;
+         }};
+  auto const f = [](double x, double y) { return a * x + y; };
+  c.peers.push_back({"serial", [f](Data& d) {
+                       std::transform(d.x.begin(), d.x.end(), d.y.begin(), d.y.begin(), f);
+                     }});
+  c.peers.push_back({"hetsched", [&rt, f](Data& d) {
+                       hs::transform(rt, d.x.begin(), d.x.end(), d.y.begin(), d.y.begin(), f);
+                     }});
+#ifdef ALGORITHMS_HAVE_TBB
+  c.peers.push_back({"onetbb", [](Data& d) {
+                       tbb::parallel_for(tbb::blocked_range<std::size_t>(0, d.x.size()),
+                                         [&](auto const& r) {
+                                           auto const* x = d.x.data();
+                                           auto* y = d.y.data();
+                                           for (auto i = r.begin(); i < r.end(); ++i) {
+                                             y[i] += a * x[i];
+                                           }
+                                         });
+                     }});
+  c.peers.push_back(
+      {"libstdc++", [f](Data& d) {
+         std::transform(
+             std::execution::par_unseq, d.x.begin(), d.x.end(), d.y.begin(), d.y.begin(), f);
+       }});
+#endif
+#ifdef _OPENMP
+  c.peers.push_back({"openmp", [](Data& d) {
+                       auto const* x = d.x.data();
+                       auto* y = d.y.data();
+                       auto const n = d.x.size();
+#pragma omp parallel for simd
+                       for (std::size_t i = 0; i < n; ++i) {
+                         y[i] += a * x[i];
+                       }
+                     }});
+#endif
+  return c;
+}
+
+Case sort_case(hs::Runtime<>& rt) {
+  Case c{"sort",
+         {},
+         [](Data& d) { d.y = d.source; },
+         [](Data const& d) { return std::is_sorted(d.y.begin(), d.y.end()); }};
+  c.peers.push_back({"serial", [](Data& d) { std::sort(d.y.begin(), d.y.end()); }});
+  c.peers.push_back({"hetsched", [&rt](Data& d) { hs::sort(rt, d.y.begin(), d.y.end()); }});
+#ifdef ALGORITHMS_HAVE_TBB
+  c.peers.push_back({"onetbb", [](Data& d) { tbb::parallel_sort(d.y.begin(), d.y.end()); }});
+  c.peers.push_back(
+      {"libstdc++", [](Data& d) { std::sort(std::execution::par, d.y.begin(), d.y.end()); }});
+#endif
+#ifdef _OPENMP
+  c.peers.push_back({"openmp", [](Data& d) { __gnu_parallel::sort(d.y.begin(), d.y.end()); }});
+#endif
+  return c;
+}
+
+Case scan_case(hs::Runtime<>& rt) {
+  Case c{"scan",
+         {},
+         [](Data&) {},
+         [](Data const& d) {
+           return std::fabs(d.y.back() - std::accumulate(d.x.begin(), d.x.end(), 0.0)) <=
+                  1e-9 * static_cast<double>(d.x.size());
+         }};
+  c.peers.push_back(
+      {"serial", [](Data& d) { std::inclusive_scan(d.x.begin(), d.x.end(), d.y.begin()); }});
+  c.peers.push_back({"hetsched", [&rt](Data& d) {
+                       hs::inclusive_scan(rt, d.x.begin(), d.x.end(), d.y.begin());
+                     }});
+#ifdef ALGORITHMS_HAVE_TBB
+  c.peers.push_back({"onetbb", [](Data& d) {
+                       tbb::parallel_scan(
+                           tbb::blocked_range<std::size_t>(0, d.x.size()),
+                           0.0,
+                           [&](auto const& r, double s, bool is_final) {
+                             for (auto i = r.begin(); i < r.end(); ++i) {
+                               s += d.x[i];
+                               if (is_final) {
+                                 d.y[i] = s;
+                               }
+                             }
+                             return s;
+                           },
+                           add);
+                     }});
+  c.peers.push_back({"libstdc++", [](Data& d) {
+                       std::inclusive_scan(
+                           std::execution::par, d.x.begin(), d.x.end(), d.y.begin());
+                     }});
+#endif
+#ifdef _OPENMP
+  c.peers.push_back({"openmp", [](Data& d) {
+                       double s = 0;
+                       auto const* x = d.x.data();
+                       auto* y = d.y.data();
+                       auto const n = d.x.size();
+#pragma omp parallel for reduction(inscan, + : s)
+                       for (std::size_t i = 0; i < n; ++i) {
+                         s += x[i];
+#pragma omp scan inclusive(s)
+                         y[i] = s;
+                       }
+                     }});
+#endif
+  return c;
+}
+
+double seconds(std::function<void(Data&)> const& run, Data& data) {
+  auto const begin = std::chrono::steady_clock::now();
+  run(data);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// The median and the interval that holds it with about 95 % (sign test).
+std::string summary(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  auto const n = static_cast<double>(values.size());
+  auto const low = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - 0.98 * std::sqrt(n))));
+  char text[96];
+  std::snprintf(text,
+                sizeof text,
+                "%.3g [%.3g, %.3g]",
+                values[values.size() / 2],
+                values[low],
+                values[values.size() - 1 - low]);
+  return text;
+}
+
+int run_case(Case const& c, std::size_t n, std::size_t rounds) {
+  Data data{Vector(n), Vector(n), Vector(n)};
+  std::uint64_t seed = n;
+  for (std::size_t i = 0; i < n; ++i) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    data.x[i] = static_cast<double>(seed >> 40U) * 0x1p-24;
+    data.source[i] = static_cast<double>(seed >> 33U);
+  }
+  auto const repeats = c.name == std::string("sort") ? 1 : std::max<std::size_t>(100000 / n, 1);
+  std::vector<std::vector<double>> times(c.peers.size());
+  for (std::size_t round = 0; round < rounds + 2; ++round) { // the first two warm up
+    for (std::size_t p = 0; p < c.peers.size(); ++p) {
+      double total = 0;
+      c.prepare(data);
+      total += seconds(c.peers[p].run, data);
+      if (round == 0 && !c.is_right(data)) {
+        std::fprintf(stderr, "%s of %s is wrong for n = %zu\n", c.name, c.peers[p].library, n);
+        return 1;
+      }
+      for (std::size_t k = 1; k < repeats; ++k) {
+        total += seconds(c.peers[p].run, data);
+      }
+      if (round >= 2) {
+        times[p].push_back(total / static_cast<double>(repeats) * 1e6);
+      }
+    }
+  }
+  for (std::size_t p = 0; p < c.peers.size(); ++p) {
+    std::vector<double> ratios;
+    for (std::size_t k = 0; k < rounds; ++k) {
+      ratios.push_back(times[1][k] / times[p][k]);
+    }
+    std::printf("%-6s %10zu  %-10s %-28s us, hetsched takes %s times as long\n",
+                c.name,
+                n,
+                c.peers[p].library,
+                summary(times[p]).c_str(),
+                summary(ratios).c_str());
+  }
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  auto const greatest = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10000000;
+  auto const rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 15;
+  auto const workers = argc > 3 ? std::atoi(argv[3]) : 2;
+  if (greatest < 1000 || rounds == 0 || workers < 1) {
+    std::fprintf(stderr, "usage: algorithms [greatest n, from 1000] [rounds] [workers]\n");
+    return 2;
+  }
+#ifdef ALGORITHMS_HAVE_TBB
+  tbb::global_control const limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(workers));
+#endif
+#ifdef _OPENMP
+  omp_set_num_threads(workers);
+#endif
+  hs::Runtime<> rt({.cpus = workers});
+  for (std::size_t n = 1000; n <= greatest; n *= 10) {
+    for (auto const& c : {sum_case(rt), saxpy_case(rt), scan_case(rt), sort_case(rt)}) {
+      if (run_case(c, n, rounds) != 0) {
+        return 1;
+      }
+    }
+  }
+}
