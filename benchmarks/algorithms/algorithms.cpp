@@ -2,11 +2,13 @@
 // Algorithms over tasks beside those of other libraries: sum, saxpy, sort and inclusive scan of n
 // elements. One process; in each round every library runs once, in turn, so that ratios are of
 // neighbours. Each answer is checked.
-//
-// Arguments: [greatest n = 10000000] [rounds = 15] [workers = 2]
 
 #include <hetsched/algorithms.hpp>
 #include <hetsched/hetsched.hpp>
+
+#include "../common/run_program.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -60,9 +62,11 @@ struct Case {
 
 constexpr double a = 1e-3;
 
+#ifdef ALGORITHMS_HAVE_TBB
 double add(double l, double r) {
   return l + r;
 }
+#endif
 
 Case sum_case(hs::Runtime<>& rt) {
   Case c{"sum",
@@ -245,7 +249,7 @@ std::string summary(std::vector<double> values) {
   return text;
 }
 
-int run_case(Case const& c, std::size_t n, std::size_t rounds) {
+void run_case(Case const& c, std::size_t n, std::size_t rounds) {
   Data data{Vector(n), Vector(n), Vector(n)};
   std::uint64_t seed = n;
   for (std::size_t i = 0; i < n; ++i) {
@@ -261,8 +265,9 @@ int run_case(Case const& c, std::size_t n, std::size_t rounds) {
       c.prepare(data);
       total += seconds(c.peers[p].run, data);
       if (round == 0 && !c.is_right(data)) {
-        std::fprintf(stderr, "%s of %s is wrong for n = %zu\n", c.name, c.peers[p].library, n);
-        return 1;
+        throw hs::Error(hs::ErrorCode::numerical,
+                        std::string(c.name) + " of " + c.peers[p].library,
+                        "is wrong for n = " + std::to_string(n));
       }
       for (std::size_t k = 1; k < repeats; ++k) {
         total += seconds(c.peers[p].run, data);
@@ -284,32 +289,34 @@ int run_case(Case const& c, std::size_t n, std::size_t rounds) {
                 summary(times[p]).c_str(),
                 summary(ratios).c_str());
   }
-  return 0;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  auto const greatest = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10000000;
-  auto const rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 15;
-  auto const workers = argc > 3 ? std::atoi(argv[3]) : 2;
-  if (greatest < 1000 || rounds == 0 || workers < 1) {
-    std::fprintf(stderr, "usage: algorithms [greatest n, from 1000] [rounds] [workers]\n");
-    return 2;
-  }
+  std::size_t most = 10000000;
+  std::size_t rounds = 15;
+  int cpus = 2;
+  CLI::App app("Compares algorithms over tasks with those of oneTBB, libstdc++ and OpenMP, those "
+               "that are installed, on 1000, 10000, ... elements.");
+  app.add_option("--most", most, "the most elements (default 10000000)")
+      ->check(CLI::Range(std::size_t{1000}, std::size_t{1000000000}));
+  app.add_option("--rounds", rounds, "rounds, in each of which every library runs (default 15)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--cpus", cpus, "workers of each library (default 2)")->check(CLI::Range(1, 1024));
+  return benchmarks::run_program("algorithms", app, argc, argv, [&] {
 #ifdef ALGORITHMS_HAVE_TBB
-  tbb::global_control const limit(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<std::size_t>(workers));
+    tbb::global_control const limit(tbb::global_control::max_allowed_parallelism,
+                                    static_cast<std::size_t>(cpus));
 #endif
 #ifdef _OPENMP
-  omp_set_num_threads(workers);
+    omp_set_num_threads(cpus);
 #endif
-  hs::Runtime<> rt({.cpus = workers});
-  for (std::size_t n = 1000; n <= greatest; n *= 10) {
-    for (auto const& c : {sum_case(rt), saxpy_case(rt), scan_case(rt), sort_case(rt)}) {
-      if (run_case(c, n, rounds) != 0) {
-        return 1;
+    hs::Runtime<> rt({.cpus = cpus});
+    for (std::size_t n = 1000; n <= most; n *= 10) {
+      for (auto const& c : {sum_case(rt), saxpy_case(rt), scan_case(rt), sort_case(rt)}) {
+        run_case(c, n, rounds);
       }
     }
-  }
+  });
 }

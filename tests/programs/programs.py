@@ -1228,6 +1228,21 @@ def test_task_stealing(program):
     refuses(program, "--ranks", "--ranks", "1")
 
 
+def test_algorithms(program):
+    status, text, _ = run(program, "--most", "10000", "--rounds", "2")
+    lines = text.splitlines()
+    check(status == 0 and len(lines) >= 16, f"algorithms: {text}")
+    for name in ("sum", "saxpy", "scan", "sort"):
+        for n in (1000, 10000):
+            rows = [line for line in lines if line.split()[:2] == [name, str(n)]]
+            check({"serial", "hetsched"} <= {row.split()[2] for row in rows}, f"algorithms: {text}")
+            for row in rows:
+                # hetsched's own row compares it with itself
+                check(row.split()[2] != "hetsched" or "takes 1 [1, 1] times" in row, f"algorithms: {row}")
+    refuses(program, "--most", "--most", "10")
+    refuses(program, "--rounds", "--rounds", "0")
+
+
 def test_steal_bytes(program):
     benchmarks = Path(__file__).parents[2] / "benchmarks"
     places = ["--platform", str(benchmarks / "platforms" / "scioto_node.json"),
@@ -2116,6 +2131,7 @@ def main():
         "cluster_order": test_cluster_order,
         "one_sided": test_one_sided,
         "task_stealing": test_task_stealing,
+        "algorithms": test_algorithms,
         "steal_bytes": test_steal_bytes,
         "arafat2016": test_arafat2016,
         "arafat2016_ranks": test_arafat2016_ranks,
