@@ -35,6 +35,9 @@ struct Step {
   int parts = 0;
   std::size_t block_rows = 1;
   std::size_t block_cols = 1;
+  bool uneven = false; // cut at these rows and columns instead
+  std::vector<std::size_t> row_cuts;
+  std::vector<std::size_t> col_cuts;
 };
 
 struct Node {
@@ -202,6 +205,32 @@ private:
     }
   }
 
+  [[nodiscard]] static std::vector<std::size_t> even(std::size_t extent, std::size_t block) {
+    std::vector<std::size_t> cuts;
+    for (auto cut = block; cut < extent; cut += block) {
+      cuts.push_back(cut);
+    }
+    return cuts;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> uneven(std::size_t extent) {
+    std::vector<std::size_t> cuts;
+    for (std::size_t cut = 1; cut < extent; ++cut) {
+      if (chance(40)) {
+        cuts.push_back(cut);
+      }
+    }
+    return cuts;
+  }
+
+  /// Where parts begin, and the end of the last.
+  [[nodiscard]] static std::vector<std::size_t> bounds(std::vector<std::size_t> cuts,
+                                                       std::size_t extent) {
+    cuts.insert(cuts.begin(), 0);
+    cuts.push_back(extent);
+    return cuts;
+  }
+
   void partitioned(std::vector<Step>& steps, std::vector<Argument> const& usable, int level) {
     auto const chosen = static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1));
     auto const limit = usable[chosen].mode;
@@ -216,11 +245,18 @@ private:
     step.first_part = static_cast<int>(program_.slots.size());
     auto inner = usable;
     inner.erase(inner.begin() + static_cast<std::ptrdiff_t>(chosen));
-    for (std::size_t j = 0; j < slot.cols; j += step.block_cols) {
-      for (std::size_t i = 0; i < slot.rows; i += step.block_rows) {
+    step.uneven = chance(50);
+    step.row_cuts = step.uneven ? uneven(slot.rows) : even(slot.rows, step.block_rows);
+    step.col_cuts = step.uneven ? uneven(slot.cols) : even(slot.cols, step.block_cols);
+    auto const rows = bounds(step.row_cuts, slot.rows);
+    auto const cols = bounds(step.col_cuts, slot.cols);
+    for (std::size_t q = 0; q + 1 < cols.size(); ++q) {
+      for (std::size_t p = 0; p + 1 < rows.size(); ++p) {
+        auto const i = rows[p];
+        auto const j = cols[q];
         Slot part;
-        part.rows = std::min(step.block_rows, slot.rows - i);
-        part.cols = std::min(step.block_cols, slot.cols - j);
+        part.rows = rows[p + 1] - i;
+        part.cols = cols[q + 1] - j;
         part.ld = slot.ld;
         part.part_of = whole;
         part.offset = i + j * slot.ld;

@@ -523,7 +523,9 @@ void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* do
       rt.sync(run.handles[slot]);
       break;
     case Step::partition: {
-      auto parts = rt.partition(run.handles[slot], hs::tiles(step.block_rows, step.block_cols));
+      auto const& whole = run.handles[slot];
+      auto parts = step.uneven ? rt.partition(whole, hs::cuts(step.row_cuts, step.col_cuts))
+                               : rt.partition(whole, hs::tiles(step.block_rows, step.block_cols));
       for (std::size_t k = 0; k < parts.size(); ++k) {
         run.handles[static_cast<std::size_t>(step.first_part) + k] = parts[k];
       }

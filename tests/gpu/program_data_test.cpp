@@ -73,6 +73,29 @@ hs::Config config(std::string const& devices) {
 
 TEST_SUITE_BEGIN("devices");
 
+TEST_CASE("devices: tasks on parts of uneven sizes") {
+  hs::Runtime<> rt(config("emu:2@16KB"));
+  std::vector<double> xs(n, 1);
+  std::vector<double> ys(n, 2);
+  auto const x = rt.data(xs);
+  auto const y = rt.data(ys);
+  {
+    auto const cuts = hs::cuts({1, 500, 930});
+    auto const from = rt.partition(x, cuts);
+    auto const to = rt.partition(y, cuts);
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      auto const where = k == 3 ? hs::ArchHost : hs::ArchCUDA;
+      rt.spawn<Update>(hs::SetArch(where))(static_cast<double>(k), from[k], to[k]);
+    }
+  }
+  rt.spawn<Update>(hs::SetArch(hs::ArchCUDA))(10.0, x, y);
+  rt.sync();
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const k = (i >= 1 ? 1 : 0) + (i >= 500 ? 1 : 0) + (i >= 930 ? 1 : 0);
+    REQUIRE(ys[i] == 1 + 10 * (1 + k * 2));
+  }
+}
+
 TEST_CASE("device_data: tasks anywhere use it, sync brings it home") {
   hs::Runtime<> rt(config("emu:2@16KB"));
   std::vector<double> on_one(n, 1);

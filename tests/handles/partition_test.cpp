@@ -115,6 +115,93 @@ TEST_CASE("partition: blocks larger than the region, and a region of nothing") {
   CHECK(code_of([&] { (void)rt.partition(hv, hs::tiles(1, 0)); }) == hs::ErrorCode::bad_data);
 }
 
+TEST_CASE("partition: cuts of a vector") {
+  hs::Runtime<> rt(on_cpus(2));
+  std::vector<int> v(10);
+  auto const hv = rt.data(v);
+  {
+    auto const parts = rt.partition(hv, hs::cuts({1, 7, 9}));
+    REQUIRE(parts.size() == 4);
+    CHECK(parts.rows() == 4);
+    CHECK(parts.cols() == 1);
+    for (std::size_t k = 0; k < 4; ++k) {
+      rt.spawn()(Fill{}, hs::write(parts[k]), static_cast<int>(k) + 1);
+    }
+  }
+  int sum = 0;
+  auto const hsum = rt.data(sum);
+  rt.spawn()(Sum{}, hs::read(hv), hs::write(hsum));
+  rt.sync();
+  CHECK(v == std::vector<int>{1, 2, 2, 2, 2, 2, 2, 3, 3, 4});
+  CHECK(sum == 23);
+}
+
+TEST_CASE("partition: cuts of a tile, numbered down the columns, and of a part") {
+  hs::Runtime<> rt(on_cpus(2));
+  std::vector<int> memory(4 * 5, -1); // 3 x 5, leading dimension 4
+  auto const whole = rt.data(memory.data(), 3, 5, 4);
+  auto const fill = [](Tile t, int value) {
+    for (std::size_t j = 0; j < t.cols(); ++j) {
+      for (std::size_t i = 0; i < t.rows(); ++i) {
+        t(i, j) = value;
+      }
+    }
+  };
+  auto parts = rt.partition(whole, hs::cuts({1}, {1, 4}));
+  REQUIRE(parts.size() == 6);
+  CHECK(parts.rows() == 2);
+  CHECK(parts.cols() == 3);
+  CHECK(parts(1, 0) == parts[1]);
+  CHECK(parts(0, 1) == parts[2]);
+  CHECK(parts(1, 1).rows() == 2);
+  CHECK(parts(1, 1).cols() == 3);
+  CHECK(parts(0, 2).rows() == 1);
+  CHECK(parts(0, 2).cols() == 1);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    rt.spawn()(fill, hs::write(parts[k]), static_cast<int>(k));
+  }
+  auto const inner = rt.partition(parts(1, 1), hs::cuts({}, {2})); // rows are left whole
+  REQUIRE(inner.size() == 2);
+  CHECK(inner.rows() == 1);
+  rt.spawn()(fill, hs::write(inner(0, 1)), 9);
+  rt.join(parts); // and the inner one
+  rt.spawn()([](Tile t) { t(0, 0) += 7; }, hs::read_write(whole));
+  rt.sync();
+  CHECK(memory ==
+        std::vector<int>{7, 1, 1, -1, 2, 3, 3, -1, 2, 3, 3, -1, 2, 9, 9, -1, 4, 5, 5, -1});
+}
+
+TEST_CASE("partition: no cuts, and cuts that name the datum when they are wrong") {
+  hs::Runtime<> rt(on_cpus(1));
+  std::vector<int> v(10), none;
+  auto const hv = rt.data(v), hnone = rt.data(none);
+  CHECK(rt.partition(hv, hs::cuts({})).size() == 1);
+  CHECK(rt.partition(hnone, hs::cuts({})).size() == 1);
+
+  auto const refused = [&](auto const& handle, hs::Cuts const& cuts, std::string const& end) {
+    auto const error = error_of([&] { (void)rt.partition(handle, cuts); });
+    REQUIRE(error.has_value());
+    CHECK(error->code() == hs::ErrorCode::bad_data);
+    std::string const message = error->what();
+    INFO(message);
+    CHECK(message.find("10 x 1") != std::string::npos);
+    CHECK(message.find(end) == message.size() - end.size());
+  };
+  std::string const inside = ": it has 10, and cuts lie between 0 and that number";
+  refused(hv, hs::cuts({0}), "partition with a cut at row 0" + inside);
+  refused(hv, hs::cuts({3, 10}), "partition with a cut at row 10" + inside);
+  refused(hv, hs::cuts({3, 11}), "partition with a cut at row 11" + inside);
+  refused(hv, hs::cuts({5, 4}), "partition with a cut at row 4 after one at 5: cuts must ascend");
+  refused(hv, hs::cuts({5, 5}), "partition with a cut at row 5 after one at 5: cuts must ascend");
+  refused(hv,
+          hs::cuts({5}, {1}),
+          "partition with a cut at column 1: it has 1, and cuts lie between 0 and that number");
+  CHECK(code_of([&] { (void)rt.partition(hnone, hs::cuts({1})); }) == hs::ErrorCode::bad_data);
+  rt.spawn()(Fill{}, hs::write(hv), 1); // it is whole still
+  rt.sync();
+  CHECK(v == std::vector<int>(10, 1));
+}
+
 //   fill whole --> parts, twice each --> whole --> parts again --> sum of the whole
 TEST_CASE_TEMPLATE("partition: whole and parts keep program order, with no wait between",
                    Scheduler,

@@ -15,6 +15,19 @@
 
 namespace hetsched {
 
+/// Where a region is cut into parts of any sizes: see `cuts`.
+struct Cuts {
+  std::vector<std::size_t> rows;
+  std::vector<std::size_t> cols;
+};
+
+/// A shape for `partition`: each cut is the first row (column; for a vector the first element) of
+/// the part behind it. Cuts ascend, and are neither 0 nor the end: n of them give n + 1 parts, and
+/// none leaves that dimension whole.
+[[nodiscard]] inline Cuts cuts(std::vector<std::size_t> rows, std::vector<std::size_t> cols = {}) {
+  return {std::move(rows), std::move(cols)};
+}
+
 namespace detail {
 
 [[noreturn, gnu::cold]] inline void

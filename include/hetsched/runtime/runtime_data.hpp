@@ -129,11 +129,20 @@ public:
     check_usable("partition");
     auto& record = record_of(whole);
     detail::check_blocks<D>(record, blocks);
-    typename Core::Spawner spawner(*core_);
-    auto [state, parts] = detail::open_partition<D>(
-        spawner.host(), record, blocks, core_->current_task(), core_->current_domain());
-    auto const rows = state->grid_rows;
-    return Partition<D>(&end_partition, state, rows, std::move(parts));
+    return cut<D>(record, {blocks});
+  }
+
+  /// Cuts a vector or tile into parts of any sizes: `cuts({2, 5})`, `cuts({rows}, {columns})`.
+  /// Throws Error(bad_data) unless the cuts of a dimension ascend and lie inside.
+  template <class D>
+  [[nodiscard]] Partition<D> partition(Handle<D> const& whole, Cuts const& cuts) {
+    check_usable("partition");
+    auto& record = record_of(whole);
+    constexpr auto rest = static_cast<std::size_t>(-1);
+    detail::PartShape const shape{{rest, rest}, cuts.rows, cuts.cols};
+    detail::check_blocks<D>(record, shape.blocks);
+    detail::check_cuts(record, shape);
+    return cut<D>(record, shape);
   }
 
   /// Gives a partitioned region back as a whole. Asynchronous: later tasks on the whole wait for
@@ -227,6 +236,15 @@ protected:
   }
 
 private:
+  template <class D>
+  Partition<D> cut(detail::DataRecord& record, detail::PartShape const& shape) {
+    typename Core::Spawner spawner(*core_);
+    auto [state, parts] = detail::open_partition<D>(
+        spawner.host(), record, shape, core_->current_task(), core_->current_domain());
+    auto const rows = state->grid_rows;
+    return Partition<D>(&end_partition, state, rows, std::move(parts));
+  }
+
   template <class D, class T>
   Handle<D> make_handle(T* first, detail::Shape shape) {
     return Handle<D>(register_memory(first, shape, sizeof(T), std::is_const_v<T>));

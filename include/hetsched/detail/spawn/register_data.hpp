@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -66,6 +68,16 @@ inline constexpr bool is_column_major = [] {
                                              Domain& domain,
                                              DataRegistry& registry);
 
+/// How a region is cut: at these rows and columns, and into blocks behind the last of them.
+struct PartShape {
+  Blocks blocks;
+  std::span<std::size_t const> row_cuts{};
+  std::span<std::size_t const> col_cuts{};
+};
+
+/// Throws Error(bad_data) unless the cuts ascend and lie inside.
+void check_cuts(DataRecord const& record, PartShape const& shape);
+
 template <class D>
 void check_blocks(DataRecord const& record, Blocks blocks) {
   static_assert(!std::is_same_v<typename DataTraits<D>::Mutable, typename DataTraits<D>::Element>,
@@ -76,8 +88,11 @@ void check_blocks(DataRecord const& record, Blocks blocks) {
 }
 
 /// The parts of a region, in the domain where it is being partitioned, each held by `state`.
-void make_parts(
-    PartitionState& state, DataRecord& whole, AccessQueue const& queue, Blocks blocks, Limit limit);
+void make_parts(PartitionState& state,
+                DataRecord& whole,
+                AccessQueue const& queue,
+                PartShape const& cut,
+                Limit limit);
 
 inline constexpr TaskType partition_type{
     "hetsched partition", TaskKind::partition, {}, {}, nullptr, nullptr, nullptr};
@@ -107,8 +122,8 @@ template <class Host>
 
 /// Makes the parts and has them opened when the whole is granted.
 template <class D, class Host>
-[[nodiscard]] std::pair<PartitionState*, std::vector<Handle<D>>>
-open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent, Domain& domain) {
+[[nodiscard]] std::pair<PartitionState*, std::vector<Handle<D>>> open_partition(
+    Host& host, DataRecord& whole, PartShape const& cut, TaskRecord* parent, Domain& domain) {
   auto limit = whole.limit.load(std::memory_order_relaxed);
   bool const unwritten = limit == Limit::unwritten; // so are its parts, and it counts as written
   auto& queue =
@@ -125,7 +140,7 @@ open_partition(Host& host, DataRecord& whole, Blocks blocks, TaskRecord* parent,
   std::vector<Handle<D>> parts; // filled last: a handle that goes waits for its part
   TaskRecord* memory = nullptr;
   try {
-    make_parts(*state, whole, queue, blocks, limit);
+    make_parts(*state, whole, queue, cut, limit);
     parts.reserve(state->parts.size());
     memory = host.allocate(SizeClass::of(bytes_to_accesses(1)));
     state->join = host.allocate(SizeClass::of(bytes_to_accesses(state->parts.size())));

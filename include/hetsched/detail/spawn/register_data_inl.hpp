@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 
 namespace hetsched::detail {
@@ -63,22 +64,57 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
   return added(std::move(record), registry);
 }
 
+/// Throws Error(bad_data) unless the cuts ascend and lie inside `extent`.
+[[gnu::cold]] inline void check_cuts(DataRecord const& record,
+                                     std::span<std::size_t const> cuts,
+                                     std::size_t extent,
+                                     char const* unit) {
+  for (std::size_t k = 0; k < cuts.size(); ++k) {
+    if (cuts[k] == 0 || cuts[k] >= extent) {
+      throw Error(
+          ErrorCode::bad_data,
+          record.describe(),
+          text("partition with a cut at %s %zu: it has %zu, and cuts lie between 0 and that number",
+               unit,
+               cuts[k],
+               extent));
+    }
+    if (k > 0 && cuts[k] <= cuts[k - 1]) {
+      throw Error(ErrorCode::bad_data,
+                  record.describe(),
+                  text("partition with a cut at %s %zu after one at %zu: cuts must ascend",
+                       unit,
+                       cuts[k],
+                       cuts[k - 1]));
+    }
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE void check_cuts(DataRecord const& record, PartShape const& shape) {
+  check_cuts(record, shape.row_cuts, record.shape.rows, "row");
+  check_cuts(record, shape.col_cuts, record.shape.cols, "column");
+}
+
 [[gnu::cold]] HETSCHED_INLINE void make_parts(PartitionState& state,
                                               DataRecord& whole,
                                               AccessQueue const& queue,
-                                              Blocks blocks,
+                                              PartShape const& cut,
                                               Limit limit) {
   auto const& shape = whole.shape;
-  auto const height = std::min(blocks.rows, std::max<std::size_t>(shape.rows, 1));
-  auto const width = std::min(blocks.cols, std::max<std::size_t>(shape.cols, 1));
-  for (std::size_t j = 0; j == 0 || j < shape.cols; j += width) {
-    for (std::size_t i = 0; i == 0 || i < shape.rows; i += height) {
+  std::size_t j = 0;
+  std::size_t column = 0;
+  do { // of nothing, there is one part
+    auto const width = column < cut.col_cuts.size() ? cut.col_cuts[column] - j
+                                                    : std::min(cut.blocks.cols, shape.cols - j);
+    std::size_t i = 0;
+    std::size_t row = 0;
+    do {
+      auto const height = row < cut.row_cuts.size() ? cut.row_cuts[row] - i
+                                                    : std::min(cut.blocks.rows, shape.rows - i);
       auto const offset = (i + j * queue.ld) * whole.element_bytes;
       auto* const base = // of no columns: there may be no memory
           queue.base == nullptr ? nullptr : static_cast<std::byte*>(queue.base) + offset;
-      Shape const part_shape{
-          std::min(height, shape.rows - i), std::min(width, shape.cols - j), queue.ld};
-      auto part = make_record(base, part_shape, whole.element_bytes, *queue.domain);
+      auto part = make_record(base, {height, width, queue.ld}, whole.element_bytes, *queue.domain);
       part->limit.store(limit, std::memory_order_relaxed);
       part->temporary = whole.temporary;
       part->home.active = 1; // the holder, until it is granted the whole
@@ -92,11 +128,15 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
       queue.domain->references.fetch_add(1, std::memory_order_relaxed);
       part->registry = whole.registry->retain();
       part->registry->add_part(*part.release());
-    }
-    if (j == 0) {
+      i += height;
+      ++row;
+    } while (i < shape.rows);
+    if (column == 0) {
       state.grid_rows = state.parts.size();
     }
-  }
+    j += width;
+    ++column;
+  } while (j < shape.cols);
 }
 
 } // namespace hetsched::detail
