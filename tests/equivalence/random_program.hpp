@@ -36,8 +36,8 @@ struct Step {
   std::size_t block_rows = 1;
   std::size_t block_cols = 1;
   bool uneven = false; // cut at these rows and columns instead
-  std::vector<std::size_t> row_cuts;
-  std::vector<std::size_t> col_cuts;
+  std::vector<std::size_t> row_cuts = {};
+  std::vector<std::size_t> col_cuts = {};
 };
 
 struct Node {
