@@ -79,6 +79,20 @@ private:
   detail::DataRecord* record_ = nullptr;
 };
 
+/// A body's parameter that gives it both the view of a datum and its handle, to work on the datum
+/// and to spawn tasks on it or its parts. `View`: as the body would take it without (const for R).
+/// While such tasks may run, from their spawn to a `sync()` in the body, the view must not be used.
+/// Not for lists, nor for CW.
+template <class View>
+struct WithHandle {
+  using Data = typename detail::DataTraits<std::remove_cvref_t<View>>::Mutable;
+
+  operator Handle<Data> const&() const noexcept { return handle; }
+
+  View view;
+  Handle<Data> handle;
+};
+
 /// The handles of a list's data (see Each), for a body that spawns tasks on them.
 template <class D>
 class Each<Handle<D>> {

@@ -62,6 +62,15 @@ using HandleOf =
                        Each<Handle<typename DataTraits<typename Traits::Datum>::Mutable>>,
                        Handle<typename DataTraits<typename Traits::Datum>::Mutable>>;
 
+template <class Traits>
+inline constexpr bool contributes = Traits::mode == AccessMode::reduce;
+
+/// The same where the body takes view and handle of some: that converts to the handle.
+template <class Traits, bool with_view>
+using HandleArgument = std::conditional_t<with_view && !Traits::is_list && !contributes<Traits>,
+                                          WithHandle<typename Traits::View>,
+                                          HandleOf<Traits>>;
+
 /// Where the datum of access number k of a task is for a body on the host; `in_copy`: a
 /// contribution's private copy.
 template <bool in_copy>
@@ -96,9 +105,6 @@ template <class Traits>
 }
 
 template <class Traits>
-inline constexpr bool contributes = Traits::mode == AccessMode::reduce;
-
-template <class Traits>
 constexpr void check_for_devices() {
   using Element = typename DataTraits<typename Traits::Data>::Element;
   static_assert(std::is_trivially_copyable_v<Element>,
@@ -116,8 +122,8 @@ using HandleMask = std::uint64_t;
 inline constexpr std::size_t most_handles = 64;
 
 /// Calls a body with the arguments of a task. Rt is what the body may take first: the runtime, or,
-/// of a body for devices, a GpuStream.
-template <class Rt, class T, class Body, bool WithRuntime, HandleMask Handles>
+/// of a body for devices, a GpuStream. WithViews: handles come as HandleArgument<..., true>.
+template <class Rt, class T, class Body, bool WithRuntime, HandleMask Handles, bool WithViews>
 struct BodyCall {
   using S = SignatureOf<T>;
 
@@ -128,7 +134,7 @@ struct BodyCall {
 
   template <std::size_t I>
   using Argument = std::conditional_t<as_handle<I>,
-                                      HandleOf<typename S::template At<I>>,
+                                      HandleArgument<typename S::template At<I>, WithViews>,
                                       typename S::template At<I>::View>;
 
   template <std::size_t... I>
@@ -173,7 +179,13 @@ struct BodyCall {
     } else if constexpr (as_handle<I>) {
       auto* const record = task.accesses()[S::template data_index<I>].queue->data;
       acquire_handle(record);
-      return Argument<I>(record);
+      HandleOf<Traits> handle(record);
+      if constexpr (std::is_same_v<Argument<I>, HandleOf<Traits>>) {
+        return handle;
+      } else {
+        return {view_at<Traits>(place_on_host<false>(task, S::template data_index<I>)),
+                std::move(handle)};
+      }
     } else {
       return view_at<Traits>(place_on_host<contributes<Traits>>(task, S::template data_index<I>));
     }
@@ -195,20 +207,27 @@ struct BodyCall {
   }
 };
 
-/// A call operator that is a template: tried with views, then with handles in place of some.
-template <class Rt, class T, class Body, HandleMask Handles = 0>
+/// A call operator that is a template: tried with views, then with handles in place of some,
+/// then with views and handles.
+template <class Rt, class T, class Body, HandleMask Handles = 0, bool WithViews = false>
 [[nodiscard]] constexpr auto find_generic_call() {
   constexpr auto combinations =
       HandleMask{1} << (SignatureOf<T>::parameters.size() < 8 ? SignatureOf<T>::parameters.size()
                                                               : 8);
+  using Plain = BodyCall<CallerOf<Rt, false>, T, Body, false, Handles, WithViews>;
+  using WithRuntime = BodyCall<Rt, T, Body, true, Handles, WithViews>;
   if constexpr (Handles == combinations) {
-    return std::type_identity<void>{};
-  } else if constexpr (BodyCall<CallerOf<Rt, false>, T, Body, false, Handles>::fits) {
-    return std::type_identity<BodyCall<CallerOf<Rt, false>, T, Body, false, Handles>>{};
-  } else if constexpr (BodyCall<Rt, T, Body, true, Handles>::fits) {
-    return std::type_identity<BodyCall<Rt, T, Body, true, Handles>>{};
+    if constexpr (WithViews || std::is_same_v<Rt, GpuStream>) {
+      return std::type_identity<void>{};
+    } else {
+      return find_generic_call<Rt, T, Body, 1, true>();
+    }
+  } else if constexpr (Plain::fits) {
+    return std::type_identity<Plain>{};
+  } else if constexpr (WithRuntime::fits) {
+    return std::type_identity<WithRuntime>{};
   } else {
-    return find_generic_call<Rt, T, Body, Handles + 1>();
+    return find_generic_call<Rt, T, Body, Handles + 1, WithViews>();
   }
 }
 

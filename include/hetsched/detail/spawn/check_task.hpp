@@ -27,6 +27,22 @@ template <class Param, class Traits>
   }
 }
 
+template <class Param>
+inline constexpr bool is_with_handle = false;
+template <class View>
+inline constexpr bool is_with_handle<WithHandle<View>> = true;
+
+/// Whether a body's parameter takes view and handle of a datum.
+template <class Param, class Traits>
+[[nodiscard]] constexpr bool takes_both() {
+  if constexpr (!is_with_handle<std::remove_cvref_t<Param>> || Traits::is_value) {
+    return false;
+  } else {
+    return std::is_same_v<std::remove_cvref_t<Param>, HandleArgument<Traits, true>> &&
+           std::is_convertible_v<HandleArgument<Traits, true>, Param>;
+  }
+}
+
 /// A by-value parameter fits if it can be had from the stored value; no other conversion is made.
 template <class Param, class Traits>
 [[nodiscard]] constexpr bool parameter_fits() {
@@ -34,7 +50,8 @@ template <class Param, class Traits>
     return std::is_convertible_v<typename Traits::View, Param> &&
            std::is_same_v<std::remove_cvref_t<Param>, typename Traits::Data>;
   } else {
-    return takes_view<Param, Traits> || takes_handle<Param, Traits>();
+    return takes_view<Param, Traits> || takes_handle<Param, Traits>() ||
+           takes_both<Param, Traits>();
   }
 }
 
@@ -51,7 +68,12 @@ struct BodyParameter {
     static_assert(!writes_through_read,
                   "hetsched: this body parameter could write data that the signature declares R; "
                   "take it const (task type and parameter: see BodyParameter<task, index>)");
-    static_assert(fits || writes_through_read,
+    static constexpr bool wrong_both = !fits && is_with_handle<std::remove_cvref_t<Param>>;
+    static_assert(!wrong_both,
+                  "hetsched: a body takes WithHandle<View> of a single datum that is not CW, with "
+                  "the view of the signature, const for R (task type and parameter: see "
+                  "BodyParameter<task, index>)");
+    static_assert(fits || writes_through_read || wrong_both,
                   "hetsched: this body parameter does not fit the signature "
                   "(task type and parameter: see BodyParameter<task, index>)");
   };
@@ -223,7 +245,8 @@ struct PlainCall {
   template <std::size_t I>
   static constexpr HandleMask handle_bit = [] {
     if constexpr (!std::is_same_v<Rt, GpuStream> &&
-                  takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>()) {
+                  (takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>() ||
+                   is_with_handle<std::remove_cvref_t<Taken<I>>>)) {
       constexpr auto index = SignatureOf<T>::template place<I>;
       static_assert(index < most_handles,
                     "hetsched: a body can take handles only of its first 64 data parameters");
@@ -254,7 +277,8 @@ struct PlainCall {
                                T,
                                Body,
                                with_runtime,
-                               (HandleMask{0} | ... | handle_bit<I>)>;
+                               (HandleMask{0} | ... | handle_bit<I>),
+                               (false || ... || is_with_handle<std::remove_cvref_t<Taken<I>>>)>;
         return std::type_identity<std::conditional_t<Found::fits, Found, void>>{};
       }(std::make_index_sequence<expected>{});
     } else {
