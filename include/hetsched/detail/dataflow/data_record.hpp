@@ -315,39 +315,50 @@ private:
   }
 };
 
-/// Host memory that the library allocates for elements; by default none. `destroy`, if given, is
-/// called with it before it goes.
+/// Host memory that the library takes for elements, and gives back. Much of it at once comes as
+/// pages of its own: they take memory when they are first touched, and none once they are given
+/// back, whatever else the program has on its heap. Throws bad_alloc.
+[[nodiscard]] void* take_host_memory(std::size_t bytes, std::size_t alignment);
+void give_host_memory_back(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
+
+/// Owns such memory; by default none. `destroy`, if given, is called with it before it goes.
 class HostBuffer {
 public:
-  HostBuffer() = default;
-
   using Destroy = void (*)(void* memory) noexcept;
 
-  HostBuffer(std::size_t bytes, std::size_t element_bytes, Destroy destroy = nullptr)
-      : alignment_(alignment_of(element_bytes)),
-        memory_(::operator new(bytes, std::align_val_t{alignment_})), destroy_(destroy) {}
+  HostBuffer() = default;
 
-  HostBuffer(HostBuffer&& other) noexcept
-      : alignment_(other.alignment_), memory_(std::exchange(other.memory_, nullptr)),
-        destroy_(other.destroy_) {}
+  HostBuffer(std::size_t bytes, std::size_t element_bytes, Destroy destroy = nullptr)
+      : bytes_(bytes), alignment_(alignment_of(element_bytes)),
+        memory_(take_host_memory(bytes, alignment_)), destroy_(destroy) {}
+
+  HostBuffer(HostBuffer&& other) noexcept { swap(other); }
 
   HostBuffer& operator=(HostBuffer&& other) noexcept {
-    std::swap(alignment_, other.alignment_);
-    std::swap(memory_, other.memory_);
-    std::swap(destroy_, other.destroy_);
+    swap(other);
     return *this;
   }
 
   ~HostBuffer() {
-    if (memory_ != nullptr && destroy_ != nullptr) {
-      destroy_(memory_);
+    if (memory_ != nullptr) {
+      if (destroy_ != nullptr) {
+        destroy_(memory_);
+      }
+      give_host_memory_back(memory_, bytes_, alignment_);
     }
-    ::operator delete(memory_, std::align_val_t{alignment_});
   }
 
   [[nodiscard]] void* get() const noexcept { return memory_; }
 
 private:
+  void swap(HostBuffer& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(alignment_, other.alignment_);
+    std::swap(memory_, other.memory_);
+    std::swap(destroy_, other.destroy_);
+  }
+
+  std::size_t bytes_ = 0;
   std::size_t alignment_ = alignment_of(1);
   void* memory_ = nullptr;
   Destroy destroy_ = nullptr;
