@@ -56,6 +56,11 @@ private:
   Domain domain_;
 };
 
+/// No task uses anything here.
+bool unused(void* /*runtime*/, DataRecord& /*record*/) {
+  return true;
+}
+
 TEST_SUITE_BEGIN("detail/data_registry");
 
 TEST_CASE("DataRegistry: refuses exactly the regions that share a byte with another one") {
@@ -66,7 +71,7 @@ TEST_CASE("DataRegistry: refuses exactly the regions that share a byte with anot
   int refused = 0, accepted = 0;
   for (int program = 0; program < 300; ++program) {
     Memory memory;
-    DataRegistry registry(nullptr, [](void*, DataRecord&) { return true; });
+    DataRegistry registry(nullptr, &unused, &unused);
     std::vector<Owned<DataRecord>> known;
     for (int k = 0; k < 20; ++k) {
       if (!known.empty() && draw(0, 4) == 0) {
@@ -99,7 +104,7 @@ TEST_CASE("DataRegistry: refuses exactly the regions that share a byte with anot
 
 TEST_CASE("DataRegistry: for_each sees what is registered, parts included") {
   Memory memory;
-  DataRegistry registry(nullptr, [](void*, DataRecord&) { return true; });
+  DataRegistry registry(nullptr, &unused, &unused);
   auto const whole = memory.region(0, 8, {4, 1, 4});
   auto const part = memory.region(0, 8, {2, 1, 4});
   auto const other = memory.region(100, 8, {2, 1, 2});
@@ -121,7 +126,7 @@ TEST_CASE("DataRegistry: for_each sees what is registered, parts included") {
 
 TEST_CASE("DataRegistry: messages name both data, by name or by address and shape") {
   Memory memory;
-  DataRegistry registry(nullptr, [](void*, DataRecord&) { return true; });
+  DataRegistry registry(nullptr, &unused, &unused);
   auto const named = memory.region(0, 8, {4, 2, 4});
   auto const other = memory.region(8, 8, {3, 1, 3});
   named->name = "A";

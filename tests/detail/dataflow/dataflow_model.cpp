@@ -233,7 +233,8 @@ struct Core {
 } // namespace
 
 Model::Model(Setting const& setting)
-    : setting_(setting), root_(new Domain), registry_(new DataRegistry(this, &await_unused)),
+    : setting_(setting), root_(new Domain),
+      registry_(new DataRegistry(this, &await_unused, [](void*, DataRecord&) { return false; })),
       group_(new GroupState(*registry_)) {
   static_assert(hs::detail::spawn_host<Host>);
   for (std::size_t datum = 0; datum < setting_.data; ++datum) {
@@ -729,7 +730,7 @@ void Model::partition(Index datum) {
   order_.settle();
   note_losses();
   auto [state, handles] =
-      hs::detail::open_partition<Data>(host, record(datum), {1, 1}, nullptr, *root_);
+      hs::detail::open_partition<Data>(host, record(datum), {{1, 1}}, nullptr, *root_);
   of.state = state;
   must(handles.size() == parts, "a region has other parts");
   for (std::size_t part = 0; part < parts; ++part) {
