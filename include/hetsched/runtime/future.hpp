@@ -95,25 +95,19 @@ struct AsyncBody {
   }
 };
 
+template <class A>
+inline constexpr bool is_future = false;
+template <class T>
+inline constexpr bool is_future<Future<T>> = true;
+
 /// An argument of an asynchronous task as one of a lambda task: a future is read.
 template <class A>
-A&& as_argument(A&& argument) noexcept {
-  return std::forward<A>(argument);
-}
-
-template <class T>
-auto as_argument(Future<T> const& future) {
-  return read(future.handle());
-}
-
-template <class T>
-auto as_argument(Future<T>& future) {
-  return read(future.handle());
-}
-
-template <class T>
-auto as_argument(Future<T>&& future) {
-  return read(future.handle());
+[[nodiscard]] decltype(auto) as_argument(A&& argument) noexcept {
+  if constexpr (is_future<std::remove_cvref_t<A>>) {
+    return read(argument.handle());
+  } else {
+    return std::forward<A>(argument);
+  }
 }
 
 template <class A>
@@ -193,6 +187,9 @@ private:
 /// Copies are the same result. It may go at any time, and outlive the runtime.
 template <class T>
 class Future {
+  using Kept = detail::Kept<T>;
+  using Result = detail::Result<Kept>;
+
 public:
   using Value = T;
 
@@ -206,21 +203,21 @@ public:
   /// which then counts as told: `sync()` does not rethrow it once more. Throws Error(cancelled) if
   /// the task did not run because others failed. The value is valid as long as a copy of the future
   /// is there.
-  detail::Kept<T> const& get() const {
+  Kept const& get() const {
     auto& record = *handle_.record();
-    auto& result = detail::Result<detail::Kept<T>>::of(record);
+    auto& result = Result::of(record);
     try {
       await_(record);
     } catch (...) {
-      if (!failed(result)) {
+      if (state(result) != State::failed) {
         throw;
       }
     }
-    if (failed(result)) {
+    if (state(result) == State::failed) {
       record.home.domain->failure.forget(result.error);
       std::rethrow_exception(result.error);
     }
-    if (result.state.load(std::memory_order_acquire) == State::none) {
+    if (state(result) == State::none) {
       throw Error(ErrorCode::cancelled, "future", "its task did not run: its group was cancelled");
     }
     return result.value;
@@ -228,25 +225,24 @@ public:
 
   /// Whether the task is complete: then `get` waits at most for other tasks on the value.
   [[nodiscard]] bool is_ready() const noexcept {
-    return detail::Result<detail::Kept<T>>::of(*handle_.record())
-               .state.load(std::memory_order_acquire) != State::none;
+    return state(Result::of(*handle_.record())) != State::none;
   }
 
   /// The datum, for tasks and hints.
-  [[nodiscard]] Handle<detail::Kept<T>> const& handle() const noexcept { return handle_; }
+  [[nodiscard]] Handle<Kept> const& handle() const noexcept { return handle_; }
 
   /// For the library.
-  Future(Handle<detail::Kept<T>> handle, void (*await)(detail::DataRecord&)) noexcept
+  Future(Handle<Kept> handle, void (*await)(detail::DataRecord&)) noexcept
       : handle_(std::move(handle)), await_(await) {}
 
 private:
-  using State = typename detail::Result<detail::Kept<T>>::State;
+  using State = typename Result::State;
 
-  [[nodiscard]] static bool failed(detail::Result<detail::Kept<T>> const& result) noexcept {
-    return result.state.load(std::memory_order_acquire) == State::failed;
+  [[nodiscard]] static State state(Result const& result) noexcept {
+    return result.state.load(std::memory_order_acquire);
   }
 
-  Handle<detail::Kept<T>> handle_;
+  Handle<Kept> handle_;
   void (*await_)(detail::DataRecord&) = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/core/spin_lock.hpp>
+#include <hetsched/detail/dataflow/host_buffer.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 #include <hetsched/detail/memory/replicas.hpp>
 
@@ -103,13 +104,6 @@ struct Domain {
     }
   }
   return *domain;
-}
-
-/// An alignment that elements of so many bytes cannot exceed, and at least a cache line: the size
-/// of a type is a multiple of its alignment.
-[[nodiscard]] constexpr std::size_t alignment_of(std::size_t element_bytes) noexcept {
-  auto const largest = element_bytes & (~element_bytes + 1);
-  return largest > 64 ? largest : 64;
 }
 
 /// A CW task's private copy of a datum: this header, then the elements, densely packed.
@@ -313,55 +307,6 @@ private:
     last->next = nullptr;
     return first;
   }
-};
-
-/// Host memory that the library takes for elements, and gives back. Much of it at once comes as
-/// pages of its own: they take memory when they are first touched, and none once they are given
-/// back, whatever else the program has on its heap. Throws bad_alloc.
-[[nodiscard]] void* take_host_memory(std::size_t bytes, std::size_t alignment);
-void give_host_memory_back(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
-
-/// Owns such memory; by default none. `destroy`, if given, is called with it before it goes.
-class HostBuffer {
-public:
-  using Destroy = void (*)(void* memory) noexcept;
-
-  HostBuffer() = default;
-
-  HostBuffer(std::size_t bytes, std::size_t element_bytes, Destroy destroy = nullptr)
-      : bytes_(bytes), alignment_(alignment_of(element_bytes)),
-        memory_(take_host_memory(bytes, alignment_)), destroy_(destroy) {}
-
-  HostBuffer(HostBuffer&& other) noexcept { swap(other); }
-
-  HostBuffer& operator=(HostBuffer&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-
-  ~HostBuffer() {
-    if (memory_ != nullptr) {
-      if (destroy_ != nullptr) {
-        destroy_(memory_);
-      }
-      give_host_memory_back(memory_, bytes_, alignment_);
-    }
-  }
-
-  [[nodiscard]] void* get() const noexcept { return memory_; }
-
-private:
-  void swap(HostBuffer& other) noexcept {
-    std::swap(bytes_, other.bytes_);
-    std::swap(alignment_, other.alignment_);
-    std::swap(memory_, other.memory_);
-    std::swap(destroy_, other.destroy_);
-  }
-
-  std::size_t bytes_ = 0;
-  std::size_t alignment_ = alignment_of(1);
-  void* memory_ = nullptr;
-  Destroy destroy_ = nullptr;
 };
 
 /// What tasks may not do with a datum.
