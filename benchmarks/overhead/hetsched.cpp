@@ -2,6 +2,7 @@
 // hetsched: data declared by typed signatures, dependencies inferred.
 
 #include <hetsched/capture.hpp>
+#include <hetsched/coroutines.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/linalg/cholesky.hpp>
 #include <hetsched/linalg/lu.hpp>
@@ -62,6 +63,14 @@ struct hetsched::TaskBodyCPU<Fibonacci> {
 
 namespace {
 
+hs::Coroutine<std::uint64_t> call(int n) {
+  if (n < 2) {
+    co_return static_cast<std::uint64_t>(n);
+  }
+  auto const [a, b] = co_await hs::when_all(call(n - 1), call(n - 2));
+  co_return a + b;
+}
+
 template <class Scheduler>
 class Peer {
 public:
@@ -112,6 +121,8 @@ public:
     rt_.sync();
     return result;
   }
+
+  std::uint64_t fork_join(int n) { return rt_.async(call, n).get(); }
 
   void cholesky(overhead::Matrix& a, std::size_t tile) {
     with("cholesky", a, tile, [this](auto&& spawns) { this->run(spawns); });

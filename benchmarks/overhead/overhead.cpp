@@ -6,6 +6,7 @@
 //     chain             n tasks that read and write one datum
 //     cholesky_graph    the tile Cholesky graph of 40 x 40 tiles with empty bodies
 //     fibonacci         a nested task for each call, without cutoff
+//     fork_join         the same by coroutines; others have tasks
 //     cholesky          a real Cholesky factorisation, each with its best tile
 //     lu, qr            real factorisations beside OpenBLAS's own
 //
@@ -53,6 +54,7 @@ constexpr Case cases[] = {{"independent", 100000, 20000, "ns/task"},
                           {"chain", 100000, 20000, "ns/task"},
                           {"cholesky_graph", 40, 40, "ns/task"},
                           {"fibonacci", 32, 22, "ns/task"},
+                          {"fork_join", 32, 22, "ns/task"},
                           {"cholesky", 4096, 1024, "GFlop/s"},
                           {"cholesky", 8192, 0, "GFlop/s"},
                           {"lu", 4096, 512, "GFlop/s"},
@@ -74,7 +76,7 @@ public:
   Comparison(
       Options const& options, Extra const& extra, Case const& which, std::size_t n, int workers)
       : options_(options), which_(which), n_(n), workers_(workers), rounds_(extra.quick ? 2 : 3) {
-    if (faster_is_more() || (which.graph == "fibonacci" && !extra.quick)) {
+    if (faster_is_more() || (calls_itself() && !extra.quick)) {
       rounds_ = 1;
     }
   }
@@ -87,7 +89,7 @@ public:
       }
     }
     for (std::size_t r = 0; r < repeat; ++r) {
-      if (which_.graph == "fibonacci") {
+      if (calls_itself()) {
         serial_.push_back(value(peers.front(), "serial_fibonacci", workers_));
         if (workers_ == 2) {
           alone_.push_back(value(peers.front(), which_.graph, 1));
@@ -118,6 +120,9 @@ public:
       }
       judge(verdicts, peer.name, ratio);
     }
+    if (!serial_.empty()) {
+      judge(verdicts, "serial", interval(quotients(serial_, ours)));
+    }
     if (!alone_.empty()) {
       judge(verdicts, "two workers", interval(quotients(alone_, ours)));
     }
@@ -129,6 +134,10 @@ public:
 
 private:
   [[nodiscard]] bool faster_is_more() const { return which_.unit == "GFlop/s"; }
+
+  [[nodiscard]] bool calls_itself() const {
+    return which_.graph == "fibonacci" || which_.graph == "fork_join";
+  }
 
   static std::vector<double> quotients(std::vector<double> a, std::vector<double> const& b) {
     for (std::size_t r = 0; r < a.size(); ++r) {

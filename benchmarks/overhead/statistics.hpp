@@ -44,8 +44,8 @@ struct Interval {
       median(values), order[static_cast<std::size_t>(low)], order[static_cast<std::size_t>(high)]};
 }
 
-/// What is aimed at: hetsched is at least `goal` times as fast as `peer`; or, of hetsched alone, as
-/// fast with "two workers" as with one, or that share of what the area "bound" allows.
+/// What is aimed at: hetsched is at least `goal` times as fast as `peer`, or as the "serial"
+/// program; or, of hetsched alone, as fast with "two workers" as with one, or that share of what the area "bound" allows.
 struct Target {
   std::string_view graph;
   std::size_t n; // 0: any
@@ -66,6 +66,8 @@ inline constexpr Target targets[] = {{"independent", 0, 2, "libgomp", 1},
                                      {"fibonacci", 0, 1, "llvm_openmp", 2},
                                      {"fibonacci", 0, 1, "onetbb", 2},
                                      {"fibonacci", 0, 2, "two workers", 1 / 0.6},
+                                     {"fork_join", 0, 1, "serial", 0.1},
+                                     {"fork_join", 0, 2, "two workers", 1 / 0.6},
                                      {"cholesky", 8192, 2, "libgomp", 1},
                                      {"cholesky", 8192, 2, "starpu", 1},
                                      {"cholesky", 8192, 2, "openblas", 1},

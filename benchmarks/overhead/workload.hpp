@@ -173,6 +173,7 @@ private:
 ///   void chain(Number&, std::size_t n)                n tasks that read and write it
 ///   void cholesky_graph(std::vector<Number>&, std::size_t t)   tile (i, j) is number i * t + j
 ///   std::uint64_t fibonacci(int n)                    a task for each call, nested
+///   std::uint64_t fork_join(int n)                    the same by what is made for it, else tasks
 ///   void cholesky(Matrix&, std::size_t tile)          factorises the lower triangle in place
 ///   std::vector<std::size_t> lu(Matrix&, std::size_t tile)   the same by LU; the pivots' rows
 ///   void qr(Matrix&, std::size_t tile)                and by QR: R above, anything below
@@ -234,12 +235,19 @@ void measure(Request const& request) {
     }
   }
   if constexpr (requires { peer.fibonacci(1); }) {
-    if (graph == "fibonacci") {
+    if (graph == "fibonacci" || graph == "fork_join") {
       auto const argument = static_cast<int>(n);
       auto const expected = serial_fibonacci(argument);
-      require(peer.fibonacci(10) == 55, "wrong Fibonacci number");
+      auto const compute = [&](int k) -> std::uint64_t {
+        if constexpr (requires { peer.fork_join(1); }) {
+          return graph == "fork_join" ? peer.fork_join(k) : peer.fibonacci(k);
+        } else {
+          return peer.fibonacci(k);
+        }
+      };
+      require(compute(10) == 55, "wrong Fibonacci number");
       time_rounds(rounds, nothing, [&] {
-        require(peer.fibonacci(argument) == expected, "wrong Fibonacci number");
+        require(compute(argument) == expected, "wrong Fibonacci number");
       });
       return done(fibonacci_calls(argument));
     }

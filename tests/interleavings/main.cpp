@@ -287,6 +287,7 @@ int main(int /*count*/, char** arguments) {
       for (auto const others : {interleavings::oldest_first_programs(),
                                 interleavings::meeting_programs(),
                                 interleavings::queue_programs(),
+                                interleavings::coroutine_programs(),
                                 interleavings::device_programs(),
                                 interleavings::claim_programs()}) {
         for (auto const& program : chosen(others, settings)) {

@@ -25,6 +25,9 @@ struct Program {
 /// Programs in which tasks wait for each other, so that each needs a worker of its own.
 [[nodiscard]] std::span<Program const> meeting_programs();
 
+/// Programs with coroutines.
+[[nodiscard]] std::span<Program const> coroutine_programs();
+
 /// Programs with emulated devices.
 [[nodiscard]] std::span<Program const> device_programs();
 

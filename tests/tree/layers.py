@@ -36,6 +36,7 @@ ROOMS = [
     ("detail/spawn", "from a spawn's arguments to a registered task"),
     ("detail/engine", "what both engines have in common"),
     ("detail/threads", "the engine of real threads"),
+    ("detail/coroutines", "coroutines: who goes on when, and where their frames are"),
     ("detail/virtual_time", "the engine of virtual time"),
     ("runtime, detail/compiled", "the runtime as programs use it; what the compiled library adds"),
     ("simulation", "the runtime in virtual time"),

@@ -89,12 +89,7 @@ public:
   /// for a group of another runtime.
   void sync(TaskGroup& group) {
     check_usable("sync");
-    check_group("sync(group)", group.state());
-    for (auto* task = core().current_task(); task != nullptr; task = task->parent) {
-      if (task->group == &group.state()) {
-        throw Error(ErrorCode::bad_call, "sync(group)", "called from a task of that group");
-      }
-    }
+    check_wait("sync(group)", group.state());
     core().await_group(group.state());
     if (auto const failure = group.state().failure.take()) {
       std::rethrow_exception(failure->error);
@@ -172,6 +167,16 @@ public:
 
   /// For the library: a group of this runtime.
   [[nodiscard]] detail::GroupState* new_group() { return new detail::GroupState(registry()); }
+
+  /// For the library: throws unless the calling thread may wait for the group.
+  void check_wait(char const* operation, detail::GroupState const& group) const {
+    check_group(operation, group);
+    for (auto* task = core().current_task(); task != nullptr; task = task->parent) {
+      if (task->group == &group) {
+        throw Error(ErrorCode::bad_call, operation, "called from a task of that group");
+      }
+    }
+  }
 
   /// For the library: a group goes away, perhaps after its runtime.
   static void end_group(detail::GroupState& group) {

@@ -67,30 +67,48 @@ struct Result {
         new (&value) T(make());
       }
     } catch (...) {
-      error = std::current_exception();
-      state.store(State::failed, std::memory_order_release);
+      fail();
       throw;
     }
     state.store(State::there, std::memory_order_release);
   }
+
+  /// For a handler of what the task threw.
+  void fail() noexcept {
+    error = std::current_exception();
+    state.store(State::failed, std::memory_order_release);
+  }
+};
+
+/// What an asynchronous task does with its function, which returns an R: coroutine.hpp has another
+/// one for coroutines.
+template <class R>
+struct AsyncCall {
+  using Value = R;
+
+  template <class Call>
+  void operator()(Result<Kept<R>>& result, Call&& call) {
+    result.set(call);
+  }
 };
 
 /// The body of an asynchronous task.
-template <class F, class T>
+template <class F, class R, class T>
 struct AsyncBody {
   F function;
   Result<T>* result;
+  AsyncCall<R> how{};
 
   template <class... A>
     requires std::is_invocable_v<F&, A...>
   void operator()(T& /*value*/, A&&... arguments) {
-    result->set([&]() -> decltype(auto) { return function(std::forward<A>(arguments)...); });
+    how(*result, [&]() -> decltype(auto) { return function(std::forward<A>(arguments)...); });
   }
 
   template <class Rt, class... A>
     requires(Rt::computes && std::is_invocable_v<F&, Rt&, A...>)
   void operator()(Rt& runtime, T& /*value*/, A&&... arguments) {
-    result->set(
+    how(*result,
         [&]() -> decltype(auto) { return function(runtime, std::forward<A>(arguments)...); });
   }
 };
@@ -113,25 +131,36 @@ template <class A>
 template <class A>
 using AsyncArgument = std::decay_t<decltype(as_argument(std::declval<A>()))>;
 
-/// What a lambda task's function is called with for an argument.
-template <class A>
-using ViewOf = typename ParameterTraits<typename LambdaParameter<AsyncArgument<A>>::Declared>::View;
+template <class Rt, class F, class Call, std::size_t... I>
+[[nodiscard]] auto result_of_call(std::index_sequence<I...>) {
+  if constexpr (Call::takes_runtime) {
+    return std::type_identity<
+        std::decay_t<std::invoke_result_t<F&, Rt&, typename Call::template Argument<I + 1>...>>>{};
+  } else {
+    return std::type_identity<
+        std::decay_t<std::invoke_result_t<F&, typename Call::template Argument<I + 1>...>>>{};
+  }
+}
 
+/// What the function returns, called as a lambda task's.
 template <class Rt, class F, class... A>
 [[nodiscard]] auto result_type() {
-  if constexpr (std::is_invocable_v<F&, ViewOf<A>...>) {
-    return std::type_identity<std::decay_t<std::invoke_result_t<F&, ViewOf<A>...>>>{};
+  using T = LambdaTask<F, typename LambdaParameter<AsyncArgument<A>>::Declared...>;
+  using Call = typename decltype(find_generic_call<Rt, T, TaskBodyCPU<T>>())::type;
+  static_assert(!std::is_void_v<Call>,
+                "hetsched: async: the function cannot be called with its arguments: a future "
+                "arrives as T const&, data as views, everything else as given");
+  if constexpr (std::is_void_v<Call>) {
+    return std::type_identity<void>{};
   } else {
-    constexpr bool callable = std::is_invocable_v<F&, Rt&, ViewOf<A>...>;
-    static_assert(callable,
-                  "hetsched: async: the function cannot be called with its arguments: a future "
-                  "arrives as T const&, data as views, everything else as given");
-    if constexpr (callable) {
-      return std::type_identity<std::decay_t<std::invoke_result_t<F&, Rt&, ViewOf<A>...>>>{};
-    } else {
-      return std::type_identity<void>{};
-    }
+    return result_of_call<Rt, F, Call>(std::index_sequence_for<A...>{});
   }
+}
+
+/// The runtime of a registry, which is there.
+template <class Engine>
+[[nodiscard]] BaseRuntime<Engine>& base_of(void* runtime) noexcept {
+  return *static_cast<BaseRuntime<Engine>*>(static_cast<RuntimeData<Engine>*>(runtime));
 }
 
 /// What `Runtime::async` does.
@@ -154,8 +183,7 @@ struct AsyncTasks {
   /// As a function, to be called by futures that know no runtime.
   static void await(DataRecord& record) {
     if (auto* const runtime = record.registry->runtime()) { // else all tasks are complete
-      auto& base = *static_cast<BaseRuntime<Engine>*>(static_cast<RuntimeData<Engine>*>(runtime));
-      base.await(record);
+      base_of<Engine>(runtime).await(record);
     }
   }
 
@@ -164,14 +192,15 @@ private:
   [[nodiscard]] static auto
   spawn(Rt& rt, std::tuple<Attributes const&...> attributes, F&& function, A&&... arguments) {
     using Function = std::decay_t<F>;
-    using Value = typename decltype(result_type<Rt, Function, A...>())::type;
+    using Returned = typename decltype(result_type<Rt, Function, A...>())::type;
+    using Value = typename AsyncCall<Returned>::Value;
     using T = Kept<Value>;
     Handle<T> handle(rt.template new_result<Result<T>>(sizeof(T)));
     auto& result = Result<T>::of(*handle.record());
     std::apply(
         [&](auto const&... all) {
           rt.spawn(label(spelled_name<Function>()), SetArch(ArchHost), all...)(
-              AsyncBody<Function, T>{std::forward<F>(function), &result},
+              AsyncBody<Function, Returned, T>{std::forward<F>(function), &result},
               write(handle),
               as_argument(std::forward<A>(arguments))...);
         },
@@ -204,14 +233,21 @@ public:
   /// the task did not run because others failed. The value is valid as long as a copy of the future
   /// is there.
   Kept const& get() const {
+    std::exception_ptr error;
+    try {
+      await_(*handle_.record());
+    } catch (...) {
+      error = std::current_exception();
+    }
+    return outcome(error);
+  }
+
+  /// For the library: the same behind a wait that ended so.
+  Kept const& outcome(std::exception_ptr const& error) const {
     auto& record = *handle_.record();
     auto& result = Result::of(record);
-    try {
-      await_(record);
-    } catch (...) {
-      if (state(result) != State::failed) {
-        throw;
-      }
+    if (error != nullptr && state(result) != State::failed) {
+      std::rethrow_exception(error);
     }
     if (state(result) == State::failed) {
       record.home.domain->failure.forget(result.error);

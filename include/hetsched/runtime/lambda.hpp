@@ -176,6 +176,7 @@ struct TaskBodyCPU<detail::LambdaTask<F, Declared...>> {
   template <class... A>
     requires std::is_invocable_v<F&, A...>
   void operator()(F& function, A&&... arguments) const {
+    detail::check_returns<std::invoke_result_t<F&, A...>>();
     function(std::forward<A>(arguments)...);
   }
 
@@ -183,6 +184,7 @@ struct TaskBodyCPU<detail::LambdaTask<F, Declared...>> {
   template <class Rt, class... A>
     requires std::is_invocable_v<F&, Rt&, A...>
   void operator()(Rt& runtime, F& function, A&&... arguments) const {
+    detail::check_returns<std::invoke_result_t<F&, Rt&, A...>>();
     function(runtime, std::forward<A>(arguments)...);
   }
 };

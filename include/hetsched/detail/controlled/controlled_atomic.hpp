@@ -59,7 +59,7 @@ public:
 /// A variable that each thread has of its own: a fiber's is put in place when the fiber goes on.
 /// Made before the first run. A fiber begins with the value at the beginning of the run.
 struct PerFiber {
-  static constexpr std::size_t most_bytes = 128; // of all
+  static constexpr std::size_t most_bytes = 256; // of all
 
   template <class T>
   explicit PerFiber(T& variable) noexcept

@@ -22,6 +22,7 @@ struct Domain;
 struct ExternalUse;
 struct GroupState;
 struct PartitionState;
+struct Suspension;
 struct TaskRecord;
 
 /// The neutral element and the operator of one CW parameter, applied element by element to dense
@@ -40,7 +41,7 @@ struct ParameterInfo {
 enum class TaskKind : std::uint8_t {
   user,
   merge,     // combines the private copies of a reduction
-  wait,      // lives on a waiting thread's stack; never scheduled
+  wait,      // lives in what waits for a datum, a thread or a body; never scheduled
   partition, // opens the parts of a region when it is granted the region
   join,      // gives the region back when it is granted all parts
   discard,   // gives up a temporary when it is granted it
@@ -152,6 +153,7 @@ union Carried {
   TaskRecord* holder;        // join: the partition's task
   HintTarget hint;           // prefetch, pin, follow
   ExternalUse* external;     // external
+  Suspension* suspension;    // wait: the body that goes on then; null: a thread waits
 };
 
 /// One datum argument of one task: a node of that datum's queue.
@@ -291,6 +293,12 @@ struct TaskRecord {
   /// How many children are not complete. Only for the thread that executes the body.
   [[nodiscard]] std::int32_t children_left() const noexcept {
     return children.load(std::memory_order_acquire) - body_bias + unpublished_children;
+  }
+
+  /// Whether its body was called before, and suspended itself; see Suspension. Only for the thread
+  /// that executes it.
+  [[nodiscard]] bool goes_on() const noexcept {
+    return children.load(std::memory_order_relaxed) < body_bias / 2;
   }
 
   /// From here on, until the next spawn or completion by the executing thread, the thread that

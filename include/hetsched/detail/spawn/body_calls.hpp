@@ -111,6 +111,17 @@ constexpr void check_for_devices() {
                 "hetsched: a task with a body for GPUs needs data of trivially copyable elements");
 }
 
+/// Whether a body that returns an R has only made it: see runtime/coroutine.hpp.
+template <class R>
+inline constexpr bool is_coroutine = false;
+
+template <class R>
+constexpr void check_returns() {
+  static_assert(!is_coroutine<R>,
+                "hetsched: a coroutine becomes a task by Runtime::async: a body that returns one "
+                "would not begin it");
+}
+
 /// Stands for the runtime where a body does not take it: its call is compiled once for all of them.
 struct AnyRuntime;
 
@@ -196,8 +207,10 @@ struct BodyCall {
     (void)runtime;
     Body body{};
     if constexpr (WithRuntime) {
+      check_returns<decltype(body(runtime, argument<I>(runtime, task)...))>();
       body(runtime, argument<I>(runtime, task)...);
     } else {
+      check_returns<decltype(body(argument<I>(runtime, task)...))>();
       body(argument<I>(runtime, task)...);
     }
   }

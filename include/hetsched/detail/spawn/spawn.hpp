@@ -72,7 +72,7 @@ struct CaptureSink {
 class BodySink : public CaptureSink {
 public:
   /// `body`: its kind, for messages.
-  explicit BodySink(char const* body)
+  constexpr explicit BodySink(char const* body)
       : CaptureSink{
             [](CaptureSink& sink, TaskType const&, Attributes const&, SpawnData const&) -> void* {
               throw Error(
@@ -141,6 +141,8 @@ public:
 
   /// Where the by-value arguments are to be constructed.
   [[nodiscard]] void* values() noexcept { return task_->values(); }
+
+  [[nodiscard]] TaskId id() const noexcept { return task_->id(); }
 
   /// Leaves the task to the caller.
   [[nodiscard]] TaskRecord& put_aside() noexcept { return *std::exchange(task_, nullptr); }

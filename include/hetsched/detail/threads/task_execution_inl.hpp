@@ -169,13 +169,16 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
 
 /// Whether the task's group was cancelled, or a task failed that should have written its data.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::is_to_be_skipped(TaskRecord& task) {
-  return skip(task, waiting_.failed.load(std::memory_order_relaxed));
+  return !task.goes_on() && skip(task, waiting_.failed.load(std::memory_order_relaxed));
 }
 
 /// For a task that reduces or is abortable. Returns true if its body does not run: an attempt does
 /// instead, or there is no memory for its contributions.
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::begin_special(ThreadWorker& worker,
                                                              TaskRecord& task) {
+  if (task.goes_on()) {
+    return false; // it has its copies
+  }
   if (task.type_of().attempt_at != 0) {
     // Runs when the task waits for it.
     worker.attempt = task.type_of().attempts->begin(*this, worker, task);
@@ -196,7 +199,7 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
 [[gnu::cold]] HETSCHED_INLINE bool ThreadCore::acquire_on_host(ThreadWorker& worker,
                                                                TaskRecord& task) {
   devices_->taken(task);
-  if (task.cancelled) { // a merge
+  if (task.cancelled || task.goes_on()) { // a merge; or a body that holds its data
     return true;
   }
   try {
@@ -270,6 +273,14 @@ ThreadCore::fail(ThreadWorker& worker, TaskRecord& task, std::exception_ptr erro
 
 /// `finish_body` of a task with children that are not complete, or that named data or failed.
 HETSCHED_INLINE void ThreadCore::finish_parent(ThreadWorker& worker, TaskRecord& task) {
+  if (auto* const suspension = std::exchange(this_thread.suspension, nullptr)) [[unlikely]] {
+    worker.counts.executed.add(0 - std::uint64_t{task.type_of().counted}); // not yet
+    (void)settle_children(task);                                           // one is left
+    if (suspension->arrive()) {
+      push(task, worker.info.id, false);
+    }
+    return;
+  }
   if (task.domain.load(std::memory_order_acquire) != nullptr) {
     merge_children(worker, task);
   }
@@ -340,6 +351,39 @@ HETSCHED_INLINE void ThreadCore::release_arguments(ThreadWorker& worker, TaskRec
   if (before == GroupState::one_waiter * (before >> 32U) + 1 && before > 1) {
     wake_all(WakeReason::condition);
     waiting_.seating.notify_outside();
+    if (waiting_.for_groups.any.load(std::memory_order_acquire)) {
+      resume_for_groups();
+    }
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE void Suspensions::resume(ThreadCore& core, Suspension& suspension) {
+  auto& task = *suspension.task;
+  if (suspension.arrive()) {
+    core.push(task, this_thread.worker->info.id, false);
+  }
+}
+
+/// Some group is empty: suspended bodies that wait for it, or for another one that is, go on.
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::resume_for_groups() {
+  auto& waiting = waiting_.for_groups;
+  Suspension* over = nullptr;
+  {
+    std::lock_guard const guard(waiting.lock);
+    for (auto** link = &waiting.first; *link != nullptr;) {
+      auto& suspension = **link;
+      if (suspension.group->empty()) {
+        *link = suspension.next;
+        suspension.next = std::exchange(over, &suspension);
+      } else {
+        link = &suspension.next;
+      }
+    }
+    waiting.any.store(waiting.first != nullptr, std::memory_order_relaxed);
+  }
+  while (over != nullptr) {
+    auto& suspension = *std::exchange(over, over->next);
+    Suspensions::resume(*this, suspension);
   }
 }
 

@@ -20,6 +20,7 @@
 #include <hetsched/detail/recording/recorder.hpp>
 #include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/stand_ins.hpp>
+#include <hetsched/detail/threads/suspension.hpp>
 #include <hetsched/detail/threads/thread_state.hpp>
 
 #include <mutex>
@@ -230,6 +231,7 @@ protected:
   friend class DeviceDriver;
   friend class ExternalTasks;
   friend class StandIns;
+  friend class Suspensions;
   friend class ThreadAttempts;
 
   /// `runtime` is what task bodies get as their runtime.
@@ -285,6 +287,7 @@ protected:
   int merge_children(ThreadWorker& worker, TaskRecord& task);
   void release_arguments(ThreadWorker& worker, TaskRecord& task);
   void leave_group(GroupState& group);
+  void resume_for_groups();
   TaskRecord* tell_parent(ThreadWorker& worker, TaskRecord& parent);
 
   // ---- waiting and waking: waiting.hpp ----
@@ -301,6 +304,7 @@ protected:
   void wait(TaskRecord* scope, Condition const& done);
   void wait_inside(TaskRecord* scope, Condition const& done);
   void wait_outside(Condition const& done);
+  std::exception_ptr end_await_data(DataWaiter& waiter);
   static TaskRecord* enter_scope(ThreadWorker& worker, TaskRecord* scope);
   void work_nested(ThreadWorker& worker);
   bool run_one(ThreadWorker& worker, Condition const& done);

@@ -51,6 +51,18 @@ HETSCHED_INLINE void ThreadCore::BareHost::count_hint(TaskRecord& hint) noexcept
 }
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::Host::wait_granted(TaskRecord& task) {
+  if (auto* const suspension = task.accesses()[0].carried.suspension) {
+    auto& suspended = *suspension->task;
+    if (!suspension->arrive()) {
+      return;
+    }
+    if (origin_ == Origin::activated) {
+      activate(suspended);
+    } else {
+      BareHost::ready(suspended, true);
+    }
+    return;
+  }
   WorkerId const waiter{task.worker.load(std::memory_order_relaxed)};
   task.state.store(TaskState::running, std::memory_order_release); // the waiter may leave now
   if (waiter) {

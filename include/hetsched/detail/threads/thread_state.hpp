@@ -20,6 +20,7 @@ namespace hetsched::detail {
 
 struct Attempts;
 struct GroupState;
+struct Suspension;
 
 /// What a thread waits for: a function that says whether it holds. Any thread may call it.
 struct Condition {
@@ -142,6 +143,14 @@ struct OutsideLook {
   Atomic<bool> watched{false}; // a worker without work looks again and again
 };
 
+/// Suspended bodies that wait for groups. Not in the groups: who empties one may not look at it any
+/// more.
+struct WaitingForGroups {
+  SpinLock lock;
+  Suspension* first = nullptr; // linked by `next`
+  Atomic<bool> any{false};     // written under the lock
+};
+
 /// The sleeping workers, and what a thread has to look at before it sleeps.
 struct Waiting {
   static constexpr std::uint64_t never_lifted = ~std::uint64_t{0};
@@ -164,6 +173,7 @@ struct Waiting {
   Atomic<std::uint64_t> merged{0}; // drains that have inserted some; written under `merging`
   Atomic<std::uint64_t> sleep_events{0};
   UnpushedTasks unpushed;
+  WaitingForGroups for_groups;
   Atomic<OutsideLook*> outside{nullptr}; // null: nothing to look at
   Atomic<int> looking{0};                // threads that may be in its `look`
 };

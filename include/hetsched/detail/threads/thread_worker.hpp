@@ -189,7 +189,8 @@ struct ThreadState {
   TaskRecord* task = nullptr;
   void* capture = nullptr; // recording in progress, of the runtime `capture_core`
   void const* capture_core = nullptr;
-  bool looks = false; // in an OutsideLook: the thread must not run tasks
+  bool looks = false;               // in an OutsideLook: the thread must not run tasks
+  Suspension* suspension = nullptr; // of the body that returns now; else null
 };
 
 inline constinit thread_local ThreadState this_thread;

@@ -294,25 +294,20 @@ namespace hetsched::detail {
 
 [[gnu::cold]] HETSCHED_INLINE std::exception_ptr ThreadCore::await_data(AccessQueue& queue,
                                                                         TaskRecord* scope) {
-  struct {
-    TaskRecord task;
-    Access access;
-  } waiter{{}, {&queue, nullptr, {}, AccessMode::read_write, false, 0, 0}};
-
-  static_assert(sizeof(waiter) == sizeof(TaskRecord) + sizeof(Access));
   bool const inside = this_thread.core == this;
-  Host::start_record(waiter.task, wait_type, current_task());
-  waiter.task.access_count = 1;
-  waiter.task.worker.store(inside ? this_thread.worker->info.id.value : 0,
-                           std::memory_order_relaxed);
+  DataWaiter waiter(queue, current_task(), inside ? this_thread.worker->info.id.value : 0);
   {
     Spawner spawner(*this);
     register_accesses(spawner.host(), waiter.task);
   }
-  auto const granted = [&waiter] {
-    return waiter.task.state.load(std::memory_order_acquire) == TaskState::running;
-  };
+  auto const granted = [&waiter] { return waiter.granted(); };
   wait(scope, Condition::that(granted));
+  return end_await_data(waiter);
+}
+
+/// The waiting thread, or body, holds the datum.
+[[gnu::cold]] HETSCHED_INLINE std::exception_ptr ThreadCore::end_await_data(DataWaiter& waiter) {
+  auto& queue = *waiter.access.queue;
   std::exception_ptr lost;
   try {
     // The body may use the data that its task declared.

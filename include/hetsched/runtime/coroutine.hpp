@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Coroutines as tasks: they wait for coroutines, data, futures and groups without keeping a worker.
+
+#include <hetsched/core/error.hpp>
+#include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/coroutines/coroutine_run.hpp>
+#include <hetsched/detail/coroutines/frame_memory.hpp>
+#include <hetsched/runtime/coroutine_waits.hpp>
+#include <hetsched/runtime/future.hpp>
+
+#include <array>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hetsched {
+
+template <class T>
+class Coroutine;
+
+namespace detail {
+
+/// Where a coroutine leaves what it returns, or why it does not, for the one that waits for it.
+template <class T>
+class CoroutineResult {
+public:
+  CoroutineResult() noexcept {}
+
+  CoroutineResult(CoroutineResult const&) = delete;
+  CoroutineResult& operator=(CoroutineResult const&) = delete;
+
+  ~CoroutineResult() {
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      if (there_) {
+        std::destroy_at(&value_);
+      }
+    }
+  }
+
+  template <class U>
+  void set(U&& value) {
+    new (&value_) T(std::forward<U>(value));
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      there_ = true;
+    }
+  }
+
+  void fail(std::exception_ptr error) noexcept { error_ = std::move(error); }
+
+  void rethrow() const {
+    if (error_) [[unlikely]] {
+      std::rethrow_exception(error_);
+    }
+  }
+
+  [[nodiscard]] T&& value() noexcept { return std::move(value_); }
+
+private:
+  union {
+    T value_;
+  };
+
+  bool there_ = false;
+  std::exception_ptr error_;
+};
+
+/// Destroys the frame at once: what the coroutine made is elsewhere.
+struct AtEndOfCoroutine {
+  CoroutineState& state;
+
+  [[nodiscard]] bool await_ready() const noexcept {
+    this_run.ended = state.join;
+    this_run.ended_away = state.away;
+    return true;
+  }
+
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+
+  void await_resume() const noexcept {}
+};
+
+template <class T>
+class CoroutinePromise;
+
+/// One child of a waiting coroutine, and its result.
+template <class T>
+struct Child {
+  std::coroutine_handle<CoroutinePromise<T>> handle;
+  Fork fork;
+  CoroutineResult<Kept<T>> result;
+
+  explicit Child(Coroutine<T>&& coroutine) noexcept;
+
+  Child(Child const&) = delete;
+  Child& operator=(Child const&) = delete;
+
+  /// Only of one that was never awaited.
+  ~Child() {
+    if (handle) [[unlikely]] {
+      handle.destroy();
+    }
+  }
+
+  /// From here on the child destroys itself.
+  void prepare(Join& join) noexcept {
+    auto& promise = handle.promise();
+    promise.join = &join;
+    promise.result = &result;
+    fork.coroutine = std::exchange(handle, nullptr);
+    fork.state = &promise;
+  }
+};
+
+/// `co_await` of one coroutine: it takes the place of the one that waits.
+template <class T>
+class CallAwaiter {
+public:
+  explicit CallAwaiter(Coroutine<T>&& coroutine) noexcept : child_(std::move(coroutine)) {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+    join_.parent = parent;
+    join_.parent_state = &parent.promise();
+    join_.local = 1;
+    child_.prepare(join_);
+    this_run.next = child_.fork.coroutine;
+  }
+
+  T await_resume() {
+    child_.result.rethrow();
+    if constexpr (!std::is_void_v<T>) {
+      return child_.result.value();
+    }
+  }
+
+private:
+  Join join_;
+  Child<T> child_;
+};
+
+/// Begins `count` children, the first here; `fork(k)`: those behind it.
+template <class Promise, class ForkAt>
+[[gnu::always_inline]] inline void begin_children(Join& join,
+                                                  std::coroutine_handle<Promise> parent,
+                                                  std::size_t count,
+                                                  std::coroutine_handle<> first,
+                                                  ForkAt&& fork) noexcept {
+  auto& run = this_run;
+  join.parent = parent;
+  join.parent_state = &parent.promise();
+  join.local = static_cast<std::int32_t>(count);
+  if (!run.in_forks) [[unlikely]] {
+    join.root = run.root;
+    enter_forks();
+  }
+  for (auto k = count - 1; k > 0; --k) {
+    run.push(fork(k));
+  }
+  run.next = first;
+  if (Suspensions::any_core_asleep(*run.core)) [[unlikely]] {
+    give_oldest();
+  }
+}
+
+/// `when_all(...)`, to be awaited.
+template <class... T>
+struct AllOf {
+  std::tuple<Coroutine<T>...> coroutines;
+};
+
+template <class T>
+struct SeveralOf {
+  std::vector<Coroutine<T>> coroutines;
+};
+
+/// `co_await when_all(...)`.
+template <class... T>
+class AllAwaiter {
+public:
+  explicit AllAwaiter(AllOf<T...>&& all) noexcept : children_(std::move(all.coroutines)) {}
+
+  AllAwaiter(AllAwaiter const&) = delete;
+  AllAwaiter& operator=(AllAwaiter const&) = delete;
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+    std::apply(
+        [&](auto&... children) {
+          (children.prepare(join_), ...);
+          std::array<Fork*, sizeof...(T)> const forks{&children.fork...};
+          begin_children(
+              join_, parent, sizeof...(T), forks[0]->coroutine, [&](std::size_t k) -> Fork& {
+                return *forks[k];
+              });
+        },
+        children_);
+  }
+
+  auto await_resume() {
+    return std::apply(
+        [](auto&... children) {
+          (children.result.rethrow(), ...);
+          if constexpr (!(std::is_void_v<T> && ...)) {
+            return std::tuple<Kept<T>...>(children.result.value()...);
+          }
+        },
+        children_);
+  }
+
+private:
+  Join join_;
+  std::tuple<Child<T>...> children_;
+};
+
+/// `co_await when_all(vector)`.
+template <class T>
+class SeveralAwaiter {
+public:
+  explicit SeveralAwaiter(std::vector<Coroutine<T>>& coroutines)
+      : children_(coroutines.size(),
+                  [&](std::size_t k) { return Child<T>(std::move(coroutines[k])); }) {}
+
+  SeveralAwaiter(SeveralAwaiter const&) = delete;
+  SeveralAwaiter& operator=(SeveralAwaiter const&) = delete;
+
+  [[nodiscard]] bool await_ready() const noexcept { return children_.size() == 0; }
+
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> parent) noexcept {
+    for (auto& child : children_) {
+      child.prepare(join_);
+    }
+    begin_children(join_,
+                   parent,
+                   children_.size(),
+                   children_[0].fork.coroutine,
+                   [this](std::size_t k) -> Fork& { return children_[k].fork; });
+  }
+
+  /// std::vector<T>, in the order of the coroutines, or void.
+  auto await_resume() {
+    for (auto& child : children_) {
+      child.result.rethrow();
+    }
+    if constexpr (!std::is_void_v<T>) {
+      std::vector<T> values;
+      values.reserve(children_.size());
+      for (auto& child : children_) {
+        values.push_back(child.result.value());
+      }
+      return values;
+    }
+  }
+
+private:
+  Join join_;
+  FixedArray<Child<T>> children_;
+};
+
+template <class T>
+inline constexpr bool can_be_awaited = false;
+template <class D>
+inline constexpr bool can_be_awaited<Handle<D>> = true;
+template <class T>
+inline constexpr bool can_be_awaited<Future<T>> = true;
+
+/// What `co_await` of a future that goes at once returns: its value, if that can be copied.
+template <class T>
+using CopyOf = std::conditional_t<std::is_copy_constructible_v<Kept<T>>, Kept<T>, Kept<T> const&>;
+
+/// The part of a promise that does not depend on what the coroutine returns.
+class AwaitingPromise : public CoroutineState {
+public:
+  static void* operator new(std::size_t bytes) { return take_frame(bytes); }
+
+  static void operator delete(void* frame, std::size_t bytes) noexcept { give_frame(frame, bytes); }
+
+  [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+
+  [[nodiscard]] AtEndOfCoroutine final_suspend() noexcept { return {*this}; }
+
+  // ---- what a coroutine may wait for ----
+
+  template <class T>
+  [[nodiscard]] CallAwaiter<T> await_transform(Coroutine<T>&& coroutine) const noexcept {
+    return CallAwaiter<T>(std::move(coroutine));
+  }
+
+  template <class... T>
+  [[nodiscard]] AllAwaiter<T...> await_transform(AllOf<T...>&& all) const noexcept {
+    return AllAwaiter<T...>(std::move(all));
+  }
+
+  template <class T>
+  [[nodiscard]] SeveralAwaiter<T> await_transform(SeveralOf<T>&& several) const {
+    return SeveralAwaiter<T>(several.coroutines);
+  }
+
+  template <class D>
+  [[nodiscard]] DataAwaiter await_transform(Handle<D> const& handle) const noexcept {
+    return DataAwaiter(handle.record());
+  }
+
+  /// A result, for as long as the future is there; of one that is not kept, a copy.
+  template <class T>
+  [[nodiscard]] auto await_transform(Future<T> const& future) const noexcept {
+    return FutureAwaiter<T, Kept<T> const&>(future);
+  }
+
+  template <class T>
+  [[nodiscard]] auto await_transform(Future<T>&& future) const noexcept {
+    return FutureAwaiter<T, CopyOf<T>>(future);
+  }
+
+  [[nodiscard]] GroupAwaiter await_transform(TaskGroup& group) const {
+    return GroupAwaiter(group.state());
+  }
+
+  template <class T>
+    requires(!can_be_awaited<std::remove_cvref_t<T>>)
+  [[nodiscard]] std::suspend_never await_transform(T&&) const {
+    static_assert(can_be_awaited<T>,
+                  "hetsched: a coroutine can wait for coroutines (once each: "
+                  "`co_await std::move(c)`), when_all, handles, futures and groups");
+    return {};
+  }
+};
+
+template <class T>
+class CoroutinePromise : public AwaitingPromise {
+public:
+  CoroutineResult<T>* result = nullptr;
+
+  [[nodiscard]] Coroutine<T> get_return_object() noexcept;
+
+  template <class U = T>
+  void return_value(U&& value) {
+    result->set(std::forward<U>(value));
+  }
+
+  void unhandled_exception() noexcept { result->fail(std::current_exception()); }
+};
+
+template <>
+class CoroutinePromise<void> : public AwaitingPromise {
+public:
+  CoroutineResult<NoResult>* result = nullptr;
+
+  [[nodiscard]] Coroutine<void> get_return_object() noexcept;
+
+  void return_void() const noexcept {}
+
+  void unhandled_exception() noexcept { result->fail(std::current_exception()); }
+};
+
+} // namespace detail
+
+/// A function that can wait without keeping its worker. It begins when it is awaited, or given to
+/// `Runtime::async`, which makes it a task; one that goes before that is only destroyed. Inside it:
+///
+/// - `co_await coroutine`: calls it; `co_await when_all(...)`: calls several, in parallel.
+/// - `co_await future`: as `Future::get`. `co_await handle`: as `Runtime::sync(handle)`.
+///   `co_await group`: as `Runtime::sync(group)`. Meanwhile the worker does other things. The
+///   coroutine goes on as the same task, on any worker, when the scheduler says so.
+///
+/// Only a task's own coroutine, and those that it calls one at a time, may wait for data and
+/// groups, spawn and sync: below when_all that throws Error(bad_call), as `async` is for it.
+/// Parameters should be values and views: references must outlive the coroutine.
+template <class T = void>
+class [[nodiscard]] Coroutine {
+  static_assert(!std::is_reference_v<T>, "hetsched: a coroutine returns a value or nothing");
+
+public:
+  using promise_type = detail::CoroutinePromise<T>;
+  using Value = T;
+
+  Coroutine(Coroutine&& other) noexcept : handle_(other.release()) {}
+
+  Coroutine& operator=(Coroutine&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  ~Coroutine() {
+    if (handle_) {
+      handle_.destroy();
+    }
+  }
+
+  /// For the library.
+  [[nodiscard]] std::coroutine_handle<promise_type> release() noexcept {
+    return std::exchange(handle_, nullptr);
+  }
+
+private:
+  friend promise_type;
+
+  explicit Coroutine(promise_type& promise) noexcept
+      : handle_(std::coroutine_handle<promise_type>::from_promise(promise)) {}
+
+  std::coroutine_handle<promise_type> handle_;
+};
+
+/// `co_await when_all(a(), b(), ...)` runs coroutines in parallel, as far as there are idle
+/// workers, and gives a tuple of their results (nothing if all are void), or throws the first
+/// exception in their order. It waits for all in any case.
+template <class First, class... Rest>
+[[nodiscard]] auto when_all(Coroutine<First>&& first, Coroutine<Rest>&&... rest) noexcept {
+  return detail::AllOf<First, Rest...>{{std::move(first), std::move(rest)...}};
+}
+
+/// The same of any number; gives a std::vector<T>, or nothing.
+template <class T>
+[[nodiscard]] auto when_all(std::vector<Coroutine<T>> coroutines) {
+  return detail::SeveralOf<T>{std::move(coroutines)};
+}
+
+namespace detail {
+
+template <class T>
+Coroutine<T> CoroutinePromise<T>::get_return_object() noexcept {
+  return Coroutine<T>(*this);
+}
+
+inline Coroutine<void> CoroutinePromise<void>::get_return_object() noexcept {
+  return Coroutine<void>(*this);
+}
+
+template <class T>
+Child<T>::Child(Coroutine<T>&& coroutine) noexcept : handle(coroutine.release()) {
+}
+
+template <class T>
+inline constexpr bool is_coroutine<Coroutine<T>> = true;
+
+/// A coroutine as a task: what `async` calls runs until it waits, and is called again behind that.
+template <class T>
+class AsyncCall<Coroutine<T>> {
+public:
+  using Value = T;
+
+  template <class Call>
+  void operator()(Result<Kept<T>>& result, Call&& call) {
+    if (!begun_) {
+      try {
+        begun_ = std::make_unique<Begun>(call());
+      } catch (...) {
+        result.fail();
+        throw;
+      }
+    }
+    if (begun_->root.run()) {
+      result.set([this] {
+        begun_->coroutine.result.rethrow();
+        return begun_->coroutine.result.value();
+      });
+    }
+  }
+
+private:
+  struct Begun {
+    explicit Begun(Coroutine<T>&& first) noexcept : coroutine(std::move(first)) {
+      coroutine.prepare(root.first());
+      root.begin(coroutine.fork.coroutine);
+    }
+
+    RootCoroutine root;
+    Child<T> coroutine;
+  };
+
+  std::unique_ptr<Begun> begun_;
+};
+
+} // namespace detail
+
+} // namespace hetsched
