@@ -45,7 +45,8 @@ struct Interval {
 }
 
 /// What is aimed at: hetsched is at least `goal` times as fast as `peer`, or as the "serial"
-/// program; or, of hetsched alone, as fast with "two workers" as with one, or that share of what the area "bound" allows.
+/// program; or, of hetsched alone, as fast with "two workers" as with one, or that share of what
+/// the area "bound" allows.
 struct Target {
   std::string_view graph;
   std::size_t n; // 0: any

@@ -18,7 +18,7 @@ LIMIT = 100000
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ONCE = ["main", "no_any_programs", "own_memory"]
-EACH = ["runtime_programs", "queue_programs"]  # with the defect
+EACH = ["runtime_programs", "queue_programs", "coroutine_programs"]  # with the defect
 EMULATION = [*sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cuda" / "set").glob("*.cpp")),
              *(f"cuda/emulated/{name}.cpp" for name in ("arguments", "blas", "device", "driver", "options", "stream",
                                                         "streams", "kernels_none", "kernels_no_lapack")),
@@ -212,6 +212,33 @@ DEFECTS = [
         ("cuda/set/open_device.cpp",
          "  return ended == hs_ok && marked == hs_lost ? hs_lost : ended;",
          "  return ended;"),
+    ]),
+    ("a suspended body goes on before it has left its worker", [
+        ("include/hetsched/detail/threads/thread_host_inl.hpp",
+         "    if (!suspension->arrive()) {\n"
+         "      return;\n"
+         "    }",
+         "    if (suspension->is_over()) {\n"
+         "      return;\n"
+         "    }"),
+    ]),
+    ("who empties a group does not look for suspended bodies", [
+        ("include/hetsched/detail/threads/task_execution_inl.hpp",
+         "    if (waiting_.for_groups.any.load(std::memory_order_acquire)) {\n",
+         "    if (waiting_.for_groups.any.load(std::memory_order_acquire) && group.empty()) {\n"),
+    ]),
+    ("a run leaves a join before those that wait for it are away", [
+        ("include/hetsched/detail/coroutines/coroutine_run.hpp",
+         "    leave_to_others(join); // before the others can know\n"
+         "    if (join.others.fetch_sub(1, std::memory_order_acq_rel) != 1) {\n",
+         "    bool const last = join.others.fetch_sub(1, std::memory_order_acq_rel) == 1;\n"
+         "    leave_to_others(join);\n"
+         "    if (!last) {\n"),
+    ]),
+    ("the last local child of a join becomes a task", [
+        ("include/hetsched/detail/coroutines/coroutine_run.hpp",
+         "fork == nullptr || fork->state->join->local < 2 ||",
+         "fork == nullptr ||"),
     ]),
 ]
 
