@@ -44,20 +44,20 @@ hs::Coroutine<long> uneven(long n) {
   co_return co_await one(c + d);
 }
 
-template <class Rt>
+template <class Rt, int cpus = 3>
 struct Coroutines {
   static void forks() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     expect(rt.async(sum, 0, 5).get() == 10, "the sum is 10");
   }
 
   static void forks_in_turns() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     expect(rt.async(uneven, 3).get() == 7, "1 + 3 + 2 + 1");
   }
 
   static void many_forks() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     auto const total = rt.async([]() -> hs::Coroutine<long> {
       std::vector<hs::Coroutine<long>> all;
       for (long k = 0; k < 4; ++k) {
@@ -74,14 +74,14 @@ struct Coroutines {
   }
 
   static void forks_of_two() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     auto const a = rt.async(sum, 0, 3);
     auto const b = rt.async(sum, 0, 4);
     expect(a.get() == 3 && b.get() == 6, "3 and 6");
   }
 
   static void waits_for_future() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     auto const first = rt.async([] { return 1L; });
     auto const both = rt.async([&rt, first]() -> hs::Coroutine<long> {
       auto const own = rt.async([] { return 2L; });
@@ -92,7 +92,7 @@ struct Coroutines {
 
   static void waits_for_data() {
     long x = 1;
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     auto const hx = rt.data(x);
     auto const seen = rt.async(
         [](auto& runtime, hs::Handle<long> own) -> hs::Coroutine<long> {
@@ -110,7 +110,7 @@ struct Coroutines {
   }
 
   static void waits_for_group() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     auto const done = rt.async([&rt]() -> hs::Coroutine<int> {
       int a = 0;
       int b = 0;
@@ -124,7 +124,7 @@ struct Coroutines {
   }
 
   static void two_wait_for_one_group() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     hs::TaskGroup group(rt);
     rt.spawn(hs::in(group))([] {});
     auto const wait = [&group]() -> hs::Coroutine<> { co_await group; };
@@ -135,7 +135,7 @@ struct Coroutines {
   }
 
   static void failure_is_awaited() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     auto const bad = rt.async([]() -> int { throw std::runtime_error("bad"); });
     auto const caught = rt.async([bad]() -> hs::Coroutine<bool> {
       try {
@@ -153,7 +153,7 @@ struct Coroutines {
   }
 
   static void spawned_beside() {
-    Rt rt(on_cores(3));
+    Rt rt(on_cores(cpus));
     hs::Future<long> a;
     {
       Beside const other([&] { a = rt.async(sum, 0, 3); });
@@ -164,6 +164,7 @@ struct Coroutines {
 };
 
 using Stealing = Coroutines<hs::Runtime<>>;
+using OfTwo = Coroutines<hs::Runtime<>, 2>;
 using Central = Coroutines<hs::Runtime<hs::policies::Eager<>>>;
 
 constexpr Program all[] = {
@@ -177,6 +178,10 @@ constexpr Program all[] = {
     {"coroutines: two wait for a group", Stealing::two_wait_for_one_group},
     {"coroutines: a failure", Stealing::failure_is_awaited},
     {"coroutines: spawned beside", Stealing::spawned_beside},
+    {"coroutines: forks by two", OfTwo::forks},
+    {"coroutines: forks in turns by two", OfTwo::forks_in_turns},
+    {"coroutines: a future, by two", OfTwo::waits_for_future},
+    {"coroutines: a group, by two", OfTwo::waits_for_group},
     {"coroutines: forks, oldest first", Central::forks},
     {"coroutines: forks in turns, oldest first", Central::forks_in_turns},
     {"coroutines: data, oldest first", Central::waits_for_data},

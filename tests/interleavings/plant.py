@@ -222,10 +222,24 @@ DEFECTS = [
          "      return;\n"
          "    }"),
     ]),
-    ("who empties a group does not look for suspended bodies", [
-        ("include/hetsched/detail/threads/task_execution_inl.hpp",
-         "    if (waiting_.for_groups.any.load(std::memory_order_acquire)) {\n",
-         "    if (waiting_.for_groups.any.load(std::memory_order_acquire) && group.empty()) {\n"),
+    ("a body counts as waiting for a group before it is in the list of those", [
+        ("include/hetsched/detail/threads/suspending.hpp",
+         "  group.state.fetch_add(GroupState::one_waiter, std::memory_order_acq_rel);\n"
+         "  if (!group.empty()) {\n"
+         "    return true;\n"
+         "  }\n",
+         "  if (true) {\n"
+         "    return true;\n"
+         "  }\n"),
+        ("include/hetsched/detail/threads/suspending.hpp",
+         "  suspension.group = &group;\n"
+         "  {\n",
+         "  suspension.group = &group;\n"
+         "  group.state.fetch_add(GroupState::one_waiter, std::memory_order_acq_rel);\n"
+         "  if (group.empty()) {\n"
+         "    return false;\n"
+         "  }\n"
+         "  {\n"),
     ]),
     ("a run leaves a join before those that wait for it are away", [
         ("include/hetsched/detail/coroutines/coroutine_run.hpp",
@@ -234,11 +248,6 @@ DEFECTS = [
          "    bool const last = join.others.fetch_sub(1, std::memory_order_acq_rel) == 1;\n"
          "    leave_to_others(join);\n"
          "    if (!last) {\n"),
-    ]),
-    ("the last local child of a join becomes a task", [
-        ("include/hetsched/detail/coroutines/coroutine_run.hpp",
-         "fork == nullptr || fork->state->join->local < 2 ||",
-         "fork == nullptr ||"),
     ]),
 ]
 

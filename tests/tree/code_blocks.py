@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import check_with
 
 BLOCK = re.compile(r"(?:^<!-- (needs|shown): (.*?) -->\n+)?^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DECLARATION = re.compile(r"\s*(?://[^\n]*\n\s*)*(namespace|using|struct|class|template|void)\b")
+DECLARATION = re.compile(r"\s*(?://[^\n]*\n\s*)*(?:(?:namespace|using|struct|class|template|void)\b|hs::Coroutine<)")
 STATEMENT = re.compile(r"^(rt\.|auto |for |try |std::\w+<|hs::policies::)", re.MULTILINE)
 MAKES_RT = re.compile(r"\brt[({;]|& rt\b")
 MAIN = re.compile(r"^int main\(", re.MULTILINE)

@@ -148,11 +148,24 @@ inline constexpr bool is_only_read = false;
 template <class D>
 inline constexpr bool is_only_read<R<D>> = true;
 
-/// What may be wrong with a lambda that cannot be called.
+/// Whether a lambda that does not take the runtime returns a coroutine.
+template <class F, class... Declared>
+[[nodiscard]] constexpr bool makes_coroutine() {
+  if constexpr (std::is_invocable_v<F&, typename ParameterTraits<Declared>::View...>) {
+    return is_coroutine<std::invoke_result_t<F&, typename ParameterTraits<Declared>::View...>>;
+  } else {
+    return false;
+  }
+}
+
+/// What may be wrong with a lambda.
 template <class F, class... Declared>
 struct BodyOf<LambdaTask<F, Declared...>> {
   template <bool callable>
   struct Call {
+    static_assert(!makes_coroutine<F, Declared...>(),
+                  "hetsched: a coroutine becomes a task by Runtime::async: a lambda that returns "
+                  "one would not begin it");
     static constexpr bool lacks_mode = !callable && (is_bare_handle<Declared> || ...);
     static constexpr bool may_lack_const =
         !callable && !lacks_mode && (is_only_read<Declared> || ...);
