@@ -33,15 +33,15 @@ inline void potrf(Tiles::View a) {
 }
 
 inline void trsm(Tiles::View l, Tiles::View a) {
-  hetsched::linalg::kernels::trsm<double>(l, a);
+  hetsched::linalg::kernels::trsm(l, a);
 }
 
 inline void syrk(Tiles::View l, Tiles::View a) {
-  hetsched::linalg::kernels::syrk<double>(l, a);
+  hetsched::linalg::kernels::syrk(l, a);
 }
 
 inline void gemm(Tiles::View l, Tiles::View r, Tiles::View a) {
-  hetsched::linalg::kernels::gemm_update<double>(l, r, a);
+  hetsched::linalg::kernels::gemm_update(l, r, a);
 }
 
 } // namespace overhead

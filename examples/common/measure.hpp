@@ -141,7 +141,7 @@ template <class Rt = Runtime<hs::policies::WorkStealing<>>>
       rt.spawn()([&abc, &products, begin, size] {
         auto const all = [size](MatrixXd& m) { return block(m, 0, 0, size, size); };
         do {
-          hs::linalg::kernels::gemm_update<double>(all(abc[0]), all(abc[1]), all(abc[2]));
+          hs::linalg::kernels::gemm_update(all(abc[0]), all(abc[1]), all(abc[2]));
           ++products;
         } while (now() - begin < 0.1);
       });

@@ -3,6 +3,8 @@
 // The vocabulary: types, time, errors, access modes, views, task types, workers, settings.
 
 #include <hetsched/core/access.hpp>
+#include <hetsched/core/array_mapping.hpp>
+#include <hetsched/core/array_view.hpp>
 #include <hetsched/core/config.hpp>
 #include <hetsched/core/device_code.hpp>
 #include <hetsched/core/error.hpp>

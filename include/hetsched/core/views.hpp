@@ -10,6 +10,7 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace hetsched {
@@ -154,11 +155,23 @@ struct Blocks {
 
 namespace detail {
 
-/// The size of a region. A vector has one column, a scalar one element.
+/// The dimensions of an array (core/array_view.hpp) whose memory is a region: the first `row_rank`
+/// of `order` make the contiguous elements of a column of the region, the others its columns.
+struct ArrayShape {
+  static constexpr std::size_t most_dimensions = 4;
+
+  std::size_t extents[most_dimensions];    // by dimension
+  std::uint8_t order[most_dimensions];     // dimensions, the fastest in memory first
+  std::uint8_t rank;
+  std::uint8_t row_rank;
+};
+
+/// The size of a region, as memory has it. A vector has one column, a scalar one element.
 struct Shape {
   std::size_t rows = 1;
   std::size_t cols = 1;
   std::size_t ld = 1;
+  ArrayShape const* array = nullptr; // of an array; belongs to the datum's record
 };
 
 /// What a parameter or handle type says: element, views, and whether it may be written.
@@ -175,6 +188,20 @@ struct DataTraits {
     return *base;
   }
 };
+
+/// A type of data whose dimensions are not those of its memory: see ArrayView.
+template <class D>
+concept array_data = requires { DataTraits<D>::dimensions; };
+
+/// The extent of a datum's dimension, counted from 0.
+template <class D>
+[[nodiscard]] std::size_t extent_of(Shape const& shape, std::size_t dimension) noexcept {
+  if constexpr (array_data<D>) {
+    return DataTraits<D>::extent(shape, dimension);
+  } else {
+    return dimension == 0 ? shape.rows : shape.cols;
+  }
+}
 
 template <template <class> class View, class T>
 struct ViewTraits {

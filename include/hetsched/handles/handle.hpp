@@ -9,8 +9,9 @@
 
 namespace hetsched {
 
-/// Names a registered region. `D` is a scalar type, `VectorView<E>` or `TileView<E>`, const for
-/// memory that may only be read. Made by `Runtime::data` and `Runtime::partition`.
+/// Names a registered region. `D` is a scalar type, `VectorView<E>`, `TileView<E>` or
+/// `ArrayView<E, ...>`, const for memory that may only be read. Made by `Runtime::data` and
+/// `Runtime::partition`.
 ///
 /// Copies are cheap (counted). The region is forgotten with its last handle, including the handles
 /// of its parts. A handle may outlive the runtime. Destroying the last handle while tasks use the
@@ -46,10 +47,16 @@ public:
 
   [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
 
-  /// The elements in a column; the length of a vector; 1 for a scalar.
-  [[nodiscard]] std::size_t rows() const noexcept { return record_->shape.rows; }
+  /// The elements in a column; the length of a vector; 1 for a scalar. The first extent of an
+  /// array.
+  [[nodiscard]] std::size_t rows() const noexcept {
+    return detail::extent_of<D>(record_->shape, 0);
+  }
 
-  [[nodiscard]] std::size_t cols() const noexcept { return record_->shape.cols; }
+  /// The second extent of an array.
+  [[nodiscard]] std::size_t cols() const noexcept {
+    return detail::extent_of<D>(record_->shape, 1);
+  }
 
   /// A name for messages and `Runtime::dump`. Do not call it while tasks use the datum.
   Handle& named(std::string name) {

@@ -7,6 +7,7 @@
 #include <hetsched/core/task.hpp>
 #include <hetsched/detail/core/mutex.hpp>
 #include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_row_major.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
 #include <hetsched/linalg/kernels.hpp>
 #include <hetsched/linalg/tiled_matrix.hpp>
@@ -27,14 +28,14 @@ namespace hetsched {
 namespace linalg {
 
 /// A(k, k) := its Cholesky factor; given k and the first column of the tile, for messages.
-template <class T>
-struct Potrf : Task<3>::Signature<RW<TileView<T>>, V<std::size_t>, V<std::size_t>> {
+template <class T, class Layout = LayoutLeft>
+struct Potrf : Task<3>::Signature<RW<TileViewOf<T, Layout>>, V<std::size_t>, V<std::size_t>> {
   static constexpr std::string_view name = "potrf";
 };
 
 /// A(k, k) := its Cholesky factor, on a GPU or the host; whether there is one is for CheckFactor.
-template <class T>
-struct PotrfUnchecked : Task<1>::Signature<RW<TileView<T>>> {
+template <class T, class Layout = LayoutLeft>
+struct PotrfUnchecked : Task<1>::Signature<RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "potrf";
 };
 
@@ -46,8 +47,8 @@ class FactorChecks;
 
 /// Notes whether L(k, k) is a Cholesky factor, given k and the first column of the tile. The last
 /// of these tasks fails if one is not.
-template <class T>
-struct CheckFactor : Task<4>::Signature<R<TileView<T>>,
+template <class T, class Layout = LayoutLeft>
+struct CheckFactor : Task<4>::Signature<R<TileViewOf<T, Layout>>,
                                         V<std::size_t>,
                                         V<std::size_t>,
                                         V<std::shared_ptr<detail::FactorChecks>>> {
@@ -55,20 +56,22 @@ struct CheckFactor : Task<4>::Signature<R<TileView<T>>,
 };
 
 /// A(i, k) := A(i, k) L(k, k)^-T.
-template <class T>
-struct Trsm : Task<2>::Signature<R<TileView<T>>, RW<TileView<T>>> {
+template <class T, class Layout = LayoutLeft>
+struct Trsm : Task<2>::Signature<R<TileViewOf<T, Layout>>, RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "trsm";
 };
 
 /// A(i, i) := A(i, i) - L(i, k) L(i, k)^T, lower triangle.
-template <class T>
-struct Syrk : Task<2>::Signature<R<TileView<T>>, RW<TileView<T>>> {
+template <class T, class Layout = LayoutLeft>
+struct Syrk : Task<2>::Signature<R<TileViewOf<T, Layout>>, RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "syrk";
 };
 
 /// A(i, j) := A(i, j) - L(i, k) L(j, k)^T.
-template <class T>
-struct GemmUpdate : Task<3>::Signature<R<TileView<T>>, R<TileView<T>>, RW<TileView<T>>> {
+template <class T, class Layout = LayoutLeft>
+struct GemmUpdate : Task<3>::Signature<R<TileViewOf<T, Layout>>,
+                                       R<TileViewOf<T, Layout>>,
+                                       RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "gemm";
 };
 
@@ -129,32 +132,34 @@ enum class PotrfOn : std::uint8_t {
 
 } // namespace linalg
 
-template <class T>
-struct TaskBodyCPU<linalg::Potrf<T>> {
-  void operator()(TileView<T> a, std::size_t tile, std::size_t first) const {
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::Potrf<T, Layout>> {
+  void operator()(linalg::TileViewOf<T, Layout> a, std::size_t tile, std::size_t first) const {
     if (auto const where = linalg::kernels::potrf(a)) {
       linalg::detail::report(*where, tile, first);
     }
   }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::PotrfUnchecked<T>> {
-  void operator()(TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::PotrfUnchecked<T, Layout>> {
+  void operator()(linalg::TileViewOf<T, Layout> a) const {
     if (auto const where = linalg::kernels::potrf(a)) {
       a(where->column, where->column) = static_cast<T>(where->pivot); // for CheckFactor
     }
   }
 };
 
-template <class T>
-struct TaskBodyGPU<linalg::PotrfUnchecked<T>> {
-  void operator()(GpuStream& stream, TileView<T> a) const { gpu::potrf(stream, 'L', a); }
+template <class T, class Layout>
+struct TaskBodyGPU<linalg::PotrfUnchecked<T, Layout>> {
+  void operator()(GpuStream& stream, linalg::TileViewOf<T, Layout> a) const {
+    gpu::potrf(stream, 'L', a);
+  }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::CheckFactor<T>> {
-  void operator()(TileView<T const> l,
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::CheckFactor<T, Layout>> {
+  void operator()(linalg::TileViewOf<T const, Layout> l,
                   std::size_t tile,
                   std::size_t first,
                   std::shared_ptr<linalg::detail::FactorChecks> const& checks) const {
@@ -162,49 +167,61 @@ struct TaskBodyCPU<linalg::CheckFactor<T>> {
   }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::Trsm<T>> {
-  void operator()(TileView<T const> l, TileView<T> a) const { linalg::kernels::trsm(l, a); }
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::Trsm<T, Layout>> {
+  void operator()(linalg::TileViewOf<T const, Layout> l, linalg::TileViewOf<T, Layout> a) const {
+    linalg::kernels::trsm(l, a);
+  }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::Syrk<T>> {
-  void operator()(TileView<T const> l, TileView<T> a) const { linalg::kernels::syrk(l, a); }
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::Syrk<T, Layout>> {
+  void operator()(linalg::TileViewOf<T const, Layout> l, linalg::TileViewOf<T, Layout> a) const {
+    linalg::kernels::syrk(l, a);
+  }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::GemmUpdate<T>> {
-  void operator()(TileView<T const> l, TileView<T const> r, TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::GemmUpdate<T, Layout>> {
+  void operator()(linalg::TileViewOf<T const, Layout> l,
+                  linalg::TileViewOf<T const, Layout> r,
+                  linalg::TileViewOf<T, Layout> a) const {
     linalg::kernels::gemm_update(l, r, a);
   }
 };
 
-template <class T>
-struct TaskBodyGPU<linalg::Trsm<T>> {
-  void operator()(GpuStream& stream, TileView<T const> l, TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyGPU<linalg::Trsm<T, Layout>> {
+  void operator()(GpuStream& stream,
+                  linalg::TileViewOf<T const, Layout> l,
+                  linalg::TileViewOf<T, Layout> a) const {
     gpu::trsm(stream, 'R', 'L', 'T', 'N', T(1), l, a);
   }
 };
 
-template <class T>
-struct TaskBodyGPU<linalg::Syrk<T>> {
-  void operator()(GpuStream& stream, TileView<T const> l, TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyGPU<linalg::Syrk<T, Layout>> {
+  void operator()(GpuStream& stream,
+                  linalg::TileViewOf<T const, Layout> l,
+                  linalg::TileViewOf<T, Layout> a) const {
     gpu::syrk(stream, 'L', 'N', T(-1), l, T(1), a);
   }
 };
 
-template <class T>
-struct TaskBodyGPU<linalg::GemmUpdate<T>> {
-  void
-  operator()(GpuStream& stream, TileView<T const> l, TileView<T const> r, TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyGPU<linalg::GemmUpdate<T, Layout>> {
+  void operator()(GpuStream& stream,
+                  linalg::TileViewOf<T const, Layout> l,
+                  linalg::TileViewOf<T const, Layout> r,
+                  linalg::TileViewOf<T, Layout> a) const {
     gpu::gemm(stream, 'N', 'T', T(-1), l, r, T(1), a);
   }
 };
 
 namespace linalg {
 
-/// A := L with L L^T = A, for A n x n symmetric positive definite, float or double, of which only
-/// the lower triangle is read and written. Right-looking by tiles.
+/// A := L with L L^T = A, for A n x n symmetric positive definite, float or double, column-major or
+/// row-major, of which only the lower triangle is read and written. Right-looking by tiles.
 ///
 /// Asynchronous: spawns tasks of types potrf, trsm, syrk and gemm, and returns; `rt.sync()` waits
 /// and throws Error(numerical) if a pivot was not a positive finite number, naming its column (from
@@ -233,6 +250,7 @@ namespace linalg {
 template <class Rt, tiled_matrix A>
 void cholesky(Rt& rt, A const& a, PotrfOn where = PotrfOn::host) {
   using T = typename A::Element;
+  using Layout = detail::TileLayout<A>;
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: cholesky works in place on float or double");
   if (a.rows() != a.cols()) {
@@ -254,18 +272,18 @@ void cholesky(Rt& rt, A const& a, PotrfOn where = PotrfOn::host) {
   auto const checks = std::make_shared<detail::FactorChecks>(count);
   for (std::size_t k = 0; k < count; ++k) {
     if (where == PotrfOn::host) {
-      rt.template spawn<Potrf<T>>(level(k, k, k))(a(k, k), k, k * a.tile_size());
+      rt.template spawn<Potrf<T, Layout>>(level(k, k, k))(a(k, k), k, k * a.tile_size());
     } else {
-      rt.template spawn<PotrfUnchecked<T>>(level(k, k, k))(a(k, k));
-      rt.template spawn<CheckFactor<T>>()(a(k, k), k, k * a.tile_size(), checks);
+      rt.template spawn<PotrfUnchecked<T, Layout>>(level(k, k, k))(a(k, k));
+      rt.template spawn<CheckFactor<T, Layout>>()(a(k, k), k, k * a.tile_size(), checks);
     }
     for (std::size_t i = k + 1; i < count; ++i) {
-      rt.template spawn<Trsm<T>>(level(i, k, k))(a(k, k), a(i, k));
+      rt.template spawn<Trsm<T, Layout>>(level(i, k, k))(a(k, k), a(i, k));
     }
     for (std::size_t j = k + 1; j < count; ++j) {
-      rt.template spawn<Syrk<T>>(level(j, j, k))(a(j, k), a(j, j));
+      rt.template spawn<Syrk<T, Layout>>(level(j, j, k))(a(j, k), a(j, j));
       for (std::size_t i = j + 1; i < count; ++i) {
-        rt.template spawn<GemmUpdate<T>>(level(i, j, k))(a(i, k), a(j, k), a(i, j));
+        rt.template spawn<GemmUpdate<T, Layout>>(level(i, j, k))(a(i, k), a(j, k), a(i, j));
       }
     }
   }

@@ -9,12 +9,13 @@
 // Tasks are the parallelism, so BLAS uses one thread: `use_one_blas_thread()`, which every
 // algorithm calls before it spawns, sees to it. Where workers are groups of cores (Config::group),
 // a kernel divides its tile among the worker's; the panels of QR alone stay on one.
-// Matrices are column-major. No kernel reads or writes the strictly upper triangle of a triangular
-// or symmetric argument.
+// Tiles are column-major (TileView) or row-major (RowTileView), all of a call alike, but for gemm.
+// No kernel reads or writes the strictly upper triangle of a triangular or symmetric argument.
 
 #include <hetsched/core/views.hpp>
 #include <hetsched/detail/core/assert.hpp>
 #include <hetsched/detail/linalg/blas_calls.hpp>
+#include <hetsched/detail/linalg/tile_concepts.hpp>
 #include <hetsched/runtime/team.hpp>
 
 #include <Eigen/Core>
@@ -62,27 +63,31 @@ template <class T>
 concept element = std::floating_point<T> || std::same_as<T, std::complex<double>>;
 
 /// An Eigen view of a tile.
-template <class T>
-[[nodiscard]] auto as_eigen(TileView<T> tile) {
-  using Element = std::remove_const_t<T>;
-  using Plain = Eigen::Matrix<Element, Eigen::Dynamic, Eigen::Dynamic>;
-  using Matrix = std::conditional_t<std::is_const_v<T>, Plain const, Plain>;
+template <tile View>
+[[nodiscard]] auto as_eigen(View tile) {
+  constexpr int order = is_row_major<View> ? Eigen::RowMajor : Eigen::ColMajor;
+  using Plain = Eigen::Matrix<NumberOf<View>, Eigen::Dynamic, Eigen::Dynamic, order>;
+  using Matrix = std::conditional_t<std::is_const_v<typename View::Element>, Plain const, Plain>;
   auto const index = [](std::size_t value) { return static_cast<Eigen::Index>(value); };
   return Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>(
       tile.data(), index(tile.rows()), index(tile.cols()), Eigen::OuterStride<>(index(tile.ld())));
 }
 
-template <class T>
-[[nodiscard]] bool is_empty(TileView<T> tile) noexcept {
+template <tile View>
+[[nodiscard]] bool is_empty(View tile) noexcept {
   return tile.rows() == 0 || tile.cols() == 0;
 }
 
 /// The block of rows x cols elements that begins at element (i, j) of `a`, inside it.
-template <class T>
-[[nodiscard]] TileView<T>
-block(TileView<T> a, std::size_t i, std::size_t j, std::size_t rows, std::size_t cols) {
+template <tile View>
+[[nodiscard]] View block(View a, std::size_t i, std::size_t j, std::size_t rows, std::size_t cols) {
   HETSCHED_ASSERT(i + rows <= a.rows() && j + cols <= a.cols(), "shapes");
-  return {rows == 0 || cols == 0 ? a.data() : &a(i, j), rows, cols, a.ld()};
+  auto* const first = rows == 0 || cols == 0 ? a.data() : &a(i, j);
+  if constexpr (is_row_major<View>) {
+    return row_major(first, rows, cols, a.ld());
+  } else {
+    return {first, rows, cols, a.ld()};
+  }
 }
 
 /// Where a factorisation stopped: the column within the tile and its pivot, which is not a positive
@@ -117,8 +122,8 @@ template <class Body>
 } // namespace detail
 
 /// C := beta C; overwritten if beta is 0, so that NaN in it does not survive.
-template <element T>
-void scale(T beta, TileView<T> c) {
+template <element T, tile_of<T> C>
+void scale(T beta, C c) {
   if (beta == T(0)) {
     as_eigen(c).setZero();
   } else if (beta != T(1)) {
@@ -126,14 +131,10 @@ void scale(T beta, TileView<T> c) {
   }
 }
 
-/// C := alpha A B + beta C, for A m x k, B k x n, C m x n. As in BLAS, A and B are not read if
-/// alpha is 0, nor C if beta is 0. 2 m n k flops.
-template <element T>
-void gemm(T alpha,
-          TileView<T const> a,
-          TileView<T const> b,
-          std::type_identity_t<T> beta,
-          TileView<T> c) {
+/// C := alpha A B + beta C, for A m x k, B k x n, C m x n, each of any layout. As in BLAS, A and B
+/// are not read if alpha is 0, nor C if beta is 0. 2 m n k flops.
+template <element T, tile_of<T> A, tile_of<T> B, tile_of<T> C>
+void gemm(T alpha, A a, B b, std::type_identity_t<T> beta, C c) {
   HETSCHED_ASSERT(a.rows() == c.rows() && b.cols() == c.cols() && a.cols() == b.rows(), "shapes");
   if (is_empty(c)) {
     return;
@@ -161,20 +162,21 @@ void gemm(T alpha,
 
 /// C := C - A B^T, for A m x k, B n x k, C m x n: the update of right-looking Cholesky. 2 m n k
 /// flops.
-template <std::floating_point T>
-void gemm_update(TileView<T const> a, std::type_identity_t<TileView<T const>> b, TileView<T> c) {
+template <real_tile C, tile_like<C> A, tile_like<C> B>
+void gemm_update(A a, B b, C c) {
   HETSCHED_ASSERT(a.rows() == c.rows() && b.rows() == c.cols() && a.cols() == b.cols(), "shapes");
   if (is_empty(c) || a.cols() == 0) {
     return;
   }
   if (detail::on_team(c.cols(), [&](std::size_t begin, std::size_t end) {
-        gemm_update<T>(a,
-                       block(b, begin, 0, end - begin, b.cols()),
-                       block(c, 0, begin, c.rows(), end - begin));
+        gemm_update(a,
+                    block(b, begin, 0, end - begin, b.cols()),
+                    block(c, 0, begin, c.rows(), end - begin));
       })) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
+  using T = NumberOf<C>;
   detail::blas_gemm<T>(T(-1), CblasNoTrans, a, CblasTrans, b, T(1), c);
 #else
   as_eigen(c).noalias() -= as_eigen(a) * as_eigen(b).transpose();
@@ -182,8 +184,9 @@ void gemm_update(TileView<T const> a, std::type_identity_t<TileView<T const>> b,
 }
 
 /// C := C - A A^T on the lower triangle, for A n x k, C n x n. n^2 k flops.
-template <std::floating_point T>
-void syrk(TileView<T const> a, TileView<T> c) {
+template <real_tile C, tile_like<C> A>
+void syrk(A a, C c) {
+  using T = NumberOf<C>;
   HETSCHED_ASSERT(a.rows() == c.rows() && c.rows() == c.cols(), "shapes");
   if (is_empty(c) || a.cols() == 0) {
     return;
@@ -198,8 +201,8 @@ void syrk(TileView<T const> a, TileView<T> c) {
         auto const begin = g * detail::team_grain;
         auto const end = std::min(begin + detail::team_grain, n);
         auto const own = block(a, begin, 0, end - begin, a.cols());
-        syrk<T>(own, block(c, begin, begin, end - begin, end - begin));
-        gemm_update<T>(
+        syrk(own, block(c, begin, begin, end - begin, end - begin));
+        gemm_update(
             block(a, end, 0, n - end, a.cols()), own, block(c, end, begin, n - end, end - begin));
       }
     });
@@ -207,7 +210,7 @@ void syrk(TileView<T const> a, TileView<T> c) {
   }
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;
-  detail::Blas<T>::syrk(CblasColMajor,
+  detail::Blas<T>::syrk(detail::order_of<C>,
                         CblasLower,
                         CblasNoTrans,
                         blas_int(c.rows()),
@@ -225,19 +228,19 @@ void syrk(TileView<T const> a, TileView<T> c) {
 
 /// B := B L^-T, for L n x n lower triangular, B m x n. m n^2 flops. A zero on L's diagonal gives
 /// infinities or NaN.
-template <std::floating_point T>
-void trsm(TileView<T const> l, TileView<T> b) {
+template <real_tile B, tile_like<B> L>
+void trsm(L l, B b) {
   HETSCHED_ASSERT(l.rows() == l.cols() && l.cols() == b.cols(), "shapes");
   if (is_empty(b)) {
     return;
   }
   if (detail::on_team(b.rows(), [&](std::size_t begin, std::size_t end) {
-        trsm<T>(l, block(b, begin, 0, end - begin, b.cols()));
+        trsm(l, block(b, begin, 0, end - begin, b.cols()));
       })) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  detail::blas_trsm<T>(CblasRight, CblasLower, CblasTrans, CblasNonUnit, l, b);
+  detail::blas_trsm<NumberOf<B>>(CblasRight, CblasLower, CblasTrans, CblasNonUnit, l, b);
 #else
   auto target = as_eigen(b);
   as_eigen(l)
@@ -257,9 +260,10 @@ template <std::floating_point T>
 } // namespace detail
 
 /// The first element on the diagonal of a factor, of its first `count` columns, that cannot be one.
-template <std::floating_point T>
+template <tile L>
+  requires std::floating_point<NumberOf<L>>
 [[nodiscard]] std::optional<Breakdown>
-find_breakdown(TileView<T const> l, std::size_t count = static_cast<std::size_t>(-1)) {
+find_breakdown(L l, std::size_t count = static_cast<std::size_t>(-1)) {
   for (std::size_t j = 0; j < std::min(count, l.cols()); ++j) {
     if (detail::is_broken(l(j, j))) {
       return Breakdown{j, static_cast<double>(l(j, j))};
@@ -273,8 +277,9 @@ find_breakdown(TileView<T const> l, std::size_t count = static_cast<std::size_t>
 /// Neither Eigen nor OpenBLAS notices NaN or infinity, so each pivot is looked at here. A NaN
 /// anywhere in the lower triangle reaches the pivot of its row, so it is found at the latest there.
 /// After a breakdown the tile's contents are not specified.
-template <std::floating_point T>
-[[nodiscard]] std::optional<Breakdown> potrf(TileView<T> a) {
+template <real_tile A>
+[[nodiscard]] std::optional<Breakdown> potrf(A a) {
+  using T = NumberOf<A>;
   HETSCHED_ASSERT(a.rows() == a.cols(), "shapes");
   auto const n = a.rows();
   if (n == 0) {
@@ -287,8 +292,8 @@ template <std::floating_point T>
     if (auto const where = potrf(block(a, 0, 0, half, half))) {
       return where;
     }
-    trsm<T>(block(a, 0, 0, half, half), below);
-    syrk<T>(below, rest);
+    trsm(block(a, 0, 0, half, half), below);
+    syrk(below, rest);
     auto where = potrf(rest);
     if (where) {
       where->column += half;
@@ -297,11 +302,12 @@ template <std::floating_point T>
   }
 #ifdef HETSCHED_HAVE_LAPACKE
   using detail::blas_int;
+  char const triangle = is_row_major<A> ? 'U' : 'L'; // in memory
   auto const info =
-      detail::Blas<T>::potrf(LAPACK_COL_MAJOR, 'L', blas_int(n), a.data(), blas_int(a.ld()));
+      detail::Blas<T>::potrf(LAPACK_COL_MAJOR, triangle, blas_int(n), a.data(), blas_int(a.ld()));
   HETSCHED_ASSERT(info >= 0, "potrf: illegal argument");
   auto const checked = info > 0 ? static_cast<std::size_t>(info) : n;
-  if (auto const where = find_breakdown(TileView<T const>(a), checked)) {
+  if (auto const where = find_breakdown(a, checked)) {
     return where; // a pivot that stopped potrf stays in place
   }
   return info > 0 ? std::optional(Breakdown{checked - 1, 0}) : std::nullopt;

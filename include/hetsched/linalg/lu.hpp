@@ -7,6 +7,7 @@
 #include <hetsched/core/task.hpp>
 #include <hetsched/core/views.hpp>
 #include <hetsched/gpu/gpu_blas.hpp>
+#include <hetsched/gpu/gpu_row_major.hpp>
 #include <hetsched/gpu/gpu_stream.hpp>
 #include <hetsched/handles/handle.hpp>
 #include <hetsched/handles/partition.hpp>
@@ -33,10 +34,10 @@ using RowIndices = VectorView<std::size_t>;
 
 /// Factorises block column k from row k * width on, given k and that row. Writes its pivots, and
 /// adds them to those of the whole matrix.
-template <class T>
+template <class T, class Layout = LayoutLeft>
 struct Getrf : Task<5>::Signature<V<std::size_t>,
                                   V<std::size_t>,
-                                  RW<TileView<T>>,
+                                  RW<TileViewOf<T, Layout>>,
                                   W<RowIndices>,
                                   RW<RowIndices>> {
   static constexpr std::string_view name = "getrf";
@@ -45,18 +46,18 @@ struct Getrf : Task<5>::Signature<V<std::size_t>,
 /// Given the first row of panel k and its factors and pivots, exchanges rows of a block column on
 /// the right of it, computes the rows of U and updates what is below. The pointer is to the pivots
 /// in host memory, where getrf leaves them: a body on a GPU must know them before it launches.
-template <class T>
+template <class T, class Layout = LayoutLeft>
 struct LuUpdate : Task<5>::Signature<V<std::size_t>,
-                                     R<TileView<T>>,
+                                     R<TileViewOf<T, Layout>>,
                                      R<RowIndices>,
                                      V<std::size_t const*>,
-                                     RW<TileView<T>>> {
+                                     RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "lu_update";
 };
 
 /// Exchanges the rows of a block column of L as the panels from the given row on did.
-template <class T>
-struct Laswp : Task<3>::Signature<V<std::size_t>, R<RowIndices>, RW<TileView<T>>> {
+template <class T, class Layout = LayoutLeft>
+struct Laswp : Task<3>::Signature<V<std::size_t>, R<RowIndices>, RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "laswp";
 };
 
@@ -83,14 +84,17 @@ void exchange_rows(M& matrix, Pivots const& pivots) {
 
 /// The blocks of one LuUpdate: of the panel its triangle and what is below, of the block column the
 /// rows of U and what is below.
-template <class T>
+template <class T, class Layout>
 struct LuBlocks {
-  TileView<T const> triangle;
-  TileView<T const> left;
-  TileView<T> top;
-  TileView<T> rest;
+  TileViewOf<T const, Layout> triangle;
+  TileViewOf<T const, Layout> left;
+  TileViewOf<T, Layout> top;
+  TileViewOf<T, Layout> rest;
 
-  LuBlocks(std::size_t first, std::size_t height, TileView<T const> panel, TileView<T> a)
+  LuBlocks(std::size_t first,
+           std::size_t height,
+           TileViewOf<T const, Layout> panel,
+           TileViewOf<T, Layout> a)
       : triangle(kernels::block(panel, first, 0, height, height)),
         left(kernels::block(panel, first + height, 0, a.rows() - first - height, height)),
         top(kernels::block(a, first, 0, height, a.cols())),
@@ -99,25 +103,25 @@ struct LuBlocks {
 
 /// Exchanges rows of columns on the right of a factored panel as its pivots say, computes the rows
 /// of U and updates what is below. `first` is the row of the panel's first pivot.
-template <class T>
+template <class T, class Layout = LayoutLeft>
 void lu_update(std::size_t first,
-               TileView<T const> panel,
+               TileViewOf<T const, Layout> panel,
                VectorView<std::size_t const> pivots,
-               TileView<T> a) {
-  LuBlocks<T> const blocks(first, pivots.size(), panel, a);
+               TileViewOf<T, Layout> a) {
+  LuBlocks<T, Layout> const blocks(first, pivots.size(), panel, a);
   kernels::swap_rows(first, pivots, a);
   kernels::trsm_unit(blocks.triangle, blocks.top);
   kernels::gemm<T>(T(-1), blocks.left, blocks.top, T(1), blocks.rest);
 }
 
 /// The same on a GPU; the pivots are in host memory, where they must be before this is called.
-template <class T>
+template <class T, class Layout = LayoutLeft>
 void lu_update(GpuStream& stream,
                std::size_t first,
-               TileView<T const> panel,
+               TileViewOf<T const, Layout> panel,
                VectorView<std::size_t const> pivots,
-               TileView<T> a) {
-  LuBlocks<T> const blocks(first, pivots.size(), panel, a);
+               TileViewOf<T, Layout> a) {
+  LuBlocks<T, Layout> const blocks(first, pivots.size(), panel, a);
   for (std::size_t i = 0; i < pivots.size(); ++i) {
     if (pivots[i] != first + i) {
       gpu::swap(stream, gpu::row(a, first + i), gpu::row(a, pivots[i]));
@@ -130,11 +134,11 @@ void lu_update(GpuStream& stream,
 } // namespace detail
 } // namespace linalg
 
-template <class T>
-struct TaskBodyCPU<linalg::Getrf<T>> {
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::Getrf<T, Layout>> {
   void operator()(std::size_t block,
                   std::size_t first,
-                  TileView<T> a,
+                  linalg::TileViewOf<T, Layout> a,
                   linalg::RowIndices pivots,
                   linalg::RowIndices all) const {
     auto const below = linalg::kernels::block(a, first, 0, a.rows() - first, a.cols());
@@ -148,32 +152,34 @@ struct TaskBodyCPU<linalg::Getrf<T>> {
   }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::LuUpdate<T>> {
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::LuUpdate<T, Layout>> {
   void operator()(std::size_t first,
-                  TileView<T const> panel,
+                  linalg::TileViewOf<T const, Layout> panel,
                   VectorView<std::size_t const> pivots,
                   std::size_t const* /* the same */,
-                  TileView<T> a) const {
-    linalg::detail::lu_update<T>(first, panel, pivots, a);
+                  linalg::TileViewOf<T, Layout> a) const {
+    linalg::detail::lu_update<T, Layout>(first, panel, pivots, a);
   }
 };
 
-template <class T>
-struct TaskBodyGPU<linalg::LuUpdate<T>> {
+template <class T, class Layout>
+struct TaskBodyGPU<linalg::LuUpdate<T, Layout>> {
   void operator()(GpuStream& stream,
                   std::size_t first,
-                  TileView<T const> panel,
+                  linalg::TileViewOf<T const, Layout> panel,
                   VectorView<std::size_t const> pivots,
                   std::size_t const* pivots_on_host,
-                  TileView<T> a) const {
-    linalg::detail::lu_update<T>(stream, first, panel, {pivots_on_host, pivots.size()}, a);
+                  linalg::TileViewOf<T, Layout> a) const {
+    linalg::detail::lu_update<T, Layout>(stream, first, panel, {pivots_on_host, pivots.size()}, a);
   }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::Laswp<T>> {
-  void operator()(std::size_t first, VectorView<std::size_t const> all, TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::Laswp<T, Layout>> {
+  void operator()(std::size_t first,
+                  VectorView<std::size_t const> all,
+                  linalg::TileViewOf<T, Layout> a) const {
     linalg::kernels::swap_rows(first, {all.data() + first, all.size() - first}, a);
   }
 };
@@ -188,8 +194,8 @@ namespace linalg {
 class Pivots {
 public:
   /// For matrices of the shape of `a`.
-  template <class Rt, class T>
-  Pivots(Rt& rt, ColumnBlocks<T> const& a)
+  template <class Rt, class T, class Layout>
+  Pivots(Rt& rt, ColumnBlocks<T, Layout> const& a)
       : rows_(a.rows()), width_(a.width()), values_(std::min(a.rows(), a.cols())),
         copy_(values_.size()), all_(rt.data(values_)), whole_(rt.data(copy_)),
         panels_(rt.partition(whole_, block_rows(a.width()))) {}
@@ -216,8 +222,8 @@ public:
     return copy_.data() + k * width_;
   }
 
-  template <class T>
-  [[nodiscard]] bool fit(ColumnBlocks<T> const& a) const noexcept {
+  template <class T, class Layout>
+  [[nodiscard]] bool fit(ColumnBlocks<T, Layout> const& a) const noexcept {
     return rows_ == a.rows() && size() == std::min(a.rows(), a.cols()) && width_ == a.width();
   }
 
@@ -231,9 +237,9 @@ private:
   Partition<RowIndices> panels_; // goes before whole_
 };
 
-/// A := L and U with P A = L U, for any m x n matrix of float or double: L has ones on its
-/// diagonal, which are not stored. The pivot of a column is the first of the largest modulus among
-/// all rows left. `pivots`, made for `a`, says what P does.
+/// A := L and U with P A = L U, for any m x n matrix of float or double, column-major or
+/// row-major: L has ones on its diagonal, which are not stored. The pivot of a column is the first
+/// of the largest modulus among all rows left. `pivots`, made for `a`, says what P does.
 ///
 /// Asynchronous: spawns tasks of types getrf, lu_update and laswp, and returns; `rt.sync()` waits
 /// and throws Error(numerical) if the pivot of a column was 0, NaN or infinity, naming the column
@@ -254,8 +260,8 @@ private:
 ///
 /// Source: the blocked right-looking LU with partial pivoting that Lima et al. 2015 measure in
 /// sec. 5.2. There each panel's exchanges are tasks of their own, for CPU cores.
-template <class Rt, class T>
-void lu(Rt& rt, ColumnBlocks<T> const& a, Pivots const& pivots) {
+template <class Rt, class T, class Layout>
+void lu(Rt& rt, ColumnBlocks<T, Layout> const& a, Pivots const& pivots) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: lu works in place on float or double");
   if (!pivots.fit(a)) {
@@ -270,14 +276,15 @@ void lu(Rt& rt, ColumnBlocks<T> const& a, Pivots const& pivots) {
     return priority(static_cast<std::int32_t>(tasks));
   };
   for (std::size_t k = 0; k < panels; ++k) {
-    rt.template spawn<Getrf<T>>(level(k, k))(k, k * width, a[k], pivots.panel(k), pivots.all());
+    rt.template spawn<Getrf<T, Layout>>(level(k, k))(
+        k, k * width, a[k], pivots.panel(k), pivots.all());
     for (std::size_t j = k + 1; j < a.size(); ++j) {
-      rt.template spawn<LuUpdate<T>>(level(k, j))(
+      rt.template spawn<LuUpdate<T, Layout>>(level(k, j))(
           k * width, a[k], pivots.panel(k), pivots.panel_memory(k), a[j]);
     }
   }
   for (std::size_t k = 0; k + 1 < panels; ++k) {
-    rt.template spawn<Laswp<T>>(priority(1))((k + 1) * width, pivots.all(), a[k]);
+    rt.template spawn<Laswp<T, Layout>>(priority(1))((k + 1) * width, pivots.all(), a[k]);
   }
 }
 

@@ -21,34 +21,44 @@ namespace hetsched::linalg::kernels {
 
 /// B := L^-1 B, for L n x n lower triangular with ones on its diagonal, which are not read, nor is
 /// what is above; B n x m. m n^2 flops.
-template <element T>
-void trsm_unit(TileView<T const> l, TileView<T> b) {
+template <tile B, tile_like<B> L>
+void trsm_unit(L l, B b) {
   HETSCHED_ASSERT(l.rows() == l.cols() && l.cols() == b.rows(), "shapes");
   if (is_empty(b)) {
     return;
   }
   if (detail::on_team(b.cols(), [&](std::size_t begin, std::size_t end) {
-        trsm_unit<T>(l, block(b, 0, begin, b.rows(), end - begin));
+        trsm_unit(l, block(b, 0, begin, b.rows(), end - begin));
       })) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  detail::blas_trsm<T>(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, l, b);
+  detail::blas_trsm<NumberOf<B>>(CblasLeft, CblasLower, CblasNoTrans, CblasUnit, l, b);
 #else
   auto target = as_eigen(b);
   as_eigen(l).template triangularView<Eigen::UnitLower>().solveInPlace(target);
 #endif
 }
 
-/// Exchanges row first + i of A with row pivots[i], for i = 0, 1, ... Column by column, so that a
-/// column is fetched once however many rows are exchanged.
-template <element T>
-void swap_rows(std::size_t first, VectorView<std::size_t const> pivots, TileView<T> a) {
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    T* const column = a.data() + j * a.ld();
+/// Exchanges row first + i of A with row pivots[i], for i = 0, 1, ... If A is column-major, column
+/// by column, so that a column is fetched once however many rows are exchanged.
+template <tile A>
+void swap_rows(std::size_t first, VectorView<std::size_t const> pivots, A a) {
+  if constexpr (is_row_major<A>) {
     for (std::size_t i = 0; i < pivots.size(); ++i) {
       HETSCHED_ASSERT(first + i < a.rows() && pivots[i] < a.rows(), "no such row");
-      std::swap(column[first + i], column[pivots[i]]);
+      if (pivots[i] != first + i) {
+        auto* const row = a.data() + (first + i) * a.ld();
+        std::swap_ranges(row, row + a.cols(), a.data() + pivots[i] * a.ld());
+      }
+    }
+  } else {
+    for (std::size_t j = 0; j < a.cols(); ++j) {
+      auto* const column = a.data() + j * a.ld();
+      for (std::size_t i = 0; i < pivots.size(); ++i) {
+        HETSCHED_ASSERT(first + i < a.rows() && pivots[i] < a.rows(), "no such row");
+        std::swap(column[first + i], column[pivots[i]]);
+      }
     }
   }
 }
@@ -89,9 +99,10 @@ template <class Column>
 }
 
 /// getrf by columns, for a few of them.
-template <class T>
+template <tile A>
 std::optional<Breakdown>
-getrf_columns(TileView<T> a, VectorView<std::size_t> pivots, PivotFloor<T>* floor) {
+getrf_columns(A a, VectorView<std::size_t> pivots, PivotFloor<NumberOf<A>>* floor) {
+  using T = NumberOf<A>;
   auto m = as_eigen(a);
   for (std::size_t k = 0; k < pivots.size(); ++k) {
     auto const j = static_cast<Eigen::Index>(k);
@@ -133,9 +144,10 @@ getrf_columns(TileView<T> a, VectorView<std::size_t> pivots, PivotFloor<T>* floo
 ///
 /// Source: Toledo 1997, the recursive column algorithm, which leaves nearly all work to gemm; the
 /// floor: Li and Demmel, "SuperLU_DIST", 2003, sec. 3 (static pivoting).
-template <element T>
+template <tile A>
 [[nodiscard]] std::optional<Breakdown>
-getrf(TileView<T> a, VectorView<std::size_t> pivots, PivotFloor<T>* floor = nullptr) {
+getrf(A a, VectorView<std::size_t> pivots, PivotFloor<NumberOf<A>>* floor = nullptr) {
+  using T = NumberOf<A>;
   auto const m = a.rows();
   auto const n = a.cols();
   auto const count = pivots.size();
@@ -151,10 +163,10 @@ getrf(TileView<T> a, VectorView<std::size_t> pivots, PivotFloor<T>* floor = null
   if (auto const where = getrf(left, upper, floor)) {
     return where;
   }
-  swap_rows<T>(0, upper, right);
+  swap_rows(0, upper, right);
   auto const top = block(right, 0, 0, half, n - half);
   auto const rest = block(right, half, 0, m - half, n - half);
-  trsm_unit<T>(block(left, 0, 0, half, half), top);
+  trsm_unit(block(left, 0, 0, half, half), top);
   gemm<T>(T(-1), block(left, half, 0, m - half, half), top, T(1), rest);
   if (auto const where = getrf(rest, lower, floor)) {
     return Breakdown{half + where->column, where->pivot};
@@ -162,25 +174,25 @@ getrf(TileView<T> a, VectorView<std::size_t> pivots, PivotFloor<T>* floor = null
   for (auto& pivot : lower) {
     pivot += half;
   }
-  swap_rows<T>(half, lower, left);
+  swap_rows(half, lower, left);
   return std::nullopt;
 }
 
 /// B := B U^-1, for U n x n upper triangular, what is below its diagonal not being read; B m x n.
 /// m n^2 flops. A zero on U's diagonal gives infinities or NaN.
-template <element T>
-void trsm_upper(TileView<T const> u, TileView<T> b) {
+template <tile B, tile_like<B> U>
+void trsm_upper(U u, B b) {
   HETSCHED_ASSERT(u.rows() == u.cols() && u.cols() == b.cols(), "shapes");
   if (is_empty(b)) {
     return;
   }
   if (detail::on_team(b.rows(), [&](std::size_t begin, std::size_t end) {
-        trsm_upper<T>(u, block(b, begin, 0, end - begin, b.cols()));
+        trsm_upper(u, block(b, begin, 0, end - begin, b.cols()));
       })) {
     return;
   }
 #ifdef HETSCHED_HAVE_LAPACKE
-  detail::blas_trsm<T>(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, u, b);
+  detail::blas_trsm<NumberOf<B>>(CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, u, b);
 #else
   auto target = as_eigen(b);
   as_eigen(u).template triangularView<Eigen::Upper>().template solveInPlace<Eigen::OnTheRight>(
@@ -196,8 +208,9 @@ void trsm_upper(TileView<T const> u, TileView<T> b) {
 /// contents are then not specified.
 ///
 /// Source: as getrf, recursive by columns.
-template <std::floating_point T>
-[[nodiscard]] std::optional<Breakdown> getrf_without_pivoting(TileView<T> a) {
+template <real_tile A>
+[[nodiscard]] std::optional<Breakdown> getrf_without_pivoting(A a) {
+  using T = NumberOf<A>;
   HETSCHED_ASSERT(a.rows() == a.cols(), "shapes");
   auto const n = a.rows();
   if (n == 0) {
@@ -217,8 +230,8 @@ template <std::floating_point T>
   if (auto const where = getrf_without_pivoting(top)) {
     return where;
   }
-  trsm_unit<T>(top, right);
-  trsm_upper<T>(top, below);
+  trsm_unit(top, right);
+  trsm_upper(top, below);
   gemm<T>(T(-1), below, right, T(1), rest);
   if (auto const where = getrf_without_pivoting(rest)) {
     return Breakdown{half + where->column, where->pivot};

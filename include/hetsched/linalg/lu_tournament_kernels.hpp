@@ -58,10 +58,10 @@ void pivots_until(TileView<T const> a, std::size_t column, VectorView<std::size_
       column = where->column;
       continue;
     }
-    swap_rows<T>(0, {pivots.data(), column}, block(all, 0, column, a.rows(), 1));
+    swap_rows(0, {pivots.data(), column}, block(all, 0, column, a.rows(), 1));
     auto const top = block(all, 0, column, column, 1);
     auto const rest = block(all, column, column, a.rows() - column, 1);
-    trsm_unit<T>(block(left, 0, 0, column, column), top);
+    trsm_unit(block(left, 0, 0, column, column), top);
     gemm<T>(T(-1), block(left, column, 0, a.rows() - column, column), top, T(1), rest);
     std::size_t at = 0;
     for (std::size_t i = 0; i < rest.rows(); ++i) {

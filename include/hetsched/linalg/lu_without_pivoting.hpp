@@ -24,20 +24,20 @@ namespace hetsched {
 namespace linalg {
 
 /// A(k, k) := its factors L and U; given k and the first row of the tile, for messages.
-template <class T>
-struct GetrfTile : Task<3>::Signature<RW<TileView<T>>, V<std::size_t>, V<std::size_t>> {
+template <class T, class Layout = LayoutLeft>
+struct GetrfTile : Task<3>::Signature<RW<TileViewOf<T, Layout>>, V<std::size_t>, V<std::size_t>> {
   static constexpr std::string_view name = "getrf";
 };
 
 /// A(k, j) := L(k, k)^-1 A(k, j).
-template <class T>
-struct TrsmLower : Task<2>::Signature<R<TileView<T>>, RW<TileView<T>>> {
+template <class T, class Layout = LayoutLeft>
+struct TrsmLower : Task<2>::Signature<R<TileViewOf<T, Layout>>, RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "trsm_ll";
 };
 
 /// A(i, k) := A(i, k) U(k, k)^-1.
-template <class T>
-struct TrsmUpper : Task<2>::Signature<R<TileView<T>>, RW<TileView<T>>> {
+template <class T, class Layout = LayoutLeft>
+struct TrsmUpper : Task<2>::Signature<R<TileViewOf<T, Layout>>, RW<TileViewOf<T, Layout>>> {
   static constexpr std::string_view name = "trsm_ru";
 };
 
@@ -55,35 +55,43 @@ report_pivot(kernels::Breakdown where, std::size_t tile, std::size_t first) {
 } // namespace detail
 } // namespace linalg
 
-template <class T>
-struct TaskBodyCPU<linalg::GetrfTile<T>> {
-  void operator()(TileView<T> a, std::size_t tile, std::size_t first) const {
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::GetrfTile<T, Layout>> {
+  void operator()(linalg::TileViewOf<T, Layout> a, std::size_t tile, std::size_t first) const {
     if (auto const where = linalg::kernels::getrf_without_pivoting(a)) {
       linalg::detail::report_pivot(*where, tile, first);
     }
   }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::TrsmLower<T>> {
-  void operator()(TileView<T const> l, TileView<T> a) const { linalg::kernels::trsm_unit(l, a); }
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::TrsmLower<T, Layout>> {
+  void operator()(linalg::TileViewOf<T const, Layout> l, linalg::TileViewOf<T, Layout> a) const {
+    linalg::kernels::trsm_unit(l, a);
+  }
 };
 
-template <class T>
-struct TaskBodyGPU<linalg::TrsmLower<T>> {
-  void operator()(GpuStream& stream, TileView<T const> l, TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyGPU<linalg::TrsmLower<T, Layout>> {
+  void operator()(GpuStream& stream,
+                  linalg::TileViewOf<T const, Layout> l,
+                  linalg::TileViewOf<T, Layout> a) const {
     gpu::trsm(stream, 'L', 'L', 'N', 'U', T(1), l, a);
   }
 };
 
-template <class T>
-struct TaskBodyCPU<linalg::TrsmUpper<T>> {
-  void operator()(TileView<T const> u, TileView<T> a) const { linalg::kernels::trsm_upper(u, a); }
+template <class T, class Layout>
+struct TaskBodyCPU<linalg::TrsmUpper<T, Layout>> {
+  void operator()(linalg::TileViewOf<T const, Layout> u, linalg::TileViewOf<T, Layout> a) const {
+    linalg::kernels::trsm_upper(u, a);
+  }
 };
 
-template <class T>
-struct TaskBodyGPU<linalg::TrsmUpper<T>> {
-  void operator()(GpuStream& stream, TileView<T const> u, TileView<T> a) const {
+template <class T, class Layout>
+struct TaskBodyGPU<linalg::TrsmUpper<T, Layout>> {
+  void operator()(GpuStream& stream,
+                  linalg::TileViewOf<T const, Layout> u,
+                  linalg::TileViewOf<T, Layout> a) const {
     gpu::trsm(stream, 'R', 'U', 'N', 'N', T(1), u, a);
   }
 };
@@ -91,9 +99,9 @@ struct TaskBodyGPU<linalg::TrsmUpper<T>> {
 namespace linalg {
 
 /// A := L and U in place with L U = A, L having ones on its diagonal, which are not stored; for A
-/// n x n, float or double, that needs no exchange of rows, as one that is diagonally dominant. On
-/// others it may fail, or lose all digits without failing: `lu` (lu.hpp) pivots. Right-looking by
-/// tiles.
+/// n x n, float or double, column-major or row-major, that needs no exchange of rows, as one that
+/// is diagonally dominant. On others it may fail, or lose all digits without failing: `lu` (lu.hpp)
+/// pivots. Right-looking by tiles.
 ///
 /// Asynchronous: spawns tasks of types getrf, trsm_ll, trsm_ru and gemm, and returns; `rt.sync()`
 /// waits and throws Error(numerical) if a pivot was 0, NaN or infinity, naming its column (from 0)
@@ -114,6 +122,7 @@ namespace linalg {
 template <class Rt, tiled_matrix A>
 void lu_without_pivoting(Rt& rt, A const& a) {
   using T = typename A::Element;
+  using Layout = detail::TileLayout<A>;
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>,
                 "hetsched: lu_without_pivoting works in place on float or double");
   if (a.rows() != a.cols()) {
@@ -128,14 +137,14 @@ void lu_without_pivoting(Rt& rt, A const& a) {
     return priority(static_cast<std::int32_t>(3 * count - 2 - i - j - k));
   };
   for (std::size_t k = 0; k < count; ++k) {
-    rt.template spawn<GetrfTile<T>>(level(k, k, k))(a(k, k), k, k * a.tile_size());
+    rt.template spawn<GetrfTile<T, Layout>>(level(k, k, k))(a(k, k), k, k * a.tile_size());
     for (std::size_t m = k + 1; m < count; ++m) {
-      rt.template spawn<TrsmLower<T>>(level(k, m, k))(a(k, k), a(k, m));
-      rt.template spawn<TrsmUpper<T>>(level(m, k, k))(a(k, k), a(m, k));
+      rt.template spawn<TrsmLower<T, Layout>>(level(k, m, k))(a(k, k), a(k, m));
+      rt.template spawn<TrsmUpper<T, Layout>>(level(m, k, k))(a(k, k), a(m, k));
     }
     for (std::size_t j = k + 1; j < count; ++j) {
       for (std::size_t i = k + 1; i < count; ++i) {
-        rt.template spawn<Gemm<T>>(level(i, j, k))(T(-1), a(i, k), a(k, j), T(1), a(i, j));
+        rt.template spawn<Gemm<T, Layout>>(level(i, j, k))(T(-1), a(i, k), a(k, j), T(1), a(i, j));
       }
     }
   }

@@ -230,5 +230,10 @@ void recursive_cholesky(Rt& rt, Handle<TileView<T>> const& a, std::size_t leaf) 
   }
 }
 
+template <class Rt, class T>
+void recursive_cholesky(Rt&, Handle<RowTileView<T>> const&, std::size_t) {
+  static_assert(sizeof(T) == 0, "hetsched: recursive_cholesky needs a column-major matrix");
+}
+
 } // namespace linalg
 } // namespace hetsched

@@ -28,13 +28,13 @@ class Reflections {
 public:
   using Tile = Handle<TileView<T>>;
 
-  /// For matrices of the shape of `a`, in inner blocks of `inner` columns. Throws Error(bad_data)
-  /// if `inner` is 0.
+  /// For column-major matrices of the shape of `a`, in inner blocks of `inner` columns. Throws
+  /// Error(bad_data) if `inner` is 0.
   ///
   /// 32: with tiles of 128 (OpenBLAS 0.3.21, one core, gemm 40 GFlop/s), tsmqr and tsqrt run at 26
   /// and 18 GFlop/s for 16, 31 and 16 for 32, 32 and 14 for 48, 30 and 12 for 64.
-  template <class Rt, class TA>
-  Reflections(Rt& rt, TiledMatrix<TA> const& a, std::size_t inner = 32)
+  template <class Rt, class TA, class Layout>
+  Reflections(Rt& rt, TiledMatrix<TA, Layout> const& a, std::size_t inner = 32)
       : rows_(a.rows()), cols_(a.cols()), tile_(a.tile_size()),
         inner_(std::min(detail::tile_size(inner, "Reflections"), tile_)),
         t_storage_(Storage::Zero(index(a.tile_rows() * inner_), index(cols_))),
@@ -46,7 +46,9 @@ public:
         scratch_(rt,
                  {scratch_storage_.get(), inner_, tile_ * scratch_tiles(), inner_},
                  tiles(inner_, tile_)),
-        checked_(std::make_unique<int>(0)), checked_handle_(rt.data(*checked_)) {}
+        checked_(std::make_unique<int>(0)), checked_handle_(rt.data(*checked_)) {
+    static_assert(std::is_same_v<Layout, LayoutLeft>, "hetsched: qr needs column-major matrices");
+  }
 
   /// Diagonal tiles.
   [[nodiscard]] std::size_t steps() const noexcept {
@@ -100,10 +102,11 @@ private:
   Handle<int> checked_handle_;
 };
 
-template <class Rt, class TA>
-Reflections(Rt&, TiledMatrix<TA> const&) -> Reflections<std::remove_const_t<TA>>;
+template <class Rt, class TA, class Layout>
+Reflections(Rt&, TiledMatrix<TA, Layout> const&) -> Reflections<std::remove_const_t<TA>>;
 
-template <class Rt, class TA>
-Reflections(Rt&, TiledMatrix<TA> const&, std::size_t) -> Reflections<std::remove_const_t<TA>>;
+template <class Rt, class TA, class Layout>
+Reflections(Rt&, TiledMatrix<TA, Layout> const&, std::size_t)
+    -> Reflections<std::remove_const_t<TA>>;
 
 } // namespace hetsched::linalg

@@ -78,6 +78,8 @@ struct ColumnHomes {
 /// for each column and rank. O(N^2) numbers on N = ceil(n / tile) on every rank.
 template <tiled_matrix A>
 class TournamentPivots {
+  static_assert(detail::is_column_major<A>, "hetsched: lu_tournament needs a column-major matrix");
+
 public:
   using Element = typename A::Element;
   using Tile = typename A::Tile;

@@ -29,15 +29,25 @@ public:
   RuntimeData& operator=(RuntimeData const&) = delete;
 
   /// Registers a region and returns its handle: a scalar or any object (`data(x)`), a container
-  /// with data() and size(), a column-major matrix with rows(), cols(), outerStride() (Eigen),
-  /// `count` elements, or a block of rows x cols with leading dimension ld (in elements). Nothing
+  /// with data() and size(), a matrix with rows(), cols(), outerStride() (Eigen), `count` elements,
+  /// a block of rows x cols, column-major with leading dimension ld (in elements), or what an
+  /// ArrayView shows. Row-major matrices and ArrayViews need core/array_view.hpp. Nothing
   /// is copied; the memory must outlive the handles. Const memory gives a handle that may only be
   /// read. Throws Error(bad_data) for a null pointer, ld < rows, or an overlap with another region.
   template <class T>
   [[nodiscard]] auto data(T& object) {
-    if constexpr (detail::matrix_like<T>) {
-      static_assert(detail::is_column_major<T>,
-                    "hetsched: data(matrix) needs column-major storage");
+    if constexpr (detail::array_data<std::remove_const_t<T>>) {
+      return array_handle(object);
+    } else if constexpr (detail::matrix_like<T> && !detail::is_column_major<T>) {
+      using Element = std::remove_reference_t<decltype(*object.data())>;
+      constexpr bool known = requires { sizeof(detail::RowMajorData<Element>); };
+      static_assert(known,
+                    "hetsched: data(matrix) of a row-major matrix needs "
+                    "<hetsched/core/array_view.hpp>");
+      if constexpr (known) {
+        return watched(object, array_handle(detail::RowMajorData<Element>::view(object)));
+      }
+    } else if constexpr (detail::matrix_like<T>) {
       return watched(object,
                      data(object.data(),
                           static_cast<std::size_t>(object.rows()),
@@ -52,6 +62,11 @@ public:
 
   template <class T>
   void data(T const&& temporary) = delete; // the region would be gone at once
+
+  template <detail::array_data View>
+  [[nodiscard]] Handle<View> data(View const&& view) { // the region is not in it
+    return array_handle(view);
+  }
 
   template <class T>
   [[nodiscard]] Handle<VectorView<T>> data(T* first, std::size_t count) {
@@ -83,6 +98,13 @@ public:
   template <class T>
   [[nodiscard]] Handle<T> temporary() {
     return make_temporary<T, T>({1, 1, 1});
+  }
+
+  /// An array, as `temporary<ArrayView<double, 3>>({4, 5, 6})`.
+  template <detail::array_data View>
+  [[nodiscard]] Handle<View> temporary(typename View::Extents const& extents) {
+    auto const region = detail::DataTraits<View>::region(View(nullptr, extents));
+    return make_temporary<View, typename View::Element>(region.shape());
   }
 
   /// Registers memory that the program has on a device (`cudaMalloc`; for emulated devices any host
@@ -123,7 +145,8 @@ public:
         *core_, detail::follow_type, record, {node, core_->devices()->mark_stream(node, stream)});
   }
 
-  /// Cuts a vector or tile into blocks; see Partition. Costs O(parts).
+  /// Cuts a vector or tile into blocks; see Partition. Costs O(parts). Of an array the rows cut the
+  /// first dimension, the columns the last.
   template <class D>
   [[nodiscard]] Partition<D> partition(Handle<D> const& whole, Blocks blocks) {
     check_usable("partition");
@@ -141,7 +164,15 @@ public:
     constexpr auto rest = static_cast<std::size_t>(-1);
     detail::PartShape const shape{{rest, rest}, cuts.rows, cuts.cols};
     detail::check_blocks<D>(record, shape.blocks);
-    detail::check_cuts(record, shape);
+    if constexpr (detail::array_data<D>) {
+      constexpr auto last = detail::DataTraits<D>::dimensions - 1;
+      detail::check_cuts(record,
+                         shape,
+                         detail::extent_of<D>(record.shape, 0),
+                         last == 0 ? 1 : detail::extent_of<D>(record.shape, last));
+    } else {
+      detail::check_cuts(record, shape, record.shape.rows, record.shape.cols);
+    }
     return cut<D>(record, shape);
   }
 
@@ -239,10 +270,26 @@ private:
   template <class D>
   Partition<D> cut(detail::DataRecord& record, detail::PartShape const& shape) {
     typename Core::Spawner spawner(*core_);
-    auto [state, parts] = detail::open_partition<D>(
-        spawner.host(), record, shape, core_->current_task(), core_->current_domain());
-    auto const rows = state->grid_rows;
-    return Partition<D>(&end_partition, state, rows, std::move(parts));
+    auto const open = [&](detail::PartShape const& in_memory) {
+      return detail::open_partition<D>(
+          spawner.host(), record, in_memory, core_->current_task(), core_->current_domain());
+    };
+    if constexpr (detail::array_data<D>) {
+      return detail::DataTraits<D>::partition(
+          record.shape, shape, open, [](auto* state, std::size_t rows, auto parts) {
+            return Partition<D>(&end_partition, state, rows, std::move(parts));
+          });
+    } else {
+      auto [state, parts] = open(shape);
+      auto const rows = state->grid_rows;
+      return Partition<D>(&end_partition, state, rows, std::move(parts));
+    }
+  }
+
+  template <class View>
+  Handle<View> array_handle(View const& view) {
+    auto const region = detail::DataTraits<View>::region(view);
+    return make_handle<View>(view.data_handle(), region.shape());
   }
 
   template <class D, class T>

@@ -40,7 +40,7 @@ void block_solve(BlockMatrix<T> const& a, std::span<std::type_identity_t<T>> x) 
     for (std::size_t j = 0; j < i; ++j) {
       subtract(i, j);
     }
-    linalg::kernels::trsm_unit<T>(a.elements(i, i), part(i));
+    linalg::kernels::trsm_unit(a.elements(i, i), part(i));
   }
   for (auto i = a.size(); i-- > 0;) {
     for (auto j = i + 1; j < a.size(); ++j) {

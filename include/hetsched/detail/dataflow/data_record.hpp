@@ -323,6 +323,7 @@ enum class Limit : std::uint8_t {
 struct DataRecord {
   AccessQueue home; // in the domain where it was registered
   Shape shape;
+  Owned<ArrayShape const> array; // what `shape` says of an array
   std::size_t element_bytes = 0;
   Atomic<Limit> limit{Limit::none}; // relaxed: spawns on a datum are ordered by who spawns
   bool temporary = false;           // constant: `buffer` is all its host memory

@@ -37,11 +37,17 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
     return text("data '%s'", name.c_str());
   }
   auto const of_whole = whole != nullptr ? " of " + whole->describe() : std::string();
-  return text("%s at %p (%zu x %zu)%s",
+  std::size_t const extents[] = {shape.rows, shape.cols};
+  std::size_t const* const sizes = shape.array == nullptr ? extents : shape.array->extents;
+  std::size_t const count = shape.array == nullptr ? 2 : shape.array->rank;
+  std::string size;
+  for (std::size_t d = 0; d < count; ++d) {
+    size += text(d == 0 ? "%zu" : " x %zu", sizes[d]);
+  }
+  return text("%s at %p (%s)%s",
               temporary ? "temporary" : "data",
               home.base,
-              shape.rows,
-              shape.cols,
+              size.c_str(),
               of_whole.c_str());
 }
 

@@ -4,6 +4,7 @@
 
 #include <hetsched/core/views.hpp>
 #include <hetsched/detail/core/assert.hpp>
+#include <hetsched/detail/linalg/tile_concepts.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -69,18 +70,25 @@ struct Blas {
   static constexpr auto tpmqrt = by_element<T>(LAPACKE_stpmqrt_work, LAPACKE_dtpmqrt_work);
 };
 
-/// C := alpha op(A) op'(B) + beta C.
-template <class T>
-void blas_gemm(T alpha,
-               CBLAS_TRANSPOSE op_a,
-               TileView<T const> a,
-               CBLAS_TRANSPOSE op_b,
-               TileView<T const> b,
-               T beta,
-               TileView<T> c) {
-  Blas<T>::gemm(CblasColMajor,
-                op_a,
-                op_b,
+template <tile View>
+inline constexpr auto order_of = is_row_major<View> ? CblasRowMajor : CblasColMajor;
+
+/// What op(A) is for a call with matrices of Other's layout.
+template <tile View, tile Other>
+[[nodiscard]] CBLAS_TRANSPOSE op_for(CBLAS_TRANSPOSE op) noexcept {
+  if constexpr (is_row_major<View> == is_row_major<Other>) {
+    return op;
+  } else {
+    return op == CblasNoTrans ? CblasTrans : CblasNoTrans;
+  }
+}
+
+/// C := alpha op(A) op'(B) + beta C, each of any layout.
+template <class T, tile_of<T> A, tile_of<T> B, tile_of<T> C>
+void blas_gemm(T alpha, CBLAS_TRANSPOSE op_a, A a, CBLAS_TRANSPOSE op_b, B b, T beta, C c) {
+  Blas<T>::gemm(order_of<C>,
+                op_for<A, C>(op_a),
+                op_for<B, C>(op_b),
                 blas_int(c.rows()),
                 blas_int(c.cols()),
                 blas_int(op_a == CblasNoTrans ? a.cols() : a.rows()),
@@ -95,15 +103,11 @@ void blas_gemm(T alpha,
 }
 
 /// B := op(A)^-1 B, or B op(A)^-1 if A is on the right; A is triangular.
-template <class T>
-void blas_trsm(CBLAS_SIDE side,
-               CBLAS_UPLO triangle,
-               CBLAS_TRANSPOSE op,
-               CBLAS_DIAG diagonal,
-               TileView<T const> a,
-               TileView<T> b) {
+template <class T, tile_of<T> B, tile_like<B> A>
+void blas_trsm(
+    CBLAS_SIDE side, CBLAS_UPLO triangle, CBLAS_TRANSPOSE op, CBLAS_DIAG diagonal, A a, B b) {
   T const one(1);
-  Blas<T>::trsm(CblasColMajor,
+  Blas<T>::trsm(order_of<B>,
                 side,
                 triangle,
                 op,

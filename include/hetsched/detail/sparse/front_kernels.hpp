@@ -232,7 +232,7 @@ void solve_rows(TileView<T const> panel, std::size_t first, TileView<T> rows) {
                    kernels::block(panel, 0, 0, first, width),
                    T(1),
                    own);
-  kernels::trsm_upper<T>(kernels::block(panel, first, 0, width, width), own);
+  kernels::trsm_upper(kernels::block(panel, first, 0, width, width), own);
 }
 
 /// What a front contributes, from its factors and its children.

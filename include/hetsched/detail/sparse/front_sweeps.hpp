@@ -36,7 +36,7 @@ public:
       return;
     }
     if constexpr (F == Form::general) {
-      linalg::kernels::swap_rows<T>(front.panels.begin(k), numbers_.pivots_of(front, k), own);
+      linalg::kernels::swap_rows(front.panels.begin(k), numbers_.pivots_of(front, k), own);
     }
     solve_triangle<T>(parts.triangle, lower_triangle, false, parts.rows);
     subtract_product<T>(parts.under, false, parts.rows, parts.rows_under);

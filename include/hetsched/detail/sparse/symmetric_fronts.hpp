@@ -37,8 +37,8 @@ void factor_panel(Fronts const& plan,
   if (auto const where = kernels::potrf(triangle)) {
     refuse_pivot(plan, s, first + where->column, where->pivot, "SparseCholesky");
   }
-  kernels::trsm<T>(triangle,
-                   kernels::block(panel, first + width, 0, panel.rows() - first - width, width));
+  kernels::trsm(triangle,
+                kernels::block(panel, first + width, 0, panel.rows() - first - width, width));
 }
 
 /// The parts of a factored panel, which begins at row `first`, that update the panel at row
@@ -77,14 +77,14 @@ struct RowUpdate {
 template <class T>
 void update_panel(TileView<T const> panel, std::size_t target, TileView<T> columns) {
   PanelUpdate<T> const update(panel, target, columns);
-  linalg::kernels::gemm_update<T>(update.left, update.right, update.result);
+  linalg::kernels::gemm_update(update.left, update.right, update.result);
 }
 
 template <class T>
 void solve_symmetric_rows(TileView<T const> panel, std::size_t first, TileView<T> rows) {
   RowUpdate<T> const update(panel, first, rows);
-  linalg::kernels::trsm<T>(update.triangle, update.own);
-  linalg::kernels::gemm_update<T>(update.own, update.below, update.rest);
+  linalg::kernels::trsm(update.triangle, update.own);
+  linalg::kernels::gemm_update(update.own, update.below, update.rest);
 }
 
 /// Factors a front as one piece of work. What it contributes goes to `f22`, lower triangle.
@@ -117,9 +117,9 @@ void factor_front(
       kernels::scale(T(0), c);
       assemble_tile(plan, given, s, i, j, c);
       if (i == j) {
-        kernels::syrk<T>(numbers.lower(front, i), c);
+        kernels::syrk(numbers.lower(front, i), c);
       } else {
-        kernels::gemm_update<T>(numbers.lower(front, i), numbers.lower(front, j), c);
+        kernels::gemm_update(numbers.lower(front, i), numbers.lower(front, j), c);
       }
     }
   }

@@ -43,6 +43,10 @@ template <class T>
   return {object.data(), static_cast<std::size_t>(object.size())};
 }
 
+/// The data type of a row-major matrix: for core/array_view.hpp to define.
+template <class T>
+struct RowMajorData;
+
 template <class T>
 inline constexpr bool is_column_major = [] {
   if constexpr (requires { T::IsRowMajor; }) {
@@ -76,7 +80,10 @@ struct PartShape {
 };
 
 /// Throws Error(bad_data) unless the cuts ascend and lie inside.
-void check_cuts(DataRecord const& record, PartShape const& shape);
+void check_cuts(DataRecord const& record,
+                PartShape const& shape,
+                std::size_t rows,
+                std::size_t cols);
 
 template <class D>
 void check_blocks(DataRecord const& record, Blocks blocks) {

@@ -16,6 +16,10 @@ namespace hetsched::detail {
 make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) {
   Owned<DataRecord> record(new DataRecord);
   record->shape = shape;
+  if (shape.array != nullptr) {
+    record->array = Owned<ArrayShape const>(new ArrayShape(*shape.array));
+    record->shape.array = record->array.get();
+  }
   record->element_bytes = element_bytes;
   record->home.base = base;
   record->home.ld = shape.ld;
@@ -90,9 +94,24 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
   }
 }
 
-[[gnu::cold]] HETSCHED_INLINE void check_cuts(DataRecord const& record, PartShape const& shape) {
-  check_cuts(record, shape.row_cuts, record.shape.rows, "row");
-  check_cuts(record, shape.col_cuts, record.shape.cols, "column");
+[[gnu::cold]] HETSCHED_INLINE void
+check_cuts(DataRecord const& record, PartShape const& shape, std::size_t rows, std::size_t cols) {
+  check_cuts(record, shape.row_cuts, rows, "row");
+  check_cuts(record, shape.col_cuts, cols, "column");
+}
+
+/// What a part of `height` x `width` elements of a region has of the region's array: some of its
+/// fastest and slowest dimension (DataTraits<ArrayView>::in_memory).
+[[gnu::cold]] inline ArrayShape
+array_of_part(Shape const& whole, std::size_t height, std::size_t width) noexcept {
+  auto array = *whole.array;
+  auto const slowest = array.order[array.rank - 1];
+  if (array.rank > 1) {
+    auto const slice = whole.cols / std::max<std::size_t>(array.extents[slowest], 1);
+    array.extents[slowest] = slice == 0 ? array.extents[slowest] : width / slice;
+  }
+  array.extents[array.order[0]] = height;
+  return array;
 }
 
 [[gnu::cold]] HETSCHED_INLINE void make_parts(PartitionState& state,
@@ -114,7 +133,13 @@ make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) 
       auto const offset = (i + j * queue.ld) * whole.element_bytes;
       auto* const base = // of no columns: there may be no memory
           queue.base == nullptr ? nullptr : static_cast<std::byte*>(queue.base) + offset;
-      auto part = make_record(base, {height, width, queue.ld}, whole.element_bytes, *queue.domain);
+      Shape own{height, width, queue.ld};
+      ArrayShape array{};
+      if (shape.array != nullptr) {
+        array = array_of_part(shape, height, width);
+        own.array = &array;
+      }
+      auto part = make_record(base, own, whole.element_bytes, *queue.domain);
       part->limit.store(limit, std::memory_order_relaxed);
       part->temporary = whole.temporary;
       part->home.active = 1; // the holder, until it is granted the whole
