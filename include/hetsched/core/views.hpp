@@ -160,8 +160,8 @@ namespace detail {
 struct ArrayShape {
   static constexpr std::size_t most_dimensions = 4;
 
-  std::size_t extents[most_dimensions];    // by dimension
-  std::uint8_t order[most_dimensions];     // dimensions, the fastest in memory first
+  std::size_t extents[most_dimensions]; // by dimension
+  std::uint8_t order[most_dimensions];  // dimensions, the fastest in memory first
   std::uint8_t rank;
   std::uint8_t row_rank;
 };
