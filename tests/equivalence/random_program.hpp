@@ -2,9 +2,10 @@
 #pragma once
 // Random data-flow programs, and what running their bodies in program order must give.
 //
-// All data are tiles of 64-bit integers. A body's result depends on the order of everything that
-// the access modes order, and on nothing that they leave open: commuting and contributing accesses
-// only add (or xor) amounts that do not depend on the datum itself.
+// All data are 64-bit integers: tiles, row-major matrices and arrays of three dimensions. A body's
+// result depends on the order of everything that the access modes order, and on nothing that they
+// leave open: commuting and contributing accesses only add (or xor) amounts that do not depend on
+// the datum itself.
 
 #include <algorithm>
 #include <cstddef>
@@ -34,8 +35,8 @@ struct Step {
   int first_part = -1; // partition: slots first_part ... first_part + parts - 1
   int parts = 0;
   std::size_t block_rows = 1;
-  std::size_t block_cols = 1;
-  bool uneven = false; // cut at these rows and columns instead
+  std::size_t block_cols = 1; // of a cube: slices
+  bool uneven = false;        // cut at these rows and columns instead
   std::vector<std::size_t> row_cuts = {};
   std::vector<std::size_t> col_cuts = {};
 };
@@ -50,8 +51,14 @@ struct Node {
   bool effect_after = false; // syncs, then works on its data once more
 };
 
+/// A row-major matrix, and an array whose last index runs fastest: in memory they are tiles.
+enum class SlotKind : std::uint8_t { tile, rows, cube };
+inline constexpr int kind_count = 3;
+
 struct Slot {
-  std::size_t rows = 1;
+  SlotKind kind = SlotKind::tile;
+  std::size_t depth = 1; // of a cube: the middle extent, so many columns make a slice of it
+  std::size_t rows = 1;  // as memory has it
   std::size_t cols = 1;
   std::size_t ld = 1;
   int part_of = -1; // slot it is cut from
@@ -137,6 +144,7 @@ public:
 
   Program draw(int most_tasks) {
     budget_ = pick(1, most_tasks);
+    has_arrays_ = chance(40);
     std::vector<Argument> usable;
     int const data = pick(1, pick(0, 3) == 0 ? 2 : 12);
     for (int d = 0; d < data; ++d) {
@@ -159,6 +167,12 @@ private:
     Slot slot;
     slot.rows = static_cast<std::size_t>(pick(1, 4));
     slot.cols = static_cast<std::size_t>(pick(1, 3));
+    if (has_arrays_) {
+      auto const lot = pick(0, 3); // half of them are tiles
+      slot.kind = lot < 2 ? SlotKind::tile : lot == 2 ? SlotKind::rows : SlotKind::cube;
+      slot.depth = slot.kind == SlotKind::cube ? static_cast<std::size_t>(pick(1, 3)) : 1;
+      slot.cols *= slot.depth;
+    }
     slot.ld = slot.rows + static_cast<std::size_t>(pick(0, 2));
     program_.slots.push_back(slot);
     return static_cast<int>(program_.slots.size()) - 1;
@@ -247,14 +261,20 @@ private:
     inner.erase(inner.begin() + static_cast<std::ptrdiff_t>(chosen));
     step.uneven = chance(50);
     step.row_cuts = step.uneven ? uneven(slot.rows) : even(slot.rows, step.block_rows);
-    step.col_cuts = step.uneven ? uneven(slot.cols) : even(slot.cols, step.block_cols);
+    auto const slices = slot.cols / slot.depth;
+    step.col_cuts = step.uneven ? uneven(slices) : even(slices, step.block_cols);
     auto const rows = bounds(step.row_cuts, slot.rows);
-    auto const cols = bounds(step.col_cuts, slot.cols);
+    auto cols = bounds(step.col_cuts, slices);
+    for (auto& bound : cols) {
+      bound *= slot.depth;
+    }
     for (std::size_t q = 0; q + 1 < cols.size(); ++q) {
       for (std::size_t p = 0; p + 1 < rows.size(); ++p) {
         auto const i = rows[p];
         auto const j = cols[q];
         Slot part;
+        part.kind = slot.kind;
+        part.depth = slot.depth;
         part.rows = rows[p + 1] - i;
         part.cols = cols[q + 1] - j;
         part.ld = slot.ld;
@@ -287,6 +307,7 @@ private:
           usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
       first.arguments.push_back({other.slot, draw_mode(other.mode)});
     }
+    first.listed = first.listed || takes_array(first);
     --budget_;
     steps.push_back({Step::make, -1, slot});
     steps.push_back({Step::spawn, static_cast<int>(program_.nodes.size())});
@@ -300,6 +321,14 @@ private:
   [[nodiscard]] bool is_temporary(int slot) const {
     auto const& of = program_.slots[static_cast<std::size_t>(slot)];
     return of.part_of >= 0 ? is_temporary(of.part_of) : of.temporary;
+  }
+
+  /// Those are given in lists: a task type for each combination of kinds would be too many.
+  [[nodiscard]] bool takes_array(Node const& node) const {
+    return std::any_of(
+        node.arguments.begin(), node.arguments.end(), [this](Argument const& argument) {
+          return program_.slots[static_cast<std::size_t>(argument.slot)].kind != SlotKind::tile;
+        });
   }
 
   int task(std::vector<Argument> const& usable, int level) {
@@ -323,6 +352,7 @@ private:
         node.arguments.push_back(argument);
       }
     }
+    node.listed = node.listed || takes_array(node);
     if (level < 4 && budget_ > 0 && chance(level == 0 ? 15 : 30)) {
       auto inner = node.arguments;
       for (auto& argument : inner) {
@@ -376,6 +406,7 @@ private:
   std::mt19937_64 random_;
   Program program_;
   int budget_ = 0;
+  bool has_arrays_ = false;
 };
 
 /// The memory of all slots; parts and wholes share it.

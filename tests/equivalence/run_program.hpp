@@ -23,6 +23,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,7 +38,7 @@ using Element = std::uint64_t;
 struct Run {
   Program const* program;
   Memory* memory;
-  std::vector<hs::Handle<Tile>> handles = {};
+  std::vector<AnyHandle> handles = {};
   bool devices = false;      // there are some
   bool faults = false;       // which may fail
   bool pins = false;         // and room for one datum that is pinned there
@@ -126,6 +127,20 @@ inline constexpr bool has_leaf<Mode::read_write, Mode::commute> = true;
 template <class Rt>
 void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* done = nullptr);
 
+/// Registers the memory of a slot.
+template <class Rt>
+[[nodiscard]] AnyHandle data_of(Rt& rt, Slot const& slot, Element* first) {
+  switch (slot.kind) {
+  case SlotKind::rows:
+    return rt.data(hs::row_major(first, slot.cols, slot.rows, slot.ld));
+  case SlotKind::cube:
+    return rt.data(Cube(first, {slot.cols / slot.depth, slot.depth, slot.rows}, slot.ld));
+  case SlotKind::tile:
+    break;
+  }
+  return rt.data(first, slot.rows, slot.cols, slot.ld);
+}
+
 /// The data that a body registers. They go when all of its children, who use the handles, are done.
 template <class Rt>
 class Locals {
@@ -133,8 +148,7 @@ public:
   Locals(Rt& rt, Run& run, Node const& node) : rt_(rt), run_(run), node_(node) {
     for (int const local : node.locals) {
       auto const& slot = run.program->slots[static_cast<std::size_t>(local)];
-      run.handles[static_cast<std::size_t>(local)] =
-          rt.data(run.memory->at(local), slot.rows, slot.cols, slot.ld);
+      run.handles[static_cast<std::size_t>(local)] = data_of(rt, slot, run.memory->at(local));
     }
   }
 
@@ -222,7 +236,8 @@ struct hetsched::TaskBodyCPU<equivalence::Listed> {
   template <class Rt, class... Lists>
   void
   operator()(Rt& rt, equivalence::Run* run, equivalence::Node const* node, Lists... lists) const {
-    equivalence::work(rt, *run, *node, equivalence::blocks_of(*node, lists...));
+    equivalence::work(
+        rt, *run, *node, equivalence::blocks_of(run->program->slots, *node, lists...));
   }
 };
 
@@ -238,7 +253,8 @@ template <>
 struct hetsched::TaskBodyCPU<equivalence::ListedLeaf> {
   template <class... Lists>
   void operator()(equivalence::Run* run, equivalence::Node const* node, Lists... lists) const {
-    equivalence::work_as_leaf(*run, *node, equivalence::blocks_of(*node, lists...));
+    equivalence::work_as_leaf(
+        *run, *node, equivalence::blocks_of(run->program->slots, *node, lists...));
   }
 };
 
@@ -260,7 +276,8 @@ struct hetsched::TaskBodyGPU<equivalence::ListedLeaf> {
                   equivalence::Run* run,
                   equivalence::Node const* node,
                   Lists... lists) const {
-    equivalence::leaf_on_device(stream, *run, *node, equivalence::blocks_of(*node, lists...));
+    equivalence::leaf_on_device(
+        stream, *run, *node, equivalence::blocks_of(run->program->slots, *node, lists...));
   }
 };
 
@@ -282,7 +299,8 @@ struct hetsched::TaskBodyGPU<equivalence::Listed> {
                   equivalence::Run* run,
                   equivalence::Node const* node,
                   Lists... lists) const {
-    equivalence::work_on_device(stream, *run, *node, equivalence::blocks_of(*node, lists...));
+    equivalence::work_on_device(
+        stream, *run, *node, equivalence::blocks_of(run->program->slots, *node, lists...));
   }
 };
 
@@ -366,17 +384,55 @@ void spawn_somewhere(Run const& run, Node const& node, Spawn const& spawn) {
 /// Spawns a node with its arguments in lists.
 template <class Rt>
 void spawn_listed(Rt& rt, Run& run, Node const& node) {
-  auto const lists = listed_handles(run.handles, node);
+  auto const tiles = listed_handles<Tile>(run.handles, node);
+  auto const rows = listed_handles<Rows>(run.handles, node);
+  auto const cubes = listed_handles<Cube>(run.handles, node);
   auto const name = label_of(run, node);
   if (is_leaf(node) && !contributes(node) && writes_some(node) && node.constant / 4 % 2 == 0) {
     rt.template spawn<ListedLeaf>(hs::priority(node.priority), hs::label(name), hs::abortable)(
-        &run, &node, lists[0], lists[1], lists[2], lists[3]);
+        &run,
+        &node,
+        tiles[0],
+        tiles[1],
+        tiles[2],
+        tiles[3],
+        rows[0],
+        rows[1],
+        rows[2],
+        rows[3],
+        cubes[0],
+        cubes[1],
+        cubes[2],
+        cubes[3]);
     return;
   }
   spawn_somewhere(run, node, [&](auto const&... attributes) {
     rt.template spawn<Listed>(hs::priority(node.priority), hs::label(name), attributes...)(
-        &run, &node, lists[0], lists[1], lists[2], lists[3], lists[4], lists[5]);
+        &run,
+        &node,
+        tiles[0],
+        tiles[1],
+        tiles[2],
+        tiles[3],
+        tiles[4],
+        tiles[5],
+        rows[0],
+        rows[1],
+        rows[2],
+        rows[3],
+        rows[4],
+        rows[5],
+        cubes[0],
+        cubes[1],
+        cubes[2],
+        cubes[3],
+        cubes[4],
+        cubes[5]);
   });
+}
+
+[[nodiscard]] inline hs::Handle<Tile> const& tile_of(Run const& run, Argument const& argument) {
+  return run.handles[static_cast<std::size_t>(argument.slot)].as<Tile>();
 }
 
 /// Spawns a node whose arguments have the modes M..., found by trying one mode after the other.
@@ -393,13 +449,13 @@ void spawn_node(Rt& rt, Run& run, Node const& node) {
         if (is_leaf(node) && node.constant / 4 % 2 == 0) {
           rt.template spawn<Leaf<M...>>(
               hs::priority(node.priority), hs::label(name), hs::abortable)(
-              &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+              &run, &node, tile_of(run, node.arguments[I])...);
           return;
         }
       }
       spawn_somewhere(run, node, [&](auto const&... attributes) {
         rt.template spawn<Work<M...>>(hs::priority(node.priority), hs::label(name), attributes...)(
-            &run, &node, run.handles[static_cast<std::size_t>(node.arguments[I].slot)]...);
+            &run, &node, tile_of(run, node.arguments[I])...);
       });
     }(std::make_index_sequence<known>{});
     return;
@@ -430,7 +486,7 @@ void spawn_node(Rt& rt, Run& run, Node const& node) {
 /// Where data are is nobody's business but the program's speed.
 template <class Rt>
 void give_hint(Rt& rt, Run& run, std::uint64_t number, Argument const& argument) {
-  auto const& handle = run.handles[static_cast<std::size_t>(argument.slot)];
+  auto const& any = run.handles[static_cast<std::size_t>(argument.slot)];
   hs::NodeId const node{static_cast<std::int32_t>(number % rt.nodes().size())};
   bool const may_read = argument.mode != Mode::add && argument.mode != Mode::exclusive_or;
   // One that is to be written may have no value yet.
@@ -439,24 +495,26 @@ void give_hint(Rt& rt, Run& run, std::uint64_t number, Argument const& argument)
   if (!may_read || may_be_fresh) {
     return;
   }
-  switch (number / 8 % 4) {
-  case 0:
-    rt.prefetch(handle, node);
-    break;
-  case 1:
-    rt.evict(handle, node);
-    break;
-  case 2:
-    if (run.pins && !run.pinning.exchange(true)) {
-      rt.pin(handle, node);
-      rt.unpin(handle, node);
-      rt.sync(handle);
-      run.pinning = false;
+  any.visit([&](auto const& handle) {
+    switch (number / 8 % 4) {
+    case 0:
+      rt.prefetch(handle, node);
+      break;
+    case 1:
+      rt.evict(handle, node);
+      break;
+    case 2:
+      if (run.pins && !run.pinning.exchange(true)) {
+        rt.pin(handle, node);
+        rt.unpin(handle, node);
+        rt.sync(handle);
+        run.pinning = false;
+      }
+      break;
+    default:
+      break;
     }
-    break;
-  default:
-    break;
-  }
+  });
 }
 
 /// The handles of temporaries and their parts, which go at the latest with this.
@@ -477,8 +535,18 @@ public:
   void make(Rt& rt, int number) {
     auto const& slot = run_.program->slots[static_cast<std::size_t>(number)];
     slots_.push_back(number);
-    run_.handles[static_cast<std::size_t>(number)] =
-        rt.template temporary<Element>(slot.rows, slot.cols);
+    auto& handle = run_.handles[static_cast<std::size_t>(number)];
+    switch (slot.kind) {
+    case SlotKind::tile:
+      handle = rt.template temporary<Element>(slot.rows, slot.cols);
+      break;
+    case SlotKind::rows:
+      handle = rt.template temporary<Rows>({slot.cols, slot.rows});
+      break;
+    case SlotKind::cube:
+      handle = rt.template temporary<Cube>({slot.cols / slot.depth, slot.depth, slot.rows});
+      break;
+    }
   }
 
   void drop(int number) {
@@ -500,11 +568,36 @@ private:
   std::vector<int> slots_;
 };
 
+/// The partitions of a body by their first parts.
+using Partitions =
+    std::map<int, std::variant<hs::Partition<Tile>, hs::Partition<Rows>, hs::Partition<Cube>>>;
+
+/// Cuts a slot. Parts are numbered as memory has them, along its columns.
+template <class Rt>
+void cut(Rt& rt, Run& run, Step const& step, Partitions& partitions) {
+  auto const whole = run.handles[static_cast<std::size_t>(step.slot)];
+  auto* const first = run.handles.data() + step.first_part;
+  whole.visit([&]<class D>(hs::Handle<D> const& handle) {
+    constexpr bool by_rows = !std::is_same_v<D, Tile>;
+    auto const& rows = by_rows ? step.col_cuts : step.row_cuts;
+    auto const& cols = by_rows ? step.row_cuts : step.col_cuts;
+    auto parts = step.uneven ? rt.partition(handle, hs::cuts(rows, cols))
+                 : by_rows   ? rt.partition(handle, hs::tiles(step.block_cols, step.block_rows))
+                             : rt.partition(handle, hs::tiles(step.block_rows, step.block_cols));
+    for (std::size_t j = 0; j < parts.cols(); ++j) {
+      for (std::size_t i = 0; i < parts.rows(); ++i) {
+        first[by_rows ? j + i * parts.cols() : i + j * parts.rows()] = parts(i, j);
+      }
+    }
+    partitions[step.first_part] = std::move(parts);
+  });
+}
+
 /// `done` counts the steps that threw nothing.
 template <class Rt>
 void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* done) {
   Temporaries temporaries(run);
-  std::map<int, hs::Partition<Tile>> partitions; // by first part
+  Partitions partitions;
   for (auto const& step : steps) {
     auto const slot = static_cast<std::size_t>(step.slot);
     switch (step.kind) {
@@ -520,20 +613,13 @@ void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* do
       rt.sync();
       break;
     case Step::sync_datum:
-      rt.sync(run.handles[slot]);
+      run.handles[slot].visit([&](auto const& handle) { rt.sync(handle); });
       break;
-    case Step::partition: {
-      auto const& whole = run.handles[slot];
-      auto parts = step.uneven ? rt.partition(whole, hs::cuts(step.row_cuts, step.col_cuts))
-                               : rt.partition(whole, hs::tiles(step.block_rows, step.block_cols));
-      for (std::size_t k = 0; k < parts.size(); ++k) {
-        run.handles[static_cast<std::size_t>(step.first_part) + k] = parts[k];
-      }
-      partitions[step.first_part] = std::move(parts);
+    case Step::partition:
+      cut(rt, run, step, partitions);
       break;
-    }
     case Step::join:
-      rt.join(partitions.at(step.first_part));
+      std::visit([&](auto& parts) { rt.join(parts); }, partitions.at(step.first_part));
       if (run.program->slots[slot].temporary) {
         partitions.erase(step.first_part); // with its handles
       }
@@ -570,7 +656,8 @@ void register_data(Rt& rt, Run& run) {
     }
     auto* const first = run.memory->at(static_cast<int>(s));
     auto const node = s % (2 * rt.nodes().size());
-    if (node != 0 && node < rt.nodes().size() && slot.ld == slot.rows) {
+    if (node != 0 && node < rt.nodes().size() && slot.ld == slot.rows &&
+        slot.kind == SlotKind::tile) {
       try {
         run.handles[s] = rt.device_data(
             hs::NodeId{static_cast<std::int32_t>(node)}, first, slot.rows, slot.cols);
@@ -581,7 +668,7 @@ void register_data(Rt& rt, Run& run) {
         }
       }
     }
-    run.handles[s] = rt.data(first, slot.rows, slot.cols, slot.ld);
+    run.handles[s] = data_of(rt, slot, first);
   }
 }
 

@@ -143,7 +143,8 @@ std::string problems_of(Rt& rt, Program const& program, Settings const& settings
   }
   for (std::size_t s = 0; s < program.slots.size(); ++s) {
     if (run.handles[s] && program.slots[s].part_of < 0) {
-      outcome.attempt("sync of a datum", [&] { rt.sync(run.handles[s]); });
+      outcome.attempt("sync of a datum",
+                      [&] { run.handles[s].visit([&](auto const& handle) { rt.sync(handle); }); });
     }
   }
   return outcome.problems();
