@@ -137,7 +137,7 @@ TEST_CASE("arrays: in lambdas, with every mode, as temporaries, lists and with h
   rt.spawn()([&sum](hs::Each<Const> each) { sum = each[0](1, 2, 3) + each[1](1, 2, 3); },
              hs::read(list));
   rt.spawn()(
-      [](auto& inner, hs::WithHandle<View> v) {
+      [](hs::Runtime<>& inner, hs::WithHandle<View> v) {
         v.view(0, 0, 0) = 5;
         inner.spawn()([](View w) { w(0, 0, 1) = w(0, 0, 0) + 1; }, hs::read_write(v.handle));
       },

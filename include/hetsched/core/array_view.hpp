@@ -138,7 +138,8 @@ public:
     } else {
       Mapping const mapping(its_extents);
       for (std::size_t d = 0; d < Rank; ++d) {
-        if (size() != 0 && extent(d) > 1 && mapping.stride(d) != strides[d]) {
+        if (size() != 0 && extent(d) > 1 &&
+            static_cast<std::size_t>(mapping.stride(d)) != stride(d)) {
           detail::refuse_array("its strides are not those of the mdspan's layout");
         }
       }
