@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -236,6 +237,26 @@ TEST_CASE("arrays: parts of parts") {
   rt.join(halves);
   rt.sync();
   CHECK(all[(3 + 1 + 1) * 12 + 2 * 4 + 2 + 1] == 7);
+}
+
+TEST_CASE("arrays: a temporary of one dimension") {
+  hs::Runtime<> rt({.cpus = 1});
+  double sum = 0;
+  auto const h = rt.temporary<ArrayView<double, 1>>({5});
+  static_assert(std::is_same_v<decltype(h), hs::Handle<ArrayView<double, 1>> const>);
+  auto const all = rt.data(sum);
+  rt.spawn()(
+      [](ArrayView<double, 1> v) {
+        for (std::size_t i = 0; i < v.extent(0); ++i) {
+          v(i) = static_cast<double>(i);
+        }
+      },
+      hs::write(h));
+  rt.spawn()([](ArrayView<double const, 1> v, double& s) { s = v(1) + v(4); },
+             hs::read(h),
+             hs::write(all));
+  rt.sync();
+  CHECK(sum == 5);
 }
 
 TEST_CASE("arrays: what is refused") {

@@ -86,6 +86,7 @@ public:
   /// finds neutral elements), else its spawn throws Error(bad_access). `sync()` does not bring it
   /// to the host. Thread-safe. Throws bad_alloc if there is no address space for it.
   template <class T>
+    requires(!detail::array_data<T>) // of one dimension, {n} is its extent
   [[nodiscard]] Handle<VectorView<T>> temporary(std::size_t count) {
     return make_temporary<VectorView<T>, T>({count, 1, count == 0 ? 1 : count});
   }
