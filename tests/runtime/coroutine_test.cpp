@@ -182,10 +182,10 @@ TEST_CASE("coroutine: waits for futures, data and groups") {
     std::vector<double> values(100, 1.0);
     auto data = rt.data(values);
     auto const sum = rt.async(
-        [](auto& rt, hs::Handle<hs::VectorView<double>> own) -> hs::Coroutine<double> {
-          auto const factor = rt.async([] { return 3.0; });
+        [](auto& its, hs::Handle<hs::VectorView<double>> own) -> hs::Coroutine<double> {
+          auto const factor = its.async([] { return 3.0; });
           double const by = co_await factor;
-          rt.spawn()(
+          its.spawn()(
               [by](hs::VectorView<double> x) {
                 for (auto& element : x) {
                   element *= by;
@@ -193,14 +193,14 @@ TEST_CASE("coroutine: waits for futures, data and groups") {
               },
               hs::read_write(own));
           co_await own;
-          hs::TaskGroup group(rt);
+          hs::TaskGroup group(its);
           std::atomic<int> members{0};
           for (int k = 0; k < 10; ++k) {
-            rt.spawn(hs::in(group))([&members] { ++members; });
+            its.spawn(hs::in(group))([&members] { ++members; });
           }
           co_await group;
           double total = members.load();
-          rt.spawn()(
+          its.spawn()(
               [&total](hs::VectorView<double const> x) {
                 for (auto const element : x) {
                   total += element;
