@@ -354,6 +354,7 @@ int main(int argc, char** argv) {
                 "chain",
                 "cholesky_graph",
                 "fibonacci",
+                "fork_join",
                 "cholesky",
                 "lu",
                 "qr",
