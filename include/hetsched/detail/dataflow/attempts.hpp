@@ -239,6 +239,9 @@ inline std::size_t make_stand_ins(TaskRecord& attempt, TaskRecord& task, bool on
   auto*& stand_ins = AttemptLink::of(attempt).stand_ins;
   if (stand_ins == nullptr) {
     stand_ins = new DataRecord[attempt.access_count];
+    for (std::size_t k = 0; k < attempt.access_count; ++k) { // what may throw comes here
+      stand_ins[k].take_shape(task.accesses()[k].queue->data->shape);
+    }
   }
   for (std::size_t k = 0; k < attempt.access_count; ++k) {
     auto const& first = first_access(task, k);
@@ -251,7 +254,6 @@ inline std::size_t make_stand_ins(TaskRecord& attempt, TaskRecord& task, bool on
     if (first.index != k) {
       continue;
     }
-    data.shape = queue.data->shape;
     data.element_bytes = queue.data->element_bytes;
     data.home.ld = data.shape.rows;
     data.home.data = &data;

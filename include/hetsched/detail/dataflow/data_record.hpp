@@ -341,6 +341,15 @@ struct DataRecord {
   DataRecord* next = nullptr;
   DataRecord* next_left = nullptr; // the registry's list of those whose last handle it has
 
+  /// Begins with a shape. What that says of an array is copied: this may outlive where it is from.
+  void take_shape(Shape const& from) {
+    shape = from;
+    if (from.array != nullptr) {
+      array = Owned<ArrayShape const>(new ArrayShape(*from.array));
+      shape.array = array.get();
+    }
+  }
+
   [[nodiscard]] std::size_t elements() const noexcept { return shape.rows * shape.cols; }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return elements() * element_bytes; }

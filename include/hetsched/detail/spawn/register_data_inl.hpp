@@ -15,11 +15,7 @@ namespace hetsched::detail {
 [[gnu::cold]] inline Owned<DataRecord>
 make_record(void* base, Shape shape, std::size_t element_bytes, Domain& domain) {
   Owned<DataRecord> record(new DataRecord);
-  record->shape = shape;
-  if (shape.array != nullptr) {
-    record->array = Owned<ArrayShape const>(new ArrayShape(*shape.array));
-    record->shape.array = record->array.get();
-  }
+  record->take_shape(shape);
   record->element_bytes = element_bytes;
   record->home.base = base;
   record->home.ld = shape.ld;
