@@ -230,6 +230,16 @@ inline void copy_elements(
   }
 }
 
+/// Makes the stand_ins of an attempt, without memory of their own. `drop_stand_ins` must be called
+/// in any case.
+inline void new_stand_ins(TaskRecord& attempt, TaskRecord& task) {
+  auto*& stand_ins = AttemptLink::of(attempt).stand_ins;
+  stand_ins = new DataRecord[attempt.access_count];
+  for (std::size_t k = 0; k < attempt.access_count; ++k) {
+    stand_ins[k].take_shape(task.accesses()[k].queue->data->shape);
+  }
+}
+
 /// Has an attempt use stand_ins instead of its task's data: of all data, or, `on_host`, of the data
 /// that it writes. On the host these have memory of their own, with the values that the attempt
 /// reads. Returns the bytes copied. May throw, but not if the stand_ins exist and `on_host` is
@@ -238,10 +248,7 @@ inline std::size_t make_stand_ins(TaskRecord& attempt, TaskRecord& task, bool on
   std::size_t copied = 0;
   auto*& stand_ins = AttemptLink::of(attempt).stand_ins;
   if (stand_ins == nullptr) {
-    stand_ins = new DataRecord[attempt.access_count];
-    for (std::size_t k = 0; k < attempt.access_count; ++k) { // what may throw comes here
-      stand_ins[k].take_shape(task.accesses()[k].queue->data->shape);
-    }
+    new_stand_ins(attempt, task);
   }
   for (std::size_t k = 0; k < attempt.access_count; ++k) {
     auto const& first = first_access(task, k);

@@ -210,7 +210,7 @@ inline void ThreadAttempts::commit(DeviceWindow& window, TaskRecord& attempt) {
     Visit const visit(*link.all);
     if (visit) {
       try {
-        link.stand_ins = new DataRecord[attempt.access_count];
+        new_stand_ins(attempt, *link.all->task);
         window.commit(attempt);
         (void)make_stand_ins(attempt, *link.all->task, false);
         return;
