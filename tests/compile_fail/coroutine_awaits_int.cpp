@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // expected-error: hetsched: a coroutine can wait for coroutines (once each:
-// expected-within: 10
 #include <hetsched/coroutines.hpp>
 #include <hetsched/hetsched.hpp>
 

@@ -142,7 +142,18 @@ template <class Rt, class F, class Call, std::size_t... I>
   }
 }
 
-/// What the function returns, called as a lambda task's.
+/// What a lambda task's function is called with for an argument, if it takes no handles.
+template <class A>
+using ViewOf = typename ParameterTraits<typename LambdaParameter<AsyncArgument<A>>::Declared>::View;
+
+/// What the function returns, called as a lambda task's. Views alone are tried first: a function of
+/// any arguments might not compile with others.
+template <class Rt, class F, class... A>
+  requires std::is_invocable_v<F&, ViewOf<A>...>
+[[nodiscard]] auto result_type() {
+  return std::type_identity<std::decay_t<std::invoke_result_t<F&, ViewOf<A>...>>>{};
+}
+
 template <class Rt, class F, class... A>
 [[nodiscard]] auto result_type() {
   using T = LambdaTask<F, typename LambdaParameter<AsyncArgument<A>>::Declared...>;
