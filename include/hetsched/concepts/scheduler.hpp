@@ -72,6 +72,7 @@ concept chosen_at_run_time = requires(S const& s) {
 ///   Wake push(ctx, task, worker)
 ///     A task is ready, and some worker can run it. Called in the spawning thread; worker is
 ///     no_worker outside the runtime's threads. Should be O(1): every spawn may pay this cost.
+///     A worker pushes a task anew when its body, which has suspended itself, can go on.
 ///   Wake push_activated(ctx, std::span<TaskId const>, worker)              optional
 ///     A task that `worker` finished made these tasks ready. Wake::any() wakes one worker for each
 ///     task; Wake::worker(w) wakes that worker. Without this hook each task is pushed. To answer

@@ -284,6 +284,11 @@ template <class T>
 
 namespace detail {
 
+template <class View>
+inline constexpr bool is_row_major = false;
+template <class T>
+inline constexpr bool is_row_major<RowTileView<T>> = true;
+
 template <class T>
 struct RowMajorData {
   template <class Matrix>

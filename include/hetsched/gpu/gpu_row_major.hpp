@@ -43,11 +43,6 @@ template <class T>
   return transposed(a);
 }
 
-template <class View>
-inline constexpr bool is_row_major = false;
-template <class T>
-inline constexpr bool is_row_major<RowTileView<T>> = true;
-
 } // namespace detail
 
 /// C := alpha op(A) op(B) + beta C, where each may be row-major or not.
@@ -60,9 +55,9 @@ void gemm_of_layouts(GpuStream& stream,
                      B b,
                      typename C::Element beta,
                      C c) {
-  constexpr bool rows = detail::is_row_major<C>;
-  auto const op_a = detail::is_row_major<A> == rows ? trans_a : detail::other_op(trans_a);
-  auto const op_b = detail::is_row_major<B> == rows ? trans_b : detail::other_op(trans_b);
+  constexpr bool rows = hetsched::detail::is_row_major<C>;
+  auto const op_a = hetsched::detail::is_row_major<A> == rows ? trans_a : detail::other_op(trans_a);
+  auto const op_b = hetsched::detail::is_row_major<B> == rows ? trans_b : detail::other_op(trans_b);
   auto const at_a = detail::in_memory(a);
   auto const at_b = detail::in_memory(b);
   if constexpr (rows) { // C^T := alpha op(B)^T op(A)^T + beta C^T

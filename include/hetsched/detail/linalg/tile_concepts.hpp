@@ -19,7 +19,7 @@ template <tile View>
 using NumberOf = std::remove_const_t<typename View::Element>;
 
 template <tile View>
-inline constexpr bool is_row_major = std::same_as<View, RowTileView<typename View::Element>>;
+inline constexpr bool is_row_major = hetsched::detail::is_row_major<View>;
 
 /// A tile of such numbers, const or not.
 template <class View, class T>

@@ -407,6 +407,7 @@ protected:
 #include <hetsched/detail/threads/external_tasks_inl.hpp>
 #include <hetsched/detail/threads/lost_devices_inl.hpp>
 #include <hetsched/detail/threads/stand_ins_inl.hpp>
+#include <hetsched/detail/threads/suspension_inl.hpp>
 #include <hetsched/detail/threads/task_execution_inl.hpp>
 #include <hetsched/detail/threads/thread_core_inl.hpp>
 #include <hetsched/detail/threads/thread_host_inl.hpp>
