@@ -33,7 +33,8 @@ namespace hetsched {
 ///   no waiting, except in constructor and destructor.
 /// Limits: whether a rank ended is for its launcher to see, which ends the job; MPI tells it
 ///   seldom. Then sends to that rank may never be over. A rank whose messages make no sense is
-///   lost.
+///   lost. A payload that is longer than its head said may be in the memory behind its place before
+///   MPI tells the error: Open MPI 4.1 in shared memory writes it there.
 class MpiTransport {
 public:
   static constexpr std::size_t max_head = detail::max_head_bytes;

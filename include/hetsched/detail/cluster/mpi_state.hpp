@@ -7,6 +7,7 @@
 #include <hetsched/detail/cluster/check_send.hpp>
 #include <hetsched/detail/cluster/mpi_calls.hpp>
 #include <hetsched/detail/cluster/mpi_messages.hpp>
+#include <hetsched/detail/cluster/mpi_slot.hpp>
 #include <hetsched/detail/cluster/tell_each.hpp>
 #include <hetsched/detail/core/text.hpp>
 
@@ -52,10 +53,7 @@ public:
       return;
     }
     for (auto& slot : ring_) {
-      if (slot.request != MPI_REQUEST_NULL) {
-        MpiRequests<int>::cancel_receive(slot.request);
-        MPI_Request_free(&slot.request);
-      }
+      slot.stop();
     }
     MPI_Comm_free(&communicator_);
   }
@@ -66,8 +64,7 @@ public:
       return;
     }
     for (auto& slot : ring_) {
-      slot.bytes.resize(message_bytes);
-      wait_for_head(slot);
+      slot.start(communicator_);
     }
   }
 
@@ -129,20 +126,16 @@ public:
     bool reported = false;
     for (std::size_t k = 0; k < ring_.size() && ranks_ > 1; ++k) {
       auto& slot = ring_[oldest_];
-      int flag = 0;
       MPI_Status status{};
-      auto const code = MPI_Test(&slot.request, &flag, &status);
-      if (code == MPI_SUCCESS && flag == 0) {
+      int code = MPI_SUCCESS;
+      if (!slot.test(status, code)) {
         break;
-      }
-      if (code != MPI_SUCCESS) {
-        slot.request = MPI_REQUEST_NULL; // Open MPI frees it, MPICH does not
       }
       if (auto const message = open_message(slot, status, code)) {
         reported = true;
         come(inbox, status.MPI_SOURCE, *message);
       }
-      wait_for_head(slot);
+      slot.start(communicator_);
       oldest_ = (oldest_ + 1) % ring_.size();
     }
     return reported;
@@ -201,8 +194,6 @@ public:
 private:
   using Buffer = std::vector<std::byte>;
 
-  static constexpr std::size_t message_bytes =
-      sizeof(MpiEnvelope) + max_head_bytes + mpi_small_bytes;
   static constexpr std::size_t part_bytes = std::size_t{1} << 30U; // MPI counts by int
 
   // MPI has so many payloads at a time: those under way share the network, so the first one comes
@@ -222,25 +213,6 @@ private:
     std::string why = {};
     std::uint64_t cookie = 0;
   };
-
-  struct Slot {
-    Buffer bytes;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
-
-  void wait_for_head(Slot& slot) {
-    if (slot.request == MPI_REQUEST_NULL) {
-      check_mpi(MPI_Recv_init(slot.bytes.data(),
-                              static_cast<int>(message_bytes),
-                              MPI_BYTE,
-                              MPI_ANY_SOURCE,
-                              mpi_head_tag,
-                              communicator_,
-                              &slot.request),
-                "MPI_Recv_init");
-    }
-    check_mpi(MPI_Start(&slot.request), "MPI_Start");
-  }
 
   [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
@@ -289,7 +261,7 @@ private:
   }
 
   /// What is in a slot; nothing if its sender is lost.
-  std::optional<MpiMessage> open_message(Slot const& slot, MPI_Status const& status, int code) {
+  std::optional<MpiMessage> open_message(MpiSlot const& slot, MPI_Status const& status, int code) {
     auto const from = status.MPI_SOURCE;
     if (code != MPI_SUCCESS && (from < 0 || from >= ranks_)) {
       check_mpi(code, "MPI_Test");
@@ -303,8 +275,7 @@ private:
     }
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
-    auto const bytes =
-        std::span<std::byte const>(slot.bytes).first(static_cast<std::size_t>(count));
+    auto const bytes = slot.bytes(static_cast<std::size_t>(count));
     MpiEnvelope envelope;
     std::memcpy(&envelope, bytes.data(), std::min(sizeof envelope, bytes.size()));
     auto const with_head = envelope.payload_bytes <= mpi_small_bytes ? envelope.payload_bytes : 0;
@@ -386,7 +357,7 @@ private:
   std::vector<Peer> peers_;
   std::deque<News> news_;
 
-  std::array<Slot, 16> ring_;
+  std::array<MpiSlot, 16> ring_;
   std::size_t oldest_ = 0; // of ring_: posted before the others
   MpiRequests<MpiReceiveInfo> receives_;
   std::vector<MpiRequests<MpiReceiveInfo>::Done> received_;
