@@ -3,4 +3,4 @@
 // Runtime::capture and Runtime::run for a file that calls them.
 
 #include <hetsched/core/version.hpp>
-#include <hetsched/runtime/captured_graph.hpp>
+#include <hetsched/runtime/graph_runs.hpp>

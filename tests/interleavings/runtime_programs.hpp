@@ -536,6 +536,31 @@ struct Programs {
     expect(x == 2 && y == 2, "x = 2, y = 2");
   }
 
+  /// Runs that are not spawned anew: a join of two tasks, a loop, and another thread's task on the
+  /// same datum.
+  static void replayed() {
+    long x = 0, y = 0, go = 0;
+    auto rt = Setup::make(on_cores(2));
+    auto const hx = rt.data(x), hy = rt.data(y), hgo = rt.data(go);
+    auto const graph = rt.capture([&] {
+      rt.spawn()(increment, hs::read_write(hx));
+      rt.spawn()([](long& g) { g = 2; }, hs::write(hgo));
+      rt.spawn_while(hgo, [&] {
+        rt.spawn()([](long& g) { --g; }, hs::read_write(hgo));
+        rt.spawn()(
+            [](long const& from, long& to) { to += from; }, hs::read(hx), hs::read_write(hy));
+      });
+    });
+    rt.run(graph);
+    {
+      Beside const other([&] { rt.spawn()([](long& v) { v += 10; }, hs::read_write(hx)); });
+      rt.run(graph);
+    }
+    rt.run(graph);
+    expect(x == 13, "x = 13");
+    expect(y == 2 * (1 + 2 + 13) || y == 2 * (1 + 12 + 13), "y = 32 or 52");
+  }
+
   static void abortable() {
     long x = 0, y = 0;
     auto rt = Setup::make(on_cores(2));
@@ -675,6 +700,7 @@ struct Programs {
       {"partitions in any order", partitions_in_any_order},
       {"partition in a body", partition_in_a_body},
       {"captured", captured},
+      {"replayed", replayed},
       {"abortable", abortable},
       {"crossed beside an abortable task", crossed_beside_an_abortable},
       {"team", team},

@@ -5,6 +5,7 @@
 #include <hetsched/detail/dataflow/nesting.hpp>
 #include <hetsched/detail/dataflow/outcomes.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/spawn/spawn.hpp>
 #include <hetsched/detail/threads/thread_worker.hpp>
 #include <hetsched/handles/group.hpp>
 #include <hetsched/runtime/runtime_data.hpp>
@@ -13,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -94,6 +96,23 @@ public:
     if (auto const failure = group.state().failure.take()) {
       std::rethrow_exception(failure->error);
     }
+  }
+
+  // ---- conditions ----
+
+  /// Calls `spawns()` if the datum, a number or bool, is not zero, or while it is not, at this
+  /// point of the program order: outside a capture by `sync(condition)`, each time anew. In a
+  /// capture `spawns` is called once, and each run of the graph looks at the datum in the same
+  /// place; see `run`. A block in which a task was skipped since its group was cancelled is not
+  /// repeated. Throws what `sync(condition)` and `spawns` throw.
+  template <class T, class F>
+  void spawn_if(Handle<T> const& condition, F&& spawns) {
+    spawn_on("spawn_if", condition, false, spawns);
+  }
+
+  template <class T, class F>
+  void spawn_while(Handle<T> const& condition, F&& spawns) {
+    spawn_on("spawn_while", condition, true, spawns);
   }
 
   // ---- looking at it ----
@@ -202,6 +221,7 @@ protected:
   using Config = typename Engine::Config;
   using typename Data::Core;
 
+  using Data::capture_sink;
   using Data::check_usable;
   using Data::core;
   using Data::forked;
@@ -324,6 +344,26 @@ private:
     if (lost != nullptr) [[unlikely]] {
       std::rethrow_exception(lost);
     }
+  }
+
+  template <class T, class F>
+  void spawn_on(char const* operation, Handle<T> const& condition, bool repeats, F&& spawns) {
+    static_assert(std::is_arithmetic_v<T>,
+                  "hetsched: spawn_if and spawn_while take the handle of a number or bool");
+    auto& record = record_of(condition);
+    auto const holds = [](void const* value) { return *static_cast<T const*>(value) != T{}; };
+    if (auto* const sink = capture_sink()) {
+      detail::CaptureBlock const block(*sink, operation, {&record, holds, repeats});
+      spawns();
+      return;
+    }
+    do {
+      sync(condition);
+      if (!holds(record.home.base)) {
+        return;
+      }
+      spawns();
+    } while (repeats);
   }
 
   static void rethrow(detail::Domain& domain) {

@@ -30,9 +30,10 @@ namespace hetsched {
 
 namespace detail {
 
-/// What `Runtime::capture` and `run` do, for programs that call them: runtime/captured_graph.hpp.
+/// What `Runtime::capture`, `update` and `run` do, for programs that call them:
+/// runtime/graph_runs.hpp.
 template <class Engine>
-struct GraphRuns;
+struct Captures;
 
 /// What `Runtime::async` does, likewise: runtime/future.hpp.
 template <class Engine>
@@ -232,8 +233,20 @@ public:
   template <class F>
   [[nodiscard]] auto capture(F&& spawns) {
     this->check_usable("capture");
-    if constexpr (detail::NeedsCaptureHeader<detail::GraphRuns<Engine>>::ok) {
-      return detail::GraphRuns<Engine>::capture(core(), std::forward<F>(spawns));
+    if constexpr (detail::NeedsCaptureHeader<detail::Captures<Engine>>::ok) {
+      return detail::Captures<Engine>::capture(core(), this->registry(), std::forward<F>(spawns));
+    }
+  }
+
+  /// Gives the tasks of a graph of this runtime, and of its copies, other by-value arguments:
+  /// `spawns` spawns the same tasks on the same data, with the same attributes but for labels,
+  /// under the same conditions. Throws Error(bad_call) that names the first difference; then
+  /// nothing has changed. The graph must not run meanwhile.
+  template <class Graph, class F>
+  void update(Graph const& graph, F&& spawns) {
+    this->check_usable("update");
+    if constexpr (detail::NeedsCaptureHeader<detail::Captures<Engine>>::ok) {
+      detail::Captures<Engine>::update(core(), this->registry(), graph, std::forward<F>(spawns));
     }
   }
 
@@ -252,10 +265,10 @@ public:
   template <class Graph>
   void run(Graph const& graph, std::span<ArchMask const> allowed = {}) {
     this->check_usable("run");
-    if constexpr (detail::NeedsCaptureHeader<detail::GraphRuns<Engine>>::ok) {
-      detail::GraphRuns<Engine> runs{core(), this->registry(), this->priorities(), allowed};
+    if constexpr (detail::NeedsCaptureHeader<detail::Captures<Engine>>::ok) {
       this->sync();
-      runs.run(graph, [this] { this->sync(); });
+      detail::Captures<Engine>::run(
+          core(), this->registry(), this->priorities(), allowed, graph, *this);
     }
   }
 

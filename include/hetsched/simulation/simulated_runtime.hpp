@@ -6,7 +6,7 @@
 #include <hetsched/detail/virtual_time/replay_graph.hpp>
 #include <hetsched/detail/virtual_time/virtual_core_of.hpp>
 #include <hetsched/platform/simulation.hpp>
-#include <hetsched/runtime/captured_graph.hpp>
+#include <hetsched/runtime/graph_runs.hpp>
 #include <hetsched/runtime/runtime.hpp>
 
 namespace hetsched {

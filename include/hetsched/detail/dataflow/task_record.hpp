@@ -229,8 +229,10 @@ struct TaskRecord {
   std::uint32_t label_bytes = 0;
   std::int32_t priority = 0;
   std::int32_t graph_node = -1;
-  bool failed = false;    // its body threw, or a child's did, or it needed what a failed task wrote
-  bool cancelled = false; // its body was or will be skipped; not failed: as its group was cancelled
+  bool failed = false; // its body threw, or a child's did, or it needed what a failed task wrote
+  // its body was or will be skipped; not failed: as its group was cancelled
+  bool cancelled : 4 = false;
+  bool replayed : 4 = false;   // it belongs to a captured graph: see ReplayLink
   std::uint8_t size_class = 0; // never changes
   /// The worker to which the task is bound sets it before the scheduler knows the task. The thread
   /// that grants its last access takes it away. A device claims a task by an exchange for `none`;
@@ -263,6 +265,7 @@ struct TaskRecord {
     flops = attributes.flops;
     failed = false;
     cancelled = false;
+    replayed = false;
   }
 
   /// The task has ended. Its ids are stale from now on.

@@ -56,6 +56,13 @@ void construct_values(void* where, Args&&... arguments) {
   }
 }
 
+/// What the tasks of a block depend on beside their data.
+struct CapturedCondition {
+  DataRecord* datum = nullptr;
+  bool (*holds)(void const* value) = nullptr; // of the datum, in host memory
+  bool repeats = false;                       // the block runs while that holds
+};
+
 /// A capture in progress, as a spawn sees it.
 struct CaptureSink {
   /// Records a task; where its by-value arguments are to be constructed.
@@ -66,6 +73,29 @@ struct CaptureSink {
   /// The arguments of the task added last exist.
   void (*commit)(CaptureSink& sink);
   char const* place = "capture"; // for messages
+  /// Tasks up to the end of the block depend on the condition. Null: there are no blocks.
+  void (*begin_block)(CaptureSink& sink, CapturedCondition const& condition) = nullptr;
+  void (*end_block)(CaptureSink& sink) = nullptr;
+};
+
+/// A block of a capture.
+class CaptureBlock {
+public:
+  CaptureBlock(CaptureSink& sink, char const* operation, CapturedCondition const& condition)
+      : sink_(sink) {
+    if (sink.begin_block == nullptr) {
+      throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink.place);
+    }
+    sink.begin_block(sink, condition);
+  }
+
+  CaptureBlock(CaptureBlock const&) = delete;
+  CaptureBlock& operator=(CaptureBlock const&) = delete;
+
+  ~CaptureBlock() { sink_.end_block(sink_); }
+
+private:
+  CaptureSink& sink_;
 };
 
 /// Refuses whatever a body that may not spawn asks of the runtime.

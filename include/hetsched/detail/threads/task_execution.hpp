@@ -2,6 +2,7 @@
 #pragma once
 // ThreadCore: taking and executing tasks, as far as every task passes through it.
 
+#include <hetsched/detail/threads/replay_link.hpp>
 #include <hetsched/detail/threads/thread_core.hpp>
 #include <hetsched/detail/threads/thread_host.hpp>
 
@@ -128,10 +129,14 @@ TaskId ThreadCore::steal_with(ThreadWorker& worker, Steal&& steal) {
                                                                TaskRecord& task) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto* const group = task.group;
-  if (!task.type_of().leaves_none) {
-    release_arguments(worker, task);
+  if (task.replayed) [[unlikely]] {
+    ReplayLink::of(task).end(*this, worker, task);
+  } else {
+    if (!task.type_of().leaves_none) {
+      release_arguments(worker, task);
+    }
+    BareHost(*this, &worker, nullptr).recycle(task);
   }
-  BareHost(*this, &worker, nullptr).recycle(task);
   if (group != nullptr) [[unlikely]] {
     leave_group(*group);
   }

@@ -230,6 +230,7 @@ protected:
   friend class DeviceAhead;
   friend class DeviceDriver;
   friend class ExternalTasks;
+  friend class Replay;
   friend class StandIns;
   friend class Suspensions;
   friend class ThreadAttempts;

@@ -89,10 +89,15 @@ public:
     if (task.group != nullptr) {
       task.group->state.fetch_add(1, std::memory_order_relaxed);
     }
+    count_spawned(1);
+  }
+
+  /// The same of so many tasks that have no parent.
+  void count_spawned(std::uint64_t tasks) noexcept {
     if (worker_ != nullptr) {
-      worker_->counts.spawned.add();
+      worker_->counts.spawned.add(tasks);
     } else {
-      core_.outsiders_.spawned.fetch_add(1, std::memory_order_release);
+      core_.outsiders_.spawned.fetch_add(tasks, std::memory_order_release);
     }
   }
 
