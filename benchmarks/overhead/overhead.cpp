@@ -5,6 +5,8 @@
 //     independent_data  the same, each declaring a datum of its own
 //     chain             n tasks that read and write one datum
 //     cholesky_graph    the tile Cholesky graph of 40 x 40 tiles with empty bodies
+//     cholesky_again    the same, run again and again: by runtimes that can keep a graph without
+//                       building it anew
 //     fibonacci         a nested task for each call, without cutoff
 //     fork_join         the same by coroutines; others have tasks
 //     cholesky          a real Cholesky factorisation, each with its best tile
@@ -53,6 +55,7 @@ constexpr Case cases[] = {{"independent", 100000, 20000, "ns/task"},
                           {"independent_data", 100000, 20000, "ns/task"},
                           {"chain", 100000, 20000, "ns/task"},
                           {"cholesky_graph", 40, 40, "ns/task"},
+                          {"cholesky_again", 40, 40, "ns/task"},
                           {"fibonacci", 32, 22, "ns/task"},
                           {"fork_join", 32, 22, "ns/task"},
                           {"cholesky", 4096, 1024, "GFlop/s"},
@@ -353,6 +356,7 @@ int main(int argc, char** argv) {
                 "independent_data",
                 "chain",
                 "cholesky_graph",
+                "cholesky_again",
                 "fibonacci",
                 "fork_join",
                 "cholesky",

@@ -249,6 +249,30 @@ DEFECTS = [
          "    leave_to_others(join);\n"
          "    if (!last) {\n"),
     ]),
+    ("replayed: a task is made ready again after it has handed on", [
+        ("include/hetsched/detail/threads/replay_inl.hpp",
+         "  task.pending.store(link.predecessors, std::memory_order_relaxed);\n"
+         "  auto& replay = *block.replay;",
+         "  auto& replay = *block.replay;"),
+        ("include/hetsched/detail/threads/replay_inl.hpp",
+         "    replay.decide(host, nodes);\n"
+         "  }\n"
+         "}",
+         "    replay.decide(host, nodes);\n"
+         "  }\n"
+         "  task.pending.store(link.predecessors, std::memory_order_relaxed);\n"
+         "}"),
+    ]),
+    ("replayed: nobody waits until the holder has the data", [
+        ("include/hetsched/detail/threads/replay_inl.hpp",
+         "  if (!granted()) {",
+         "  if (false && !granted()) {"),
+    ]),
+    ("replayed: a task counts down by a load and a store", [
+        ("include/hetsched/detail/threads/replay_inl.hpp",
+         "next->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {",
+         "(next->pending.store(next->pending.load() - 1), next->pending.load() == 0)) {"),
+    ]),
 ]
 
 

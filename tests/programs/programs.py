@@ -440,7 +440,7 @@ def test_decision_cost(program):
 def test_overhead(program):
     few = ["--quick", "--repeat", "1", "--cpus", "1"]
     sizes = {"independent": 500, "independent_data": 500, "chain": 500,
-             "cholesky_graph": 8, "fibonacci": 15, "fork_join": 15}
+             "cholesky_graph": 8, "cholesky_again": 8, "fibonacci": 15, "fork_join": 15}
     for graph, n in sizes.items():
         rows = json_lines(program, *few, "--case", graph, "--n", str(n))
         check(rows and rows[0]["runtime"] == "hetsched", f"overhead {graph}: {rows}")
