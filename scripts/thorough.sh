@@ -80,7 +80,7 @@ part_interleavings() {
   run_step "random" "$build/tests/interleavings" --more
   run_step "all schedulers" "$build/tests/interleavings" --scheduler all --runs 500000
   run_step "two preemptions" "$build/tests/interleavings" --preemptions 2 --runs 200000
-  run_step "planted defects" python3 tests/interleavings/plant.py "$build/planted"
+  run_step "planted defects" python3 tests/interleavings/plant.py "$build"
 }
 
 part_failures() {

@@ -28,6 +28,8 @@ using Vector = hs::VectorView<double>;
 
 struct Increment : hs::Task<1>::Signature<hs::RW<Vector>> {};
 
+struct CountDown : hs::Task<1>::Signature<hs::RW<double>> {};
+
 struct Set : hs::Task<2>::Signature<double, hs::W<Vector>> {};
 
 struct Look : hs::Task<1>::Signature<hs::R<Vector>> {};
@@ -87,6 +89,13 @@ struct Foretelling : hs::policies::Eager<> {
 struct SpawnInside : hs::Task<2>::Signature<void*, hs::R<Vector>> {};
 
 } // namespace gpu_test
+
+template <>
+struct hetsched::TaskBodyGPU<gpu_test::CountDown> {
+  void operator()(hs::GpuStream& stream, double& left) const {
+    REQUIRE(stream.run_emulated([&left] { left -= 1; }));
+  }
+};
 
 template <>
 struct hetsched::TaskBodyGPU<gpu_test::Increment> {
@@ -412,6 +421,27 @@ TEST_CASE("gpu: priorities count the classes that may run a task") {
     }));
     CHECK(Preparing::priorities == expected);
     CHECK(z[0] == (how == Priorities::bottom_min ? 1 : 2));
+  }
+}
+
+TEST_CASE("gpu: captured graphs run again with devices, and a condition's datum is brought home") {
+  std::vector<double> x(n, 0);
+  double steps = 0;
+  hs::Runtime<> rt(with("emu:1"));
+  auto const hx = rt.data(x);
+  auto const hsteps = rt.data(steps);
+  auto const graph = rt.capture([&] {
+    rt.spawn()([](double& left) { left = 3; }, hs::write(hsteps));
+    rt.spawn_while(hsteps, [&] {
+      rt.spawn<Increment>()(hx);
+      rt.spawn<CountDown>()(hsteps); // on the device
+    });
+    rt.spawn_if(hsteps, [&] { rt.spawn<Increment>()(hx); });
+  });
+  for (int run = 1; run <= 3; ++run) {
+    rt.run(graph);
+    CHECK(x[0] == 3 * run);
+    CHECK(steps == 0);
   }
 }
 

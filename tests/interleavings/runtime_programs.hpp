@@ -536,29 +536,44 @@ struct Programs {
     expect(x == 2 && y == 2, "x = 2, y = 2");
   }
 
-  /// Runs that are not spawned anew: a join of two tasks, a loop, and another thread's task on the
-  /// same datum.
+  /// Runs that are not spawned anew: a loop whose two tasks are joined by a third one.
   static void replayed() {
     long x = 0, y = 0, go = 0;
     auto rt = Setup::make(on_cores(2));
     auto const hx = rt.data(x), hy = rt.data(y), hgo = rt.data(go);
     auto const graph = rt.capture([&] {
-      rt.spawn()(increment, hs::read_write(hx));
       rt.spawn()([](long& g) { g = 2; }, hs::write(hgo));
       rt.spawn_while(hgo, [&] {
         rt.spawn()([](long& g) { --g; }, hs::read_write(hgo));
-        rt.spawn()(
-            [](long const& from, long& to) { to += from; }, hs::read(hx), hs::read_write(hy));
+        rt.spawn()(increment, hs::read_write(hx));
+        rt.spawn()([](long const& g, long const& v, long& to) { to = 100 * to + 10 * g + v; },
+                   hs::read(hgo),
+                   hs::read(hx),
+                   hs::read_write(hy));
       });
     });
     rt.run(graph);
+    rt.run(graph);
+    expect(y == 11021304, "y = 11 02 13 04");
+  }
+
+  static void replayed_beside_a_thread() {
+    long x = 0, y = 0, z = 0;
+    auto rt = Setup::make(on_cores(2));
+    auto const hx = rt.data(x), hy = rt.data(y), hz = rt.data(z);
+    auto const graph = rt.capture([&] {
+      rt.spawn()(increment, hs::read_write(hx));
+      rt.spawn()(increment, hs::read_write(hx));
+      rt.spawn()(copy, hs::read(hx), hs::write(hy));
+    });
+    rt.run(graph);
     {
-      Beside const other([&] { rt.spawn()([](long& v) { v += 10; }, hs::read_write(hx)); });
+      Beside const other([&] { rt.spawn()(copy, hs::read(hx), hs::write(hz)); });
       rt.run(graph);
     }
-    rt.run(graph);
-    expect(x == 13, "x = 13");
-    expect(y == 2 * (1 + 2 + 13) || y == 2 * (1 + 12 + 13), "y = 32 or 52");
+    rt.sync();
+    expect(y == 4, "y = 4");
+    expect(z == 2 || z == 4, "z = 2 or 4, as before or after the run");
   }
 
   static void abortable() {
@@ -701,6 +716,7 @@ struct Programs {
       {"partition in a body", partition_in_a_body},
       {"captured", captured},
       {"replayed", replayed},
+      {"replayed beside a thread", replayed_beside_a_thread},
       {"abortable", abortable},
       {"crossed beside an abortable task", crossed_beside_an_abortable},
       {"team", team},

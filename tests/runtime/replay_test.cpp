@@ -3,7 +3,9 @@
 // values, after failures, and beside what other threads spawn.
 
 #include <hetsched/capture.hpp>
+#include <hetsched/explaining.hpp>
 #include <hetsched/hetsched.hpp>
+#include <hetsched/recording.hpp>
 
 #include "../support/env_or.hpp"
 #include "../support/schedulers.hpp"
@@ -17,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -511,6 +514,45 @@ TEST_CASE_TEMPLATE("replay: what other threads spawn on the data comes before or
   for (int const x : v) {
     CHECK(x == 3 * runs + extra);
   }
+}
+
+TEST_CASE("replay: recorded, explained, limited and by classes of worker, runs are spawned anew") {
+  auto const check = [](hs::Config const& config, bool classes) {
+    hs::Runtime<> rt(config);
+    Word x = 1;
+    int go = 0;
+    auto const hx = rt.data(x);
+    auto const hgo = rt.data(go);
+    auto const graph = rt.capture([&] {
+      rt.spawn()([](int& g) { g = 3; }, hs::write(hgo));
+      rt.spawn_while(hgo, [&] {
+        rt.spawn<Stir>()(1, hx);
+        rt.spawn()([](int& g) { --g; }, hs::read_write(hgo));
+      });
+      rt.spawn_if(hgo, [&] { rt.spawn<Stir>()(2, hx); });
+    });
+    std::vector<hs::ArchMask> const allowed(4, hs::ArchMask::only(hs::ArchHost));
+    for (int run = 0; run < 3; ++run) {
+      rt.run(graph,
+             classes ? std::span<hs::ArchMask const>(allowed) : std::span<hs::ArchMask const>());
+    }
+    Word expected = 1;
+    for (int k = 0; k < 9; ++k) {
+      expected = stirred(expected, 1);
+    }
+    CHECK(x == expected);
+    return rt.stats().executed;
+  };
+  auto config = on_cpus(2);
+  CHECK(check(config, true) == 21);
+  config.max_live_tasks = 2;
+  CHECK(check(config, false) == 21);
+  config = on_cpus(2);
+  config.explain = "replay_test";
+  CHECK(check(config, false) == 21);
+  config = on_cpus(2);
+  config.record = true;
+  CHECK(check(config, false) == 21);
 }
 
 TEST_CASE("replay: one graph can be run by several threads at once") {

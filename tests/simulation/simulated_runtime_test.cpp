@@ -495,6 +495,18 @@ TEST_CASE("SimulatedRuntime: a thousand workers") {
   CHECK(rt.stats().idle == Duration{0});
 }
 
+TEST_CASE("SimulatedRuntime: graphs with conditions are refused, as no values are computed") {
+  std::vector<int> memory(1);
+  int go = 1;
+  hs::SimulatedRuntime<> rt(on(1, 0));
+  auto const x = cells(rt, memory);
+  auto const flag = rt.data(go);
+  auto const graph = rt.capture([&] { rt.spawn_if(flag, [&] { rt.spawn<Even>()(x[0]); }); });
+  CHECK(graph.tasks().size() == 1);
+  CHECK(contains(message_of([&] { rt.run(graph); }), "the graph has conditions"));
+  CHECK(contains(message_of([&] { rt.spawn_while(flag, [] {}); }), "computes no values"));
+}
+
 TEST_SUITE_END();
 
 } // namespace simulated_runtime_test
