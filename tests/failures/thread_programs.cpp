@@ -6,6 +6,7 @@
 #include "programs.hpp"
 
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -95,13 +96,24 @@ bool in_a_group(std::string_view) {
 }
 
 bool captured(std::string_view) {
-  return right<hs::Runtime<>>({}, 40, 0, [](auto& rt, Data& data) {
+  return right<hs::Runtime<>>({}, 72, 0, [](auto& rt, Data& data) {
     auto const numbers = rt.data(data.numbers);
+    int left = 0;
+    auto const hleft = rt.data(left);
     auto const graph = rt.capture([&] {
       for (int k = 0; k < 20; ++k) {
         rt.spawn()(increment, hs::read_write(numbers));
       }
+      rt.spawn()([](int& n, std::string const& many) { n = static_cast<int>(many.size()) / 25; },
+                 hs::write(hleft),
+                 std::string(100, 'x'));
+      rt.spawn_while(hleft, [&] {
+        rt.spawn()(increment, hs::read_write(numbers));
+        rt.spawn()(
+            [](int& n, std::string const&) { --n; }, hs::read_write(hleft), std::string(50, 'x'));
+      });
     });
+    rt.run(graph); // by spawns; the others have its tasks
     rt.run(graph);
     rt.run(graph);
     rt.sync();

@@ -165,14 +165,17 @@ private:
     return true;
   }
 
-  /// Calls `spawn`, and waits for everything. What a condition's datum makes it throw comes from a
-  /// task, so the wait throws it, too, and forgets it.
+  /// Calls `spawn`, and waits for everything. What `spawn` throws comes first: where a condition's
+  /// datum is lost with a task, both throw the same.
   template <class Spawn>
   void spawn_and_wait(Spawn const& spawn) {
     try {
       spawn();
     } catch (...) {
-      waits_.sync();
+      try {
+        waits_.sync();
+      } catch (...) { // Stats and failures() know it
+      }
       throw;
     }
     waits_.sync(); // the scheduler may look at the graph until then
