@@ -6,14 +6,20 @@
 //   sum of squares: 333833500
 //   largest after the transform: 2001
 //   sorted: yes
+//   at 3 2 is found
+//   at 5 2 is found
 
 #include <hetsched/algorithms.hpp>
 #include <hetsched/hetsched.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <functional>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace hs = hetsched;
@@ -39,4 +45,26 @@ int main() {
   std::printf("largest after the transform: %ld\n", largest);
   std::printf("sorted: %s\n",
               std::is_sorted(numbers.begin(), numbers.end(), std::greater<>()) ? "yes" : "no");
+
+  // Items that pass through stages: lines are made one by one, searched at the same time, and
+  // answered in their order. At most 8 are under way.
+  std::size_t next = 0;
+  hs::pipeline(
+      rt,
+      8,
+      [&next]() -> std::optional<std::pair<std::size_t, std::string>> {
+        if (next == 6) {
+          return {};
+        }
+        auto const line = next++;
+        return std::pair(line, std::to_string(line * line * line)); // 0 1 8 27 64 125
+      },
+      hs::parallel([](std::pair<std::size_t, std::string> line) {
+        return std::pair(line.first, line.second.find('2') != std::string::npos);
+      }),
+      hs::in_order([](std::pair<std::size_t, bool> found) {
+        if (found.second) {
+          std::printf("at %zu 2 is found\n", found.first);
+        }
+      }));
 }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// expected-error: hetsched: the last stage of a pipeline must return void
+
+#include <hetsched/algorithms.hpp>
+#include <hetsched/hetsched.hpp>
+
+#include <optional>
+
+void run(hetsched::Runtime<>& rt) {
+  hetsched::pipeline(
+      rt, 4, [] { return std::optional<int>(); }, hetsched::in_order([](int number) {
+        return number;
+      }));
+}
