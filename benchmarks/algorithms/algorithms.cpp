@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Algorithms over tasks beside those of other libraries: sum, saxpy, sort and inclusive scan of n
-// elements. One process; in each round every library runs once, in turn, so that ratios are of
-// neighbours. Each answer is checked.
+// elements, and pipelines of n items. One process; in each round every library runs once, in turn,
+// so that ratios are of neighbours. Each answer is checked.
 
 #include <hetsched/algorithms.hpp>
 #include <hetsched/hetsched.hpp>
@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_pipeline.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/parallel_scan.h>
 #include <tbb/parallel_sort.h>
@@ -46,6 +48,7 @@ using Vector = std::vector<double>;
 struct Data {
   Vector x, y, source;
   double sum = 0;
+  std::uint64_t in_order = 0; // of numbers, changed by their order
 };
 
 struct Peer {
@@ -58,6 +61,7 @@ struct Case {
   std::vector<Peer> peers; // the first is one thread, the second hetsched
   std::function<void(Data&)> prepare;
   std::function<bool(Data const&)> is_right;
+  std::size_t weight = 1; // of an element, in the time of an addition or so
 };
 
 constexpr double a = 1e-3;
@@ -228,6 +232,69 @@ Case scan_case(hs::Runtime<>& rt) {
   return c;
 }
 
+/// What the middle stage makes of an item, in a time that grows with `steps`.
+std::uint64_t steps_from(std::uint64_t x, std::size_t steps) {
+  for (std::size_t k = 0; k < steps; ++k) {
+    x = x * 6364136223846793005U + 1442695040888963407U;
+  }
+  return x;
+}
+
+/// n items from a source, through a parallel stage of `steps` steps (of about 1 ns), to a last
+/// stage in order. At most 16 items in flight.
+Case pipeline_case(hs::Runtime<>& rt, char const* name, std::size_t steps) {
+  constexpr std::size_t in_flight = 16;
+  auto const serial = [steps](Data const& d) {
+    std::uint64_t result = 0;
+    for (std::size_t k = 0; k < d.x.size(); ++k) {
+      result = 3 * result + steps_from(k, steps);
+    }
+    return result;
+  };
+  Case c{name,
+         {},
+         [](Data& d) { d.in_order = 0; },
+         [serial](Data const& d) { return d.in_order == serial(d); },
+         steps};
+  c.peers.push_back({"serial", [serial](Data& d) { d.in_order = serial(d); }});
+  c.peers.push_back(
+      {"hetsched", [&rt, steps](Data& d) {
+         d.in_order = 0;
+         hs::pipeline(
+             rt,
+             in_flight,
+             [k = std::size_t{0}, n = d.x.size()]() mutable {
+               return k == n ? std::nullopt : std::optional(k++);
+             },
+             hs::parallel([steps](std::size_t k) { return steps_from(k, steps); }),
+             hs::in_order([&d](std::uint64_t v) { d.in_order = 3 * d.in_order + v; }));
+       }});
+#ifdef ALGORITHMS_HAVE_TBB
+  c.peers.push_back(
+      {"onetbb", [steps](Data& d) {
+         using Mode = tbb::filter_mode;
+         std::size_t next = 0;
+         d.in_order = 0;
+         tbb::parallel_pipeline(
+             in_flight,
+             tbb::make_filter<void, std::size_t>(Mode::serial_in_order,
+                                                 [&](tbb::flow_control& flow) {
+                                                   if (next == d.x.size()) {
+                                                     flow.stop();
+                                                     return next;
+                                                   }
+                                                   return next++;
+                                                 }) &
+                 tbb::make_filter<std::size_t, std::uint64_t>(
+                     Mode::parallel, [steps](std::size_t k) { return steps_from(k, steps); }) &
+                 tbb::make_filter<std::uint64_t, void>(Mode::serial_in_order, [&](std::uint64_t v) {
+                   d.in_order = 3 * d.in_order + v;
+                 }));
+       }});
+#endif
+  return c;
+}
+
 double seconds(std::function<void(Data&)> const& run, Data& data) {
   auto const begin = std::chrono::steady_clock::now();
   run(data);
@@ -257,7 +324,8 @@ void run_case(Case const& c, std::size_t n, std::size_t rounds) {
     data.x[i] = static_cast<double>(seed >> 40U) * 0x1p-24;
     data.source[i] = static_cast<double>(seed >> 33U);
   }
-  auto const repeats = c.name == std::string("sort") ? 1 : std::max<std::size_t>(100000 / n, 1);
+  auto const repeats =
+      c.name == std::string("sort") ? 1 : std::max<std::size_t>(100000 / (n * c.weight), 1);
   std::vector<std::vector<double>> times(c.peers.size());
   for (std::size_t round = 0; round < rounds + 2; ++round) { // the first two warm up
     for (std::size_t p = 0; p < c.peers.size(); ++p) {
@@ -282,7 +350,7 @@ void run_case(Case const& c, std::size_t n, std::size_t rounds) {
     for (std::size_t k = 0; k < rounds; ++k) {
       ratios.push_back(times[1][k] / times[p][k]);
     }
-    std::printf("%-6s %10zu  %-10s %-28s us, hetsched takes %s times as long\n",
+    std::printf("%-9s %10zu  %-10s %-28s us, hetsched takes %s times as long\n",
                 c.name,
                 n,
                 c.peers[p].library,
@@ -314,8 +382,16 @@ int main(int argc, char** argv) {
 #endif
     hs::Runtime<> rt({.cpus = cpus});
     for (std::size_t n = 1000; n <= most; n *= 10) {
-      for (auto const& c : {sum_case(rt), saxpy_case(rt), scan_case(rt), sort_case(rt)}) {
-        run_case(c, n, rounds);
+      for (auto const& c : {sum_case(rt),
+                            saxpy_case(rt),
+                            scan_case(rt),
+                            sort_case(rt),
+                            pipeline_case(rt, "pipe100", 100),
+                            pipeline_case(rt, "pipe1000", 1000),
+                            pipeline_case(rt, "pipe10000", 10000)}) {
+        if (n * c.weight <= 100000000) { // what takes longer shows nothing new
+          run_case(c, n, rounds);
+        }
       }
     }
   });

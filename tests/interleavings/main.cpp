@@ -288,6 +288,7 @@ int main(int /*count*/, char** arguments) {
                                 interleavings::meeting_programs(),
                                 interleavings::queue_programs(),
                                 interleavings::coroutine_programs(),
+                                interleavings::algorithm_programs(),
                                 interleavings::device_programs(),
                                 interleavings::claim_programs()}) {
         for (auto const& program : chosen(others, settings)) {

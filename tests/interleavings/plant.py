@@ -18,7 +18,7 @@ LIMIT = 100000
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ONCE = ["main", "no_any_programs", "own_memory"]
-EACH = ["runtime_programs", "queue_programs", "coroutine_programs"]  # with the defect
+EACH = ["runtime_programs", "queue_programs", "coroutine_programs", "algorithm_programs"]  # with the defect
 EMULATION = [*sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cuda" / "set").glob("*.cpp")),
              *(f"cuda/emulated/{name}.cpp" for name in ("arguments", "blas", "device", "driver", "options", "stream",
                                                         "streams", "kernels_none", "kernels_no_lapack")),
@@ -258,6 +258,36 @@ DEFECTS = [
         ("include/hetsched/detail/threads/replay_inl.hpp",
          "next->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {",
          "(next->pending.store(next->pending.load() - 1), next->pending.load() == 0)) {"),
+    ]),
+    ("pipeline: an item is kept although its turn has come", [
+        ("include/hetsched/detail/algorithms/pipeline_places.hpp",
+         "      return true;\n"
+         "    }\n"
+         "    at.store(nullptr, std::memory_order_relaxed);\n"
+         "    return false;",
+         "      return true;\n"
+         "    }\n"
+         "    return true;"),
+    ]),
+    ("pipeline: who has left the source calls no help", [
+        ("include/hetsched/detail/algorithms/pipeline_flow.hpp",
+         "    source_.leave();\n"
+         "    call_help();",
+         "    source_.leave();"),
+    ]),
+    ("pipeline: a helper ends without a last look", [
+        ("include/hetsched/detail/algorithms/pipeline_flow.hpp",
+         "    auto const found = find();\n"
+         "    if (found.place != nullptr) {\n"
+         "      helpers_",
+         "    auto const found = PipelineStep();\n"
+         "    if (found.place != nullptr) {\n"
+         "      helpers_"),
+    ]),
+    ("pipeline: closed while a helper is at work", [
+        ("include/hetsched/detail/algorithms/shared_work.hpp",
+         "    while (entered_.load(std::memory_order_acquire) != closing) {",
+         "    while (entered_.load(std::memory_order_acquire) == 0) {"),
     ]),
 ]
 

@@ -28,6 +28,9 @@ struct Program {
 /// Programs with coroutines.
 [[nodiscard]] std::span<Program const> coroutine_programs();
 
+/// Pipelines and a loop.
+[[nodiscard]] std::span<Program const> algorithm_programs();
+
 /// Programs with emulated devices.
 [[nodiscard]] std::span<Program const> device_programs();
 

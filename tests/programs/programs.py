@@ -1231,8 +1231,8 @@ def test_task_stealing(program):
 def test_algorithms(program):
     status, text, _ = run(program, "--most", "10000", "--rounds", "2")
     lines = text.splitlines()
-    check(status == 0 and len(lines) >= 16, f"algorithms: {text}")
-    for name in ("sum", "saxpy", "scan", "sort"):
+    check(status == 0 and len(lines) >= 28, f"algorithms: {text}")
+    for name in ("sum", "saxpy", "scan", "sort", "pipe100", "pipe1000", "pipe10000"):
         for n in (1000, 10000):
             rows = [line for line in lines if line.split()[:2] == [name, str(n)]]
             check({"serial", "hetsched"} <= {row.split()[2] for row in rows}, f"algorithms: {text}")
