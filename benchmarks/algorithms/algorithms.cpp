@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Algorithms over tasks beside those of other libraries: sum, saxpy, sort and inclusive scan of n
-// elements, and pipelines of n items. One process; in each round every library runs once, in turn,
-// so that ratios are of neighbours. Each answer is checked.
+// elements, and pipelines of n items. One process; in each round every library has a turn, so that
+// ratios are of neighbours. Before a turn all threads fall asleep: those of libgomp spin for
+// milliseconds, and would keep a core from the next library. Each answer is checked.
 
 #include <hetsched/algorithms.hpp>
 #include <hetsched/hetsched.hpp>
 
 #include "../common/run_program.hpp"
+#include "case.hpp"
+#include "pipeline_case.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -19,15 +22,14 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #ifdef ALGORITHMS_HAVE_TBB
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
-#include <tbb/parallel_pipeline.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/parallel_scan.h>
 #include <tbb/parallel_sort.h>
@@ -41,28 +43,9 @@
 
 namespace hs = hetsched;
 
+using namespace algorithms_benchmark;
+
 namespace {
-
-using Vector = std::vector<double>;
-
-struct Data {
-  Vector x, y, source;
-  double sum = 0;
-  std::uint64_t in_order = 0; // of numbers, changed by their order
-};
-
-struct Peer {
-  char const* library;
-  std::function<void(Data&)> run;
-};
-
-struct Case {
-  char const* name;
-  std::vector<Peer> peers; // the first is one thread, the second hetsched
-  std::function<void(Data&)> prepare;
-  std::function<bool(Data const&)> is_right;
-  std::size_t weight = 1; // of an element, in the time of an addition or so
-};
 
 constexpr double a = 1e-3;
 
@@ -232,69 +215,6 @@ Case scan_case(hs::Runtime<>& rt) {
   return c;
 }
 
-/// What the middle stage makes of an item, in a time that grows with `steps`.
-std::uint64_t steps_from(std::uint64_t x, std::size_t steps) {
-  for (std::size_t k = 0; k < steps; ++k) {
-    x = x * 6364136223846793005U + 1442695040888963407U;
-  }
-  return x;
-}
-
-/// n items from a source, through a parallel stage of `steps` steps (of about 1 ns), to a last
-/// stage in order. At most 16 items in flight.
-Case pipeline_case(hs::Runtime<>& rt, char const* name, std::size_t steps) {
-  constexpr std::size_t in_flight = 16;
-  auto const serial = [steps](Data const& d) {
-    std::uint64_t result = 0;
-    for (std::size_t k = 0; k < d.x.size(); ++k) {
-      result = 3 * result + steps_from(k, steps);
-    }
-    return result;
-  };
-  Case c{name,
-         {},
-         [](Data& d) { d.in_order = 0; },
-         [serial](Data const& d) { return d.in_order == serial(d); },
-         steps};
-  c.peers.push_back({"serial", [serial](Data& d) { d.in_order = serial(d); }});
-  c.peers.push_back(
-      {"hetsched", [&rt, steps](Data& d) {
-         d.in_order = 0;
-         hs::pipeline(
-             rt,
-             in_flight,
-             [k = std::size_t{0}, n = d.x.size()]() mutable {
-               return k == n ? std::nullopt : std::optional(k++);
-             },
-             hs::parallel([steps](std::size_t k) { return steps_from(k, steps); }),
-             hs::in_order([&d](std::uint64_t v) { d.in_order = 3 * d.in_order + v; }));
-       }});
-#ifdef ALGORITHMS_HAVE_TBB
-  c.peers.push_back(
-      {"onetbb", [steps](Data& d) {
-         using Mode = tbb::filter_mode;
-         std::size_t next = 0;
-         d.in_order = 0;
-         tbb::parallel_pipeline(
-             in_flight,
-             tbb::make_filter<void, std::size_t>(Mode::serial_in_order,
-                                                 [&](tbb::flow_control& flow) {
-                                                   if (next == d.x.size()) {
-                                                     flow.stop();
-                                                     return next;
-                                                   }
-                                                   return next++;
-                                                 }) &
-                 tbb::make_filter<std::size_t, std::uint64_t>(
-                     Mode::parallel, [steps](std::size_t k) { return steps_from(k, steps); }) &
-                 tbb::make_filter<std::uint64_t, void>(Mode::serial_in_order, [&](std::uint64_t v) {
-                   d.in_order = 3 * d.in_order + v;
-                 }));
-       }});
-#endif
-  return c;
-}
-
 double seconds(std::function<void(Data&)> const& run, Data& data) {
   auto const begin = std::chrono::steady_clock::now();
   run(data);
@@ -316,7 +236,13 @@ std::string summary(std::vector<double> values) {
   return text;
 }
 
-void run_case(Case const& c, std::size_t n, std::size_t rounds) {
+struct Turns {
+  std::size_t rounds = 15;
+  std::size_t calls = 1; // of each, one after the other
+  std::chrono::milliseconds pause{30};
+};
+
+void run_case(Case const& c, std::size_t n, Turns turns) {
   Data data{Vector(n), Vector(n), Vector(n)};
   std::uint64_t seed = n;
   for (std::size_t i = 0; i < n; ++i) {
@@ -325,12 +251,13 @@ void run_case(Case const& c, std::size_t n, std::size_t rounds) {
     data.source[i] = static_cast<double>(seed >> 33U);
   }
   auto const repeats =
-      c.name == std::string("sort") ? 1 : std::max<std::size_t>(100000 / (n * c.weight), 1);
+      c.name == std::string("sort") ? 1 : std::max(100000 / (n * c.weight), turns.calls);
   std::vector<std::vector<double>> times(c.peers.size());
-  for (std::size_t round = 0; round < rounds + 2; ++round) { // the first two warm up
+  for (std::size_t round = 0; round < turns.rounds + 2; ++round) { // the first two warm up
     for (std::size_t p = 0; p < c.peers.size(); ++p) {
       double total = 0;
       c.prepare(data);
+      std::this_thread::sleep_for(turns.pause);
       total += seconds(c.peers[p].run, data);
       if (round == 0 && !c.is_right(data)) {
         throw hs::Error(hs::ErrorCode::numerical,
@@ -347,7 +274,7 @@ void run_case(Case const& c, std::size_t n, std::size_t rounds) {
   }
   for (std::size_t p = 0; p < c.peers.size(); ++p) {
     std::vector<double> ratios;
-    for (std::size_t k = 0; k < rounds; ++k) {
+    for (std::size_t k = 0; k < turns.rounds; ++k) {
       ratios.push_back(times[1][k] / times[p][k]);
     }
     std::printf("%-9s %10zu  %-10s %-28s us, hetsched takes %s times as long\n",
@@ -362,17 +289,27 @@ void run_case(Case const& c, std::size_t n, std::size_t rounds) {
 } // namespace
 
 int main(int argc, char** argv) {
+  std::size_t least = 1000;
   std::size_t most = 10000000;
-  std::size_t rounds = 15;
+  Turns turns;
+  int pause = 30;
   int cpus = 2;
   CLI::App app("Compares algorithms over tasks with those of oneTBB, libstdc++ and OpenMP, those "
                "that are installed, on 1000, 10000, ... elements.");
+  app.add_option("--least", least, "the fewest elements (default 1000)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000000}));
   app.add_option("--most", most, "the most elements (default 10000000)")
       ->check(CLI::Range(std::size_t{1000}, std::size_t{1000000000}));
-  app.add_option("--rounds", rounds, "rounds, in each of which every library runs (default 15)")
+  app.add_option(
+         "--rounds", turns.rounds, "rounds, in each of which every library has a turn (default 15)")
       ->check(CLI::Range(1, 1000));
+  app.add_option("--calls", turns.calls, "calls in a turn, at least; sorts have one (default 1)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--pause", pause, "milliseconds without work before each turn (default 30)")
+      ->check(CLI::Range(0, 1000));
   app.add_option("--cpus", cpus, "workers of each library (default 2)")->check(CLI::Range(1, 1024));
   return benchmarks::run_program("algorithms", app, argc, argv, [&] {
+    turns.pause = std::chrono::milliseconds(pause);
 #ifdef ALGORITHMS_HAVE_TBB
     tbb::global_control const limit(tbb::global_control::max_allowed_parallelism,
                                     static_cast<std::size_t>(cpus));
@@ -381,7 +318,7 @@ int main(int argc, char** argv) {
     omp_set_num_threads(cpus);
 #endif
     hs::Runtime<> rt({.cpus = cpus});
-    for (std::size_t n = 1000; n <= most; n *= 10) {
+    for (std::size_t n = least; n <= most; n *= 10) {
       for (auto const& c : {sum_case(rt),
                             saxpy_case(rt),
                             scan_case(rt),
@@ -390,7 +327,7 @@ int main(int argc, char** argv) {
                             pipeline_case(rt, "pipe1000", 1000),
                             pipeline_case(rt, "pipe10000", 10000)}) {
         if (n * c.weight <= 100000000) { // what takes longer shows nothing new
-          run_case(c, n, rounds);
+          run_case(c, n, turns);
         }
       }
     }

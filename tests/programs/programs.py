@@ -1229,7 +1229,7 @@ def test_task_stealing(program):
 
 
 def test_algorithms(program):
-    status, text, _ = run(program, "--most", "10000", "--rounds", "2")
+    status, text, _ = run(program, "--most", "10000", "--rounds", "2", "--pause", "1", "--calls", "2")
     lines = text.splitlines()
     check(status == 0 and len(lines) >= 28, f"algorithms: {text}")
     for name in ("sum", "saxpy", "scan", "sort", "pipe100", "pipe1000", "pipe10000"):
@@ -1241,6 +1241,9 @@ def test_algorithms(program):
                 check(row.split()[2] != "hetsched" or "takes 1 [1, 1] times" in row, f"algorithms: {row}")
     refuses(program, "--most", "--most", "10")
     refuses(program, "--rounds", "--rounds", "0")
+    refuses(program, "--least", "--least", "0")
+    refuses(program, "--calls", "--calls", "0")
+    refuses(program, "--pause", "--pause", "-1")
 
 
 def test_steal_bytes(program):

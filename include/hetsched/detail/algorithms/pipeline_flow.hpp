@@ -173,6 +173,7 @@ private:
   /// Nothing is found if all has ended or failed, and by a helper after a while.
   [[nodiscard]] [[gnu::noinline]] PipelineStep look(bool is_caller) noexcept {
     PipelineStep found;
+    int passes = 0;
     do {
       looking_.fetch_add(1, std::memory_order_seq_cst);
       for (int round = 0; round < 3 * idle_polls && found.place == nullptr && !ends(is_caller);
@@ -190,7 +191,7 @@ private:
       looking_.fetch_sub(1, std::memory_order_seq_cst);
       if (found.place == nullptr && !ends(is_caller)) {
         found = find();
-        if (found.place == nullptr) {
+        if (found.place == nullptr && ++passes > 6) { // as Patience
           pause_for(20000);
         }
       }
