@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -72,9 +73,10 @@ inline bool DeviceDriver::launch(TaskRecord& task, GpuStream& stream) {
     return true;
   }
   bool const attempt = is_attempt(task);
+  std::optional<Visit> visit; // its arguments may name what goes when the task ends
   if (attempt) {
-    Visit const visit(*AttemptLink::of(task).all);
-    if (!visit) {
+    visit.emplace(*AttemptLink::of(task).all);
+    if (!*visit) {
       return true; // nothing is launched, so the task ends at once
     }
     begin(*AttemptLink::of(task).all->task);
