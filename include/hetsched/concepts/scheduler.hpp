@@ -102,8 +102,9 @@ concept chosen_at_run_time = requires(S const& s) {
 ///     and may even have ended. Engines send the data of the peeked tasks ahead, and the device
 ///     claims the tasks: for a while can_run is false for others.
 ///   void prepare(ctx, TaskGraph const&)                                    optional
-///     Called before a captured graph runs; no task is live. The graph lives until all its tasks
-///     have ended. To learn also how long the tasks are expected to take, declare instead
+///     Called before a captured graph runs; no task is live but what other threads spawn meanwhile,
+///     which must not be lost. The graph lives until all its tasks have ended. To learn also how
+///     long the tasks are expected to take, declare instead
 ///   void prepare(ctx, TaskGraph const&, std::span<ExpectedTimes const>)
 ///     with one entry for each task. The span is valid until prepare returns.
 ///   TaskId reconsider(ctx, worker)                                         optional

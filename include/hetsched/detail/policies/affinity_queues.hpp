@@ -11,6 +11,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace hetsched::detail {
@@ -157,5 +158,15 @@ private:
   std::vector<Queue> queues_; // of each type
   std::int64_t pushed_ = 0;
 };
+
+/// The types have other numbers now: calls `push` for each task that waits in these queues. Other
+/// threads may have spawned some since the runtime was idle.
+template <class Push>
+void push_again(AffinityQueues& queues, Push const& push) {
+  auto before = std::exchange(queues, {});
+  while (auto const task = before.take_any([](TaskId) { return true; })) {
+    push(task);
+  }
+}
 
 } // namespace hetsched::detail

@@ -174,7 +174,7 @@ struct CapturedBlock {
     std::unique_ptr<CapturedBlock> inner = {};
   };
 
-  explicit CapturedBlock(CapturedCondition on = {}) noexcept : condition(on) {
+  explicit CapturedBlock(CapturedCondition on = {}) : condition(on) {
     if (condition.datum != nullptr) {
       condition.datum->handles.fetch_add(1, std::memory_order_relaxed);
     }

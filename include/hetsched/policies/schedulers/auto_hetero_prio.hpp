@@ -50,14 +50,14 @@ public:
   }
 
   template <context Ctx>
-  void prepare(Ctx const& /*ctx*/, TaskGraph const& graph, std::span<ExpectedTimes const> times) {
+  void prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> times) {
     std::vector<std::size_t> of_node(graph.size());
     types_.learn(graph, times, [&](std::size_t v, std::size_t type) { of_node[v] = type; });
     orders_.learn(graph, of_node, types_.size());
     order_ = {};
-    queues_ = {};
     waiting_.assign(types_.size(), 0);
     told_.assign(types_.size(), 0);
+    detail::push_again(queues_, [&](TaskId task) { (void)push(ctx, task, no_worker); });
   }
 
   template <context Ctx>

@@ -73,10 +73,10 @@ public:
   }
 
   template <context Ctx>
-  void prepare(Ctx const& /*ctx*/, TaskGraph const& graph, std::span<ExpectedTimes const> times) {
+  void prepare(Ctx const& ctx, TaskGraph const& graph, std::span<ExpectedTimes const> times) {
     types_.learn(graph, times);
-    queues_ = {};
     promised_.clear();
+    detail::push_again(queues_, [&](TaskId task) { (void)push(ctx, task, no_worker); });
   }
 
   template <context Ctx>
