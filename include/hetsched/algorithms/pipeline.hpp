@@ -34,7 +34,7 @@ template <class F>
 ///
 /// At most `items_in_flight` items are between the source and their end at any time. The memory for
 /// them is taken at the begin, so it does not depend on how many items there are. Throws
-/// Error(bad_config) if it is 0.
+/// Error(bad_config) if it is 0 or more than 2^30.
 ///
 /// A thread carries an item from stage to stage as far as it comes. It never waits in front of a
 /// stage in order, but leaves the item there and does something else. A helper without work leaves

@@ -23,6 +23,20 @@ namespace hetsched {
 
 namespace detail {
 
+template <class Core>
+void check_outside_tasks(Core& core, char const* operation) {
+  if (core.current_task() != nullptr) {
+    throw Error(ErrorCode::bad_call, operation, "not allowed inside a task");
+  }
+}
+
+template <class Core>
+void check_captured(Core& core, CapturedGraph const& graph, char const* operation) {
+  if (!graph.is_of(&core)) {
+    throw Error(ErrorCode::bad_call, operation, "the graph was captured by another runtime");
+  }
+}
+
 /// A graph on its way through a runtime. `Waits`: its sync() and await(record).
 template <class Engine, class Waits>
 class GraphRuns {
@@ -39,6 +53,7 @@ public:
 
   /// Spawns what was captured, and waits.
   void run(CapturedGraph const& graph) {
+    check_outside_tasks(core_, "run");
     check_captured(core_, graph, "run");
     check_allowed(graph.tasks());
     auto const& recorded = graph.template recorded<Core>();
@@ -85,15 +100,6 @@ public:
           }
           waits_.sync(); // the scheduler may look at the graph until then
         });
-  }
-
-  static void check_captured(Core& core, CapturedGraph const& graph, char const* operation) {
-    if (core.current_task() != nullptr) {
-      throw Error(ErrorCode::bad_call, operation, "not allowed inside a task");
-    }
-    if (!graph.is_of(&core)) {
-      throw Error(ErrorCode::bad_call, operation, "the graph was captured by another runtime");
-    }
   }
 
 private:
@@ -273,7 +279,7 @@ struct Captures {
   /// See Runtime::update.
   template <class F>
   static void update(Core& core, DataRegistry& registry, CapturedGraph const& graph, F&& spawns) {
-    GraphRuns<Engine, Captures>::check_captured(core, graph, "update");
+    check_captured(core, graph, "update");
     Recording<Core> recording(registry);
     record(core, recording, "update", spawns);
     recording.drop_incomplete();
@@ -313,9 +319,7 @@ struct Captures {
 private:
   template <class F>
   static void record(Core& core, Recording<Core>& recording, char const* operation, F& spawns) {
-    if (core.current_task() != nullptr) {
-      throw Error(ErrorCode::bad_call, operation, "not allowed inside a task");
-    }
+    check_outside_tasks(core, operation);
     auto state = this_thread;
     state.capture = static_cast<CaptureSink*>(&recording);
     state.capture_core = &core;

@@ -112,6 +112,13 @@ public:
             body} {}
 };
 
+/// Copies a label into the block of a task, so many bytes into it.
+inline void put_label(TaskRecord& task, std::size_t at, std::string_view label) noexcept {
+  std::memcpy(reinterpret_cast<char*>(&task) + at, label.data(), label.size());
+  task.label_at = static_cast<std::uint32_t>(at);
+  task.label_bytes = static_cast<std::uint32_t>(label.size());
+}
+
 /// A task that was counted turned out to be in error: it was never spawned.
 template <class Host>
 [[gnu::cold]] void withdraw(Host& host, TaskRecord& task) {
@@ -142,11 +149,7 @@ public:
                               : type.size_class);
     host.start_record(*task_, type, host.spawner(), attributes);
     if (labelled) [[unlikely]] {
-      auto const at = record_bytes(type, data.size());
-      std::memcpy(
-          reinterpret_cast<char*>(task_) + at, attributes.label.data(), attributes.label.size());
-      task_->label_at = static_cast<std::uint32_t>(at);
-      task_->label_bytes = static_cast<std::uint32_t>(attributes.label.size());
+      put_label(*task_, record_bytes(type, data.size()), attributes.label);
     }
     if constexpr (!bare) {
       if (type.lists != 0) [[unlikely]] {

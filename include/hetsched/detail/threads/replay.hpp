@@ -62,10 +62,11 @@ public:
          Sources const& source)
       : core_(core), registry_(*registry.retain()) {
     try {
+      std::vector<Values> values; // of all tasks
       for (std::size_t v = 0; v < all.size(); ++v) {
-        add_task(source(v), static_cast<std::int32_t>(v));
+        values.push_back(add_task(source(v), static_cast<std::int32_t>(v)));
       }
-      add_block(root, root.graph.size() == 0 ? all : root.graph);
+      add_block(root, root.graph.size() == 0 ? all : root.graph, values);
       make_holder();
     } catch (...) {
       give_back();
@@ -136,28 +137,33 @@ private:
     AccessMode mode; // read, or read_write if some task writes it
   };
 
-  void add_task(Source const& source, std::int32_t node);
+  Values add_task(Source const& source, std::int32_t node);
   void add_accesses(TaskRecord& task, SpawnData const& data);
   TaskRecord& add_record(TaskType const& type, Attributes const& attributes, std::size_t bytes);
-  std::uint32_t add_block(CapturedBlock const& captured, TaskGraph const& graph);
+  std::uint32_t
+  add_block(CapturedBlock const& captured, TaskGraph const& graph, std::span<Values const> values);
+  static void add_to(Block& block, Values const& task);
+  void link(Block& block, TaskGraph const& graph, std::span<TaskRecord* const> records);
   TaskRecord& add_node(CapturedBlock const& captured);
+  void find_written(CapturedBlock const& captured, std::vector<AccessQueue*>& written) const;
   void make_holder();
   void hold_data();
   void give_back() noexcept;
   static void copy_values(Block const& block);
   static void destroy_values(Block const& block, std::size_t made) noexcept;
-  TaskRecord* begin(ThreadCore::Host& host, Block& block, TaskRecord* nodes);
+  static TaskRecord* make_ready(ThreadCore::Host& host, TaskRecord& next, TaskRecord* nodes);
+  static TaskRecord* begin(ThreadCore::Host& host, Block& block, TaskRecord* nodes);
   static void end(ThreadCore& core, ThreadWorker& worker, TaskRecord& task);
   static void mark_data(TaskRecord const& task) noexcept;
   TaskRecord* hand_on(ThreadCore::Host& host, Link const& link, TaskRecord* nodes);
   void decide(ThreadCore::Host& host, TaskRecord* nodes);
   bool is_to_run(ThreadCore::Host& host, Block& block);
+  static void spoil(TaskRecord& node) noexcept;
 
   ThreadCore& core_;
   DataRegistry& registry_; // a reference is held
   std::vector<TaskRecord*> tasks_;
   std::vector<TaskRecord*> nodes_; // of blocks
-  std::vector<Values> values_;     // of all tasks
   std::vector<TaskRecord*> successors_;
   std::vector<std::unique_ptr<Block>> blocks_; // the first one is the graph
   std::vector<Datum> data_;                    // in the order of locking

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <span>
@@ -30,20 +29,18 @@ Replay::add_record(TaskType const& type, Attributes const& attributes, std::size
   return task;
 }
 
-inline void Replay::add_task(Source const& source, std::int32_t node) {
+inline Replay::Values Replay::add_task(Source const& source, std::int32_t node) {
   auto const& type = *source.type;
   auto const label = source.attributes.label;
   auto const at = record_bytes(type, source.data.size());
   auto& task = add_record(type, source.attributes, at + label.size());
   task.graph_node = node;
   if (!label.empty()) {
-    std::memcpy(reinterpret_cast<char*>(&task) + at, label.data(), label.size());
-    task.label_at = static_cast<std::uint32_t>(at);
-    task.label_bytes = static_cast<std::uint32_t>(label.size());
+    put_label(task, at, label);
   }
   ReplayLink::of(task).end = &end;
-  values_.push_back({&task, source.values});
   add_accesses(task, source.data);
+  return {&task, source.values};
 }
 
 inline void Replay::add_accesses(TaskRecord& task, SpawnData const& data) {
@@ -68,25 +65,28 @@ inline void Replay::add_accesses(TaskRecord& task, SpawnData const& data) {
   }
 }
 
+/// What the tasks of a block write.
+inline void Replay::find_written(CapturedBlock const& captured,
+                                 std::vector<AccessQueue*>& written) const {
+  for (auto const& item : captured.items) {
+    if (item.inner != nullptr) {
+      find_written(*item.inner, written);
+      continue;
+    }
+    auto& task = *tasks_[item.task];
+    for (auto const& access : std::span(task.accesses(), task.access_count)) {
+      if (writes(access.mode)) {
+        written.push_back(access.queue);
+      }
+    }
+  }
+}
+
 /// The first access is that to the condition's datum; the others, to what the block writes, say
 /// what is spoilt if it cannot run.
 inline TaskRecord& Replay::add_node(CapturedBlock const& captured) {
   std::vector<AccessQueue*> written;
-  auto const find_written = [&](auto const& self, CapturedBlock const& block) -> void {
-    for (auto const& item : block.items) {
-      if (item.inner != nullptr) {
-        self(self, *item.inner);
-        continue;
-      }
-      auto& task = *tasks_[item.task];
-      for (auto const& access : std::span(task.accesses(), task.access_count)) {
-        if (writes(access.mode)) {
-          written.push_back(access.queue);
-        }
-      }
-    }
-  };
-  find_written(find_written, captured);
+  find_written(captured, written);
   std::sort(written.begin(), written.end(), before);
   written.erase(std::unique(written.begin(), written.end()), written.end());
   auto const count = 1 + written.size();
@@ -103,8 +103,10 @@ inline TaskRecord& Replay::add_node(CapturedBlock const& captured) {
   return record;
 }
 
-/// Returns the index of the block.
-inline std::uint32_t Replay::add_block(CapturedBlock const& captured, TaskGraph const& graph) {
+/// `values`: of all tasks. Returns the index of the block.
+inline std::uint32_t Replay::add_block(CapturedBlock const& captured,
+                                       TaskGraph const& graph,
+                                       std::span<Values const> values) {
   auto const index = static_cast<std::uint32_t>(blocks_.size());
   blocks_.push_back(std::make_unique<Block>());
   auto& block = *blocks_.back();
@@ -112,31 +114,42 @@ inline std::uint32_t Replay::add_block(CapturedBlock const& captured, TaskGraph 
   block.condition = captured.condition;
   std::vector<TaskRecord*> records;
   for (auto const& item : captured.items) {
-    if (item.inner != nullptr) {
-      auto& node = add_node(*item.inner);
-      auto const inner = add_block(*item.inner, item.inner->graph);
-      Link::of(node).inner = inner;
-      blocks_[inner]->node = &node;
-      records.push_back(&node);
+    if (item.inner == nullptr) {
+      records.push_back(tasks_[item.task]);
+      add_to(block, values[item.task]);
       continue;
     }
-    auto& task = *tasks_[item.task];
-    records.push_back(&task);
-    ++block.tasks;
-    if (*values_[item.task].from != nullptr) {
-      block.values.push_back(values_[item.task]);
-    }
-    if (task.group != nullptr) {
-      auto const known = std::find_if(block.groups.begin(),
-                                      block.groups.end(),
-                                      [&](GroupUse const& use) { return use.group == task.group; });
-      if (known == block.groups.end()) {
-        block.groups.push_back({task.group, 1});
-      } else {
-        ++known->tasks;
-      }
+    auto& node = add_node(*item.inner);
+    auto const inner = add_block(*item.inner, item.inner->graph, values);
+    Link::of(node).inner = inner;
+    blocks_[inner]->node = &node;
+    records.push_back(&node);
+  }
+  link(block, graph, records);
+  return index;
+}
+
+/// Counts a task of the block.
+inline void Replay::add_to(Block& block, Values const& task) {
+  ++block.tasks;
+  if (*task.from != nullptr) {
+    block.values.push_back(task);
+  }
+  if (auto* const group = task.task->group) {
+    auto const known = std::find_if(block.groups.begin(),
+                                    block.groups.end(),
+                                    [&](GroupUse const& use) { return use.group == group; });
+    if (known == block.groups.end()) {
+      block.groups.push_back({group, 1});
+    } else {
+      ++known->tasks;
     }
   }
+}
+
+/// `records`: of the items of the block, whose graph is `graph`.
+inline void
+Replay::link(Block& block, TaskGraph const& graph, std::span<TaskRecord* const> records) {
   for (std::size_t v = 0; v < records.size(); ++v) {
     auto& link = Link::of(*records[v]);
     auto const successors = graph.successors(v);
@@ -153,7 +166,6 @@ inline std::uint32_t Replay::add_block(CapturedBlock const& captured, TaskGraph 
       block.sources.push_back(records[v]);
     }
   }
-  return index;
 }
 
 /// One access to each datum, in the order of locking.

@@ -87,8 +87,18 @@ inline void Replay::hold_data() {
   }
 }
 
-/// Begins a block whose values exist. Nodes that become ready come before `nodes`, linked by
-/// `next`; returns the first.
+/// All predecessors have ended. A node is put before `nodes`, linked by `next`. Returns the first.
+[[gnu::always_inline]] inline TaskRecord*
+Replay::make_ready(ThreadCore::Host& host, TaskRecord& next, TaskRecord* nodes) {
+  if (next.type_of().kind == TaskKind::user) [[likely]] {
+    host.ready(next);
+    return nodes;
+  }
+  next.next = nodes;
+  return &next;
+}
+
+/// Begins a block whose values exist. Nodes: as `make_ready`.
 inline TaskRecord* Replay::begin(ThreadCore::Host& host, Block& block, TaskRecord* nodes) {
   block.begun = true;
   block.sinks_left.store(block.sinks, std::memory_order_relaxed); // published by who is made ready
@@ -97,11 +107,7 @@ inline TaskRecord* Replay::begin(ThreadCore::Host& host, Block& block, TaskRecor
   }
   host.count_spawned(block.tasks); // before a task of it, and the task that began it, completes
   for (auto* const source : block.sources) {
-    if (source->type_of().kind == TaskKind::user) [[likely]] {
-      host.ready(*source);
-    } else {
-      source->next = std::exchange(nodes, source);
-    }
+    nodes = make_ready(host, *source, nodes);
   }
   return nodes;
 }
@@ -124,7 +130,8 @@ inline TaskRecord* Replay::begin(ThreadCore::Host& host, Block& block, TaskRecor
   }
 }
 
-/// Makes ready what waits for a task or node that has ended, or ends its block. Nodes: as `begin`.
+/// Makes ready what waits for a task or node that has ended, or ends its block. Nodes: as
+/// `make_ready`.
 ///
 /// acq_rel: the thread that takes `pending` to 0 has seen the end of all predecessors. Who finds 1
 /// there is the last of them, and all others have counted themselves down: acquire is enough. The
@@ -135,11 +142,7 @@ Replay::hand_on(ThreadCore::Host& host, Link const& link, TaskRecord* nodes) {
   for (auto* const next : std::span(first, link.successors)) {
     if (next->pending.load(std::memory_order_acquire) == 1 ||
         next->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      if (next->type_of().kind == TaskKind::user) [[likely]] {
-        host.ready(*next);
-      } else {
-        next->next = std::exchange(nodes, next);
-      }
+      nodes = make_ready(host, *next, nodes);
     }
   }
   auto& block = *link.block;
@@ -200,13 +203,18 @@ inline void Replay::decide(ThreadCore::Host& host, TaskRecord* nodes) {
   }
 }
 
+/// The block cannot run.
+[[gnu::cold]] inline void Replay::spoil(TaskRecord& node) noexcept {
+  node.failed = true;
+  mark_data(node);
+}
+
 /// Looks at the condition. If the block runs, its values exist.
 inline bool Replay::is_to_run(ThreadCore::Host& host, Block& block) {
   auto& node = *block.node;
   auto const& datum = *node.accesses()[0].queue;
   if (core_.waiting_.failed.load(std::memory_order_relaxed) && datum.poisoned()) [[unlikely]] {
-    node.failed = true;
-    mark_data(node);
+    spoil(node);
     return false;
   }
   if ((block.begun && !block.condition.repeats) || block.skipped.load(std::memory_order_relaxed) ||
@@ -217,8 +225,7 @@ inline bool Replay::is_to_run(ThreadCore::Host& host, Block& block) {
     copy_values(block);
   } catch (...) {
     host.fail(node, std::current_exception());
-    node.failed = true;
-    mark_data(node);
+    spoil(node);
     return false;
   }
   return true;
