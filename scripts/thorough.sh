@@ -12,6 +12,7 @@
 #   matrices  100,000 damaged matrix files and more, FILES for each of two seeds
 #   blas      the tests of the linear algebra in that build, with OpenBLAS's kernels for each kind of
 #             CPU that this machine can stand for: each rounds in another order
+#   access    tests of the runtime and of devices with HETSCHED_CHECK=access: none touches what it did not declare
 #   thread    all unit tests under ThreadSanitizer
 #   address   all unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, and FILES damaged
 #             matrix files
@@ -36,7 +37,7 @@ export JOBS=${JOBS:-2}
 readonly seeds=${SEEDS:-3} times=${TIMES:-20} seconds_each=${SECONDS_EACH:-600} files=${FILES:-100000} graphs=10000
 readonly build=build-thorough
 
-# Six parts need this build. Further calls compile nothing.
+# Seven parts need this build. Further calls compile nothing.
 build_default() {
   CXX=g++ run_step "build" scripts/build.sh "$build" -Dwerror=true \
     -Dtests=enabled -Dexamples=enabled -Dbenchmarks=enabled
@@ -119,6 +120,16 @@ part_blas() {
   done
 }
 
+part_access() {
+  title "tests with HETSCHED_CHECK=access"
+  build_default || return
+  # verdict_test measures how long tasks run at the same time, and here they do not.
+  HETSCHED_DEVICES=none HETSCHED_CHECK=access run_step "runtime" \
+    "$build/tests/test_runtime" --source-file-exclude='*/trace/verdict_test.cpp'
+  HETSCHED_CHECK=access run_step "devices" "$build/tests/test_devices"
+  HETSCHED_CHECK=access run_step "equivalence" "$build/tests/test_equivalence"
+}
+
 part_thread() {
   title "ThreadSanitizer"
   HETSCHED_TEST_GRAPHS=2000 timeout_multiplier=20 sanitized g++ build-thorough-tsan thread ""
@@ -167,7 +178,7 @@ part_weight() {
   scripts/compile_time.sh || echo "compile_time.sh ended with status $?"
 }
 
-readonly all_parts=(default random explore interleavings failures matrices blas thread address plain docs package weight)
+readonly all_parts=(default random explore interleavings failures matrices blas access thread address plain docs package weight)
 (($# > 0)) || set -- "${all_parts[@]}"
 for part; do
   if [[ " ${all_parts[*]} " != *" $part "* ]]; then

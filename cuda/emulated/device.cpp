@@ -220,6 +220,17 @@ void Device::disown(void* memory) {
   adopted_.erase(address(memory));
 }
 
+std::vector<detail::DeviceBlock> Device::blocks() const {
+  std::vector<detail::DeviceBlock> all;
+  std::lock_guard const lock(memory_mutex_);
+  for (auto const* ranges : {&blocks_, &adopted_}) {
+    for (auto const& [begin, bytes] : *ranges) {
+      all.push_back({reinterpret_cast<void*>(begin), bytes});
+    }
+  }
+  return all;
+}
+
 bool Device::owns(void const* memory, std::size_t bytes) const {
   auto const begin = address(memory);
   auto const is_in = [&](std::map<std::uintptr_t, std::size_t> const& ranges) {

@@ -2,6 +2,7 @@
 #pragma once
 // An emulated device: its memory, its faults, and whether it still works.
 
+#include <hetsched/detail/engine/access_check.hpp>
 #include <hetsched/gpu/device.h>
 
 #include "options.hpp"
@@ -65,6 +66,8 @@ public:
   [[nodiscard]] hs_status adopt(void* memory, std::size_t bytes);
   void disown(void* memory);
   [[nodiscard]] hs_status memory(std::size_t* unused, std::size_t* total) const;
+  /// All memory on the device, also what was adopted.
+  [[nodiscard]] std::vector<detail::DeviceBlock> blocks() const;
   /// Whether all these bytes are in one allocation, or adopted together.
   [[nodiscard]] bool owns(void const* memory, std::size_t bytes) const;
 

@@ -53,6 +53,11 @@ Stream::~Stream() {
 }
 
 hs_status Stream::give(Operation operation) {
+  if (auto* const kernels = detail::this_launch;
+      kernels != nullptr && operation.what == Operation::What::work) [[unlikely]] {
+    kernels->retain();
+    operation.kernels = {kernels, [](detail::CheckedKernels* all) { all->release(); }};
+  }
   {
     std::lock_guard const lock(mutex_);
     if (!lost_) {
@@ -138,6 +143,17 @@ void Stream::work(Operation& operation) {
   }
 }
 
+/// The same while all memory of the device and of the program is closed that its task did not
+/// declare. What it touches of that, its task is told.
+std::string Stream::watched_result_of(Operation& operation) {
+  std::string wrong;
+  auto kernel = [&] { wrong = operation.work(); };
+  auto const blocks = device_.blocks();
+  operation.kernels->run(
+      blocks, [](void* call) { (*static_cast<decltype(kernel)*>(call))(); }, &kernel);
+  return wrong;
+}
+
 /// What went wrong, or "".
 std::string Stream::result_of(Operation& operation) {
   switch (operation.effect) {
@@ -152,7 +168,11 @@ std::string Stream::result_of(Operation& operation) {
   auto const begin = Clock::now();
   std::string wrong;
   try {
-    wrong = operation.work();
+    if (operation.kernels != nullptr) {
+      wrong = watched_result_of(operation);
+    } else { // a copy, or what the runtime itself computes
+      detail::touch_data([&] { wrong = operation.work(); });
+    }
   } catch (std::bad_alloc const&) {
     throw;
   } catch (std::exception const& error) { // a kernel of the program's own

@@ -6,6 +6,7 @@
 // query. Later events are fine again. Of several failures before one event, the first is reported.
 // stream_synchronize counts as an event.
 
+#include <hetsched/detail/engine/access_check.hpp>
 #include <hetsched/gpu/device.h>
 
 #include "device.hpp"
@@ -51,7 +52,8 @@ struct Operation {
   std::function<std::string()> work{}; // returns what went wrong; "" if nothing
   char const* name = "";
   Effect effect = Effect::none;
-  std::chrono::nanoseconds least{0}; // the shortest time that it takes
+  std::chrono::nanoseconds least{0};                 // the shortest time that it takes
+  std::shared_ptr<detail::CheckedKernels> kernels{}; // whose it is, if their accesses are checked
 };
 
 class Stream {
@@ -84,6 +86,7 @@ private:
   void execute(Operation& operation);
   void work(Operation& operation);
   std::string result_of(Operation& operation);
+  std::string watched_result_of(Operation& operation);
   void sleep_until(Clock::time_point end);
 
   Device& device_;

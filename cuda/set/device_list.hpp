@@ -15,6 +15,7 @@ struct DeviceChoice {
   int ordinal = 0;          // its number at the driver
   std::size_t capacity = 0; // bytes for data; 0: what the driver has
   std::string options;      // for the driver
+  bool own_pages = false;   // each copy of a datum lies on pages of its own (Check::access)
 };
 
 /// Reads a list such as `cuda:0,1;emu:2@256MB?latency=10us`: entries separated by semicolons, each

@@ -178,7 +178,7 @@ std::uint32_t DeviceSet::mark_stream(NodeId at, void* native) {
 /// The program's own memory on a device is not the datum's home any more.
 void DeviceSet::leave_home(Replicas& datum) noexcept {
   auto& on = device(datum.home);
-  auto* const memory = on.address(nodes_->offset(datum, datum.home));
+  auto* const memory = on.address(nodes_->offset(datum, datum.home), datum.bytes());
   on.driver.disown(on.device, memory);
   adopted_.erase({datum.home, memory});
 }
@@ -404,11 +404,20 @@ hetsched::detail::Devices* hetsched_open_devices(hetsched::Config const& config,
                                                  hetsched::detail::CacheKind const& cache,
                                                  hetsched::detail::TransferCosts const& costs) {
   using namespace hetsched::detail;
-  auto const choices = read_device_list(config.devices.empty() ? "cuda" : config.devices,
-                                        "HETSCHED_DEVICES",
-                                        [] { return count_cuda_devices(); });
+  auto choices = read_device_list(config.devices.empty() ? "cuda" : config.devices,
+                                  "HETSCHED_DEVICES",
+                                  [] { return count_cuda_devices(); });
   if (choices.empty()) {
     return nullptr;
+  }
+  for (auto& choice : choices) {
+    choice.own_pages = config.check == hetsched::Check::access;
+    if (choice.own_pages && choice.driver == "cuda") {
+      throw hetsched::Error(hetsched::ErrorCode::bad_config,
+                            "HETSCHED_CHECK",
+                            "access cannot be checked on CUDA devices; set HETSCHED_DEVICES to "
+                            "none or emu");
+    }
   }
   return new DeviceSet(choices,
                        config.window.value_or(default_window),

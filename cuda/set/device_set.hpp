@@ -73,11 +73,15 @@ public:
   /// Error(device_failed).
   [[nodiscard]] hs_stream* branch(std::size_t k);
 
-  [[nodiscard]] std::byte* address(std::size_t offset) const noexcept {
+  /// Where a copy of so many bytes is that has this place in the device's memory.
+  [[nodiscard]] std::byte* address(std::size_t offset, std::size_t bytes) const noexcept {
+    if (pages_ != nullptr && offset < capacity) [[unlikely]] {
+      return address_on_pages(offset, bytes);
+    }
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(memory_) + offset);
   }
 
-  /// The inverse of `address`, for any memory of the device. The difference may wrap around.
+  /// The inverse of `address` for memory of the program's. The difference may wrap around.
   [[nodiscard]] std::size_t offset(void const* memory) const noexcept {
     return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(memory_);
   }
@@ -97,8 +101,11 @@ private:
   [[nodiscard]] std::optional<Stretch> stretch(hs_event* begin, hs_event* end);
   void close() noexcept;
   void require(hs_status status) const;
+  void take_pages();
+  [[nodiscard]] std::byte* address_on_pages(std::size_t offset, std::size_t bytes) const noexcept;
 
   void* memory_ = nullptr;
+  std::byte* pages_ = nullptr;       // see take_pages; null: copies share pages
   std::vector<hs_stream*> branches_; // see GpuBranches
   std::vector<hs_event*> events_;    // free for use
   std::size_t events_made_ = 0;

@@ -3,11 +3,24 @@
 
 #include "device_set.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
 
 namespace hetsched::detail {
+namespace {
+
+/// How much further apart places are if copies have pages of their own: the smallest place is two
+/// pages long then.
+std::size_t page_stretch() noexcept {
+  static auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return 2 * page / Arena::alignment;
+}
+
+} // namespace
 
 OpenDevice::OpenDevice(hs_driver const& driver_of_kind,
                        DeviceChoice const& choice,
@@ -26,6 +39,9 @@ OpenDevice::OpenDevice(hs_driver const& driver_of_kind,
     capacity = choice.capacity == 0 ? available : std::min(choice.capacity, unused);
     capacity = capacity / Arena::alignment * Arena::alignment; // drivers round up to this
     require(driver.allocate(device, capacity, &memory_));
+    if (choice.own_pages) {
+      take_pages();
+    }
     require(driver.stream_create(device, &in));
     require(driver.stream_create(device, &out));
     for (int k = 0; k < compute_streams; ++k) {
@@ -40,6 +56,28 @@ OpenDevice::OpenDevice(hs_driver const& driver_of_kind,
 
 OpenDevice::~OpenDevice() {
   close();
+}
+
+/// Room for each copy on pages of its own, with a page behind it that no copy has. The places are
+/// those in the block that a device has otherwise, further apart. So what fits and what does not is
+/// as without this. Only pages that are touched take memory. For emulated devices.
+void OpenDevice::take_pages() {
+  auto const bytes = capacity * page_stretch();
+  void* const pages = ::mmap(
+      nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) {
+    throw Error(
+        ErrorCode::bad_config, name, "HETSCHED_CHECK=access: the host has no memory for it");
+  }
+  pages_ = static_cast<std::byte*>(pages);
+  require(driver.adopt(device, pages_, bytes));
+}
+
+/// A copy ends with its last page: who reads or writes behind it touches the page that no copy has.
+std::byte* OpenDevice::address_on_pages(std::size_t offset, std::size_t bytes) const noexcept {
+  auto const page = page_stretch() * Arena::alignment / 2;
+  auto const room = (bytes + page - 1) / page * page;
+  return pages_ + offset * page_stretch() + (room - bytes);
 }
 
 hs_event* OpenDevice::take_event(hs_status* status) noexcept {
@@ -184,6 +222,10 @@ void OpenDevice::close() noexcept {
   }
   if (memory_ != nullptr) {
     driver.release(device, memory_);
+  }
+  if (pages_ != nullptr) {
+    driver.disown(device, pages_);
+    ::munmap(pages_, capacity * page_stretch());
   }
   driver.close(device);
 }

@@ -293,9 +293,10 @@ void TaskWindow::admit_next() {
       set_.nodes_->hold(device_.node, slot->needs);
     }
     for (auto* datum : set_.nodes_->fresh()) {
-      device_.driver.renew(device_.device,
-                           device_.address(set_.nodes_->offset(*datum, device_.node)),
-                           datum->bytes());
+      device_.driver.renew(
+          device_.device,
+          device_.address(set_.nodes_->offset(*datum, device_.node), datum->bytes()),
+          datum->bytes());
     }
     ++slot;
   }
@@ -331,7 +332,8 @@ void TaskWindow::find_ready() {
       }
       slot->stage = WindowSlot::Stage::launched;
       for (auto const* datum : slot->arguments) {
-        slot->places.push_back(device_.address(set_.nodes_->offset(*datum, device_.node)));
+        slot->places.push_back(
+            device_.address(set_.nodes_->offset(*datum, device_.node), datum->bytes()));
       }
       ready_.push_back(&*slot);
     }

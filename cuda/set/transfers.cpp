@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Transfers of a runtime's devices: performs what MemoryNodes asks for, and waits for data.
 
+#include <hetsched/detail/engine/access_check.hpp>
 #include <hetsched/detail/memory/bringing.hpp>
 
 #include "device_set.hpp"
@@ -23,7 +24,8 @@ void DeviceSet::start_copy(Copy& copy) {
   auto& datum = *copy.datum;
   auto& by = device(copy.to == host_node ? copy.from : copy.to);
   auto const place = [&](NodeId at) {
-    return at == host_node ? datum.host : device(at).address(nodes_->offset(datum, at));
+    return at == host_node ? datum.host
+                           : device(at).address(nodes_->offset(datum, at), datum.bytes());
   };
   auto const pitch = [&](NodeId at) { return at == host_node ? datum.pitch : datum.width; };
   auto const owner = [&](NodeId at) { return at == host_node ? nullptr : device(at).device; };
@@ -146,7 +148,10 @@ void DeviceSet::wait_for_copy(Lock& lock, Replicas const& datum) {
     if (!moving.over && moving.copy->datum == &datum) {
       ++moving.waiting; // the event is not used again meanwhile
       lock.unlock();
-      moving.by->driver.event_synchronize(moving.done);
+      {
+        WatchPause const unwatched; // of a body that asks for data: the copy needs a turn
+        moving.by->driver.event_synchronize(moving.done);
+      }
       lock.lock();
       --moving.waiting;
       return;

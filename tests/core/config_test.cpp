@@ -200,6 +200,39 @@ TEST_CASE("config: whose priorities") {
   }
 }
 
+TEST_CASE("config: what is checked") {
+  for (auto const& [value, expected] : {std::pair("none", hs::Check::none),
+                                        std::pair("containers", hs::Check::containers),
+                                        std::pair("access", hs::Check::access)}) {
+    Variable const check("HETSCHED_CHECK", value);
+    CHECK(resolved().check == expected);
+  }
+}
+
+/// In a program under a sanitizer, for instance.
+TEST_CASE("config: a check of accesses that cannot be had is an error that says so") {
+  hs::detail::AccessCheck const none{[]() noexcept -> char const* { return "access is not here"; }};
+  hs::Config config;
+  config.check = hs::Check::access;
+  auto const* const before = hs::detail::access_check;
+  for (auto const& [check, words] : {std::pair(&none, "access is not here"),
+                                     std::pair(static_cast<hs::detail::AccessCheck const*>(nullptr),
+                                               "#include <hetsched/checking.hpp>")}) {
+    hs::detail::access_check = check;
+    auto const error = error_of([&] { hs::Runtime<> const rt(config); });
+    REQUIRE(error);
+    CHECK(error->code() == hs::ErrorCode::bad_config);
+    CHECK(error->culprit() == "HETSCHED_CHECK");
+    CHECK(std::string(error->what()).find(words) != std::string::npos);
+  }
+  hs::detail::access_check = before;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  if (before != nullptr) {
+    CHECK(error_of([&] { hs::Runtime<> const rt(config); }));
+  }
+#endif
+}
+
 TEST_CASE("config: a bad variable is an error that names it and its value") {
   struct Bad {
     char const* variable;
@@ -224,6 +257,8 @@ TEST_CASE("config: a bad variable is an error that names it and its value") {
                                         Bad{"HETSCHED_SEED", "18446744073709551616"},
                                         Bad{"HETSCHED_PRIORITIES", "max"},
                                         Bad{"HETSCHED_PRIORITIES", ""},
+                                        Bad{"HETSCHED_CHECK", "acces"},
+                                        Bad{"HETSCHED_CHECK", ""},
                                         Bad{"HETSCHED_TIMING", "on"},
                                         Bad{"HETSCHED_TIMING", "2"},
                                         Bad{"HETSCHED_TRACE_MEMORY", "1GB"}}) {

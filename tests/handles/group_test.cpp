@@ -389,6 +389,7 @@ TEST_CASE_TEMPLATE("group: bodies that wait for groups do not wait for each othe
     Rt rt(on_cpus(cpus));
     support::Gate all_spawned;
     int x = 0;
+    int seen = 0; // of x, which B may not read
     bool ran = false;
     auto const hx = rt.data(x);
     hs::TaskGroup before_a(rt);
@@ -402,9 +403,9 @@ TEST_CASE_TEMPLATE("group: bodies that wait for groups do not wait for each othe
     rt.spawn()([&](Rt& inner) {
       (void)all_spawned.pass();
       inner.sync(before_b);
-      ran = x == 1;
+      ran = seen == 1;
     });
-    rt.spawn(hs::in(before_b))([](int& v) { ++v; }, hs::read_write(hx));
+    rt.spawn(hs::in(before_b))([&](int& v) { seen = ++v; }, hs::read_write(hx));
     rt.spawn(hs::in(before_a))([] {});
     all_spawned.open();
     rt.sync();
@@ -423,6 +424,7 @@ TEST_CASE_TEMPLATE("group: as many bodies may wait as there are tasks",
     support::Gate all_spawned;
     std::deque<hs::TaskGroup> groups;
     std::array<int, count> values{};
+    std::array<int, count> seen{}; // of values, which the others may not read
     std::vector<hs::Handle<int>> handles;
     for (auto& value : values) {
       groups.emplace_back(rt);
@@ -433,13 +435,13 @@ TEST_CASE_TEMPLATE("group: as many bodies may wait as there are tasks",
           [&, k](Rt& inner, int& value) {
             (void)all_spawned.pass();
             inner.sync(groups[k + 1]);
-            value = values[k + 1] + 1;
+            value = seen[k] = seen[k + 1] + 1;
             inner.spawn()([] {});
             inner.sync(); // with others of this worker waiting, too
           },
           hs::write(handles[k]));
     }
-    rt.spawn(hs::in(groups[count - 1]))([](int& value) { value = 1; },
+    rt.spawn(hs::in(groups[count - 1]))([&](int& value) { value = seen[count - 1] = 1; },
                                         hs::write(handles[count - 1]));
     all_spawned.open();
     rt.sync(groups[0]);
@@ -457,6 +459,7 @@ TEST_CASE_TEMPLATE("group: a body goes on while another one of its worker waits 
   for (int cpus = 1; cpus <= 3; ++cpus) {
     Rt rt(on_cpus(cpus));
     int x = 0;
+    int seen = 0; // of x, which K may not read
     bool right = false;
     auto const hx = rt.data(x);
     hs::TaskGroup before_b(rt);
@@ -467,12 +470,12 @@ TEST_CASE_TEMPLATE("group: a body goes on while another one of its worker waits 
           v = 1;
         },
         hs::read_write(hx));
-    rt.spawn(hs::in(of_m))([](int& v) { v = 2 * v + 1; }, hs::read_write(hx));
+    rt.spawn(hs::in(of_m))([&](int& v) { seen = v = 2 * v + 1; }, hs::read_write(hx));
     rt.spawn(hs::in(before_b))([&](Rt& inner) { inner.sync(); });
     rt.spawn()([&](Rt& inner) {
       inner.spawn()([&](Rt& innermost) { innermost.sync(of_m); });
       inner.sync();
-      right = x == 3;
+      right = seen == 3;
     });
     rt.sync();
     CHECK(right);

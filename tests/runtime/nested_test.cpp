@@ -44,8 +44,10 @@ struct hetsched::TaskBodyCPU<nested_test::SumOf> {
   template <class Rt>
   void operator()(Rt& rt, Handle<nested_test::Longs> const& v, long& sum) const {
     if (v.rows() == 1) {
-      rt.spawn()([&sum](VectorView<long const> one) { sum = one[0]; }, read(v));
+      long only = 0; // the child may not write the parent's datum
+      rt.spawn()([&only](VectorView<long const> one) { only = one[0]; }, read(v));
       rt.sync();
+      sum = only;
       return;
     }
     long left = 0, right = 0;

@@ -35,6 +35,7 @@ ROOMS = [
     ("handles", "what a program holds on to: data, their parts, groups of tasks"),
     ("detail/spawn", "from a spawn's arguments to a registered task"),
     ("detail/engine", "what both engines have in common"),
+    ("detail/checking", "what HETSCHED_CHECK=access does around a body"),
     ("detail/threads", "the engine of real threads"),
     ("detail/coroutines", "coroutines: who goes on when, and where their frames are"),
     ("detail/virtual_time", "the engine of virtual time"),

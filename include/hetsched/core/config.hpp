@@ -21,7 +21,7 @@ enum class Bind : std::uint8_t {
 };
 
 /// What a runtime checks of a program, see Config::check.
-enum class Check : std::uint8_t { none, containers };
+enum class Check : std::uint8_t { none, containers, access };
 
 /// Settings of a runtime. An empty field is taken from its environment variable, otherwise it has
 /// the default. A bad value throws Error(bad_config) that names the variable or field.
@@ -101,7 +101,9 @@ struct Config {
   /// What is checked at a cost, to find mistakes. Values: none; containers: each operation but
   /// `spawn` throws Error(bad_data) if a container that was registered (with an allocator, or a
   /// matrix of Eigen's) has another size or place since. Such containers must outlive their
-  /// handles.
+  /// handles; access: a body that writes what it declared R, or touches registered memory that it
+  /// did not declare, fails its task with Error(undeclared_access), and bodies run one at a time
+  /// (docs/robustness.md). access is for programs that include checking.hpp.
   std::optional<Check> check = {};
 };
 

@@ -240,6 +240,8 @@ protected:
     if constexpr (Engine::computes) {
       if (config.check == Check::containers) {
         registry().begin_to_watch();
+      } else if (config.check == Check::access) {
+        core().check_accesses(registry());
       }
     }
     if (auto* const observer = core().observer()) {

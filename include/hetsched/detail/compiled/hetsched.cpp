@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The compiled library: the default runtime, and all that is defined in files *_inl.hpp.
 
+#include <hetsched/checking.hpp>
 #include <hetsched/core/explanation.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/trace/trace.hpp>

@@ -188,9 +188,12 @@ inline constexpr std::array<std::string_view, 19> variable_names{"NCPU",
                "HETSCHED_PRIORITIES",
                {"own", "min", "avg"},
                " is neither own, min nor avg");
-  static_assert(static_cast<int>(Check::none) == 0 && static_cast<int>(Check::containers) == 1);
-  Reader::fill(
-      config.check, "HETSCHED_CHECK", {"none", "containers"}, " is neither none nor containers");
+  static_assert(static_cast<int>(Check::none) == 0 && static_cast<int>(Check::containers) == 1 &&
+                static_cast<int>(Check::access) == 2);
+  Reader::fill(config.check,
+               "HETSCHED_CHECK",
+               {"none", "containers", "access"},
+               " is neither none, containers nor access");
   Reader::fill(config.bind, "HETSCHED_BIND", {"none", "cores"}, " is neither none nor cores");
   Reader::check(config.cpus, "Config::cpus", most_cpus);
   Reader::check(config.group, "Config::group", most_cpus);

@@ -195,6 +195,7 @@ inline constexpr TaskType fork_type = [] {
       "hetsched fork", TaskKind::user, ArchMask::only(ArchHost), {}, &run_fork, nullptr, nullptr};
   type.value_bytes = sizeof(std::coroutine_handle<>);
   type.value_align = alignof(std::coroutine_handle<>);
+  type.in_parent = true;
   return laid_out(type, false);
 }();
 

@@ -125,11 +125,37 @@ public:
 
   template <class F>
   void for_each(F&& f) {
+    under_lock([&] { for_each_locked(f); });
+  }
+
+  // ---- Check::access ----
+
+  /// The record's memory may be something else soon. Called with the lock.
+  using Forgotten = void (*)(DataRecord const& record) noexcept;
+
+  /// From now on `forgotten` is told.
+  void tell_forgotten(Forgotten forgotten) noexcept {
+    static Atomic<std::uint64_t> registries{1};
+    changes_ = registries.fetch_add(1, std::memory_order_relaxed) << 40U;
+    forgotten_ = forgotten;
+  }
+
+  /// No datum comes or goes while `f()` runs.
+  template <class F>
+  void under_lock(F&& f) {
     std::lock_guard const guard(mutex_);
+    f();
+  }
+
+  template <class F>
+  void for_each_locked(F&& f) {
     for (auto* record = records_; record != nullptr; record = record->next) {
       f(*record);
     }
   }
+
+  /// Changes when a datum comes or goes, and differs from that of other registries. Under the lock.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
 
 private:
   static std::uintptr_t address(DataRecord const& record) noexcept {
@@ -171,6 +197,8 @@ private:
   DataRecord* left_ = nullptr;
   DataObserver* observer_ = nullptr; // null: none, or the runtime has ended
   bool watches_ = false;             // constant once the runtime is made
+  Forgotten forgotten_ = nullptr;    // the same; null: accesses are not checked
+  std::uint64_t changes_ = 0;
   std::map<DataRecord const*, WatchedContainer> watched_;
   Atomic<std::int64_t> references_{1};
   ForkMark forked_;

@@ -108,6 +108,10 @@ DataRegistry::overlapping(Regions::iterator it, Regions const& regions, DataReco
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::remove(DataRecord& record) noexcept {
   std::lock_guard const guard(mutex_);
+  ++changes_;
+  if (forgotten_ != nullptr) {
+    forgotten_(record);
+  }
   (record.previous != nullptr ? record.previous->next : records_) = record.next;
   if (record.next != nullptr) {
     record.next->previous = record.previous;
@@ -121,6 +125,10 @@ DataRegistry::overlapping(Regions::iterator it, Regions const& regions, DataReco
     regions.erase(it);
   }
   watched_.erase(&record);
+  ++changes_;
+  if (forgotten_ != nullptr && !record.temporary) { // a temporary has its memory until `remove`
+    forgotten_(record);
+  }
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::watch(DataRecord const& record,
@@ -186,6 +194,7 @@ DataRegistry::overlapping(Regions::iterator it, Regions const& regions, DataReco
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::link(DataRecord& record) noexcept {
+  ++changes_;
   record.next = records_;
   record.previous = nullptr;
   if (records_ != nullptr) {

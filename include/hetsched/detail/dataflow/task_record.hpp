@@ -74,6 +74,7 @@ struct TaskType {
   bool only_spawns = false;     // and does nothing else
   bool leaves_none = false;     // no data to release, no values to destroy
   bool special = false;         // it reduces, or is abortable
+  bool in_parent = false;       // what its body touches, its parent has declared
   std::uint8_t counted = 1;     // the task's weight in Stats::executed
   std::uint32_t attempt_at = 0; // where an abortable task has its AttemptLink; 0: not abortable
   AttemptFunctions const* attempts = nullptr; // of an abortable task on threads

@@ -37,6 +37,8 @@ public:
   void undone(TaskRecord& task) override;
 
 private:
+  void launch_checked(TaskRecord& task, GpuStream& stream);
+  std::exception_ptr take_watched(TaskRecord const& task);
   void begin(TaskRecord& task);
   void forget(TaskRecord& task);
   void fail(TaskRecord& task, std::exception_ptr error);
@@ -64,6 +66,13 @@ private:
   DeviceWindow& window_;
   DeviceAhead ahead_;
   BodySink sink_{"a GPU body"};
+
+  struct WatchedTask {
+    TaskRecord* task;
+    CheckedKernels* kernels;
+  };
+
+  Array<WatchedTask> watched_; // launched, if accesses are checked
 };
 
 // ---- what the window tells ----
@@ -85,7 +94,11 @@ inline bool DeviceDriver::launch(TaskRecord& task, GpuStream& stream) {
   }
   ThreadStateGuard const state({&core_, &worker_, nullptr, &sink_, &core_});
   try {
-    task.type_of().launch(&stream, task);
+    if (core_.checked_ != nullptr) {
+      launch_checked(task, stream);
+    } else {
+      task.type_of().launch(&stream, task);
+    }
   } catch (Error const& error) {
     if (error.code() == ErrorCode::device_failed) {
       throw; // the device's fault, not the body's
@@ -102,7 +115,48 @@ inline bool DeviceDriver::launch(TaskRecord& task, GpuStream& stream) {
   return true;
 }
 
+/// The same, with a watch on what its body and its kernels touch.
+inline void DeviceDriver::launch_checked(TaskRecord& task, GpuStream& stream) {
+  auto body = core_.checked(worker_, task);
+  if (is_attempt(task)) {
+    body.declares = AttemptLink::of(task).all->task;
+  }
+  watched_.reserve(watched_.size() + 1);
+  auto* const kernels = access_check->launch(body);
+  watched_.push_back({&task, kernels});
+  kernels->places(stream.places());
+  this_launch = kernels;
+  auto launch = [&] { task.type_of().launch(&stream, task); };
+  try {
+    kernels->run({}, [](void* call) { (*static_cast<decltype(launch)*>(call))(); }, &launch);
+  } catch (...) {
+    this_launch = nullptr;
+    throw;
+  }
+  this_launch = nullptr;
+}
+
+/// What the task's kernels touched that it did not declare. It has left the window.
+inline std::exception_ptr DeviceDriver::take_watched(TaskRecord const& task) {
+  for (auto& watched : watched_) {
+    if (watched.task == &task) {
+      auto* const kernels = watched.kernels;
+      watched = watched_.back();
+      (void)watched_.pop_back();
+      auto error = kernels->error();
+      kernels->release();
+      return error;
+    }
+  }
+  return nullptr;
+}
+
 inline void DeviceDriver::finished(TaskRecord& task, std::exception_ptr error, Duration kernel) {
+  if (core_.checked_ != nullptr) {
+    if (auto touched = take_watched(task); touched != nullptr && error == nullptr) {
+      error = std::move(touched);
+    }
+  }
   if (is_attempt(task)) {
     if (error != nullptr) {
       fail(task, std::move(error));
@@ -125,6 +179,7 @@ inline void DeviceDriver::finished(TaskRecord& task, std::exception_ptr error, D
 }
 
 inline void DeviceDriver::refused(TaskRecord& task, std::exception_ptr error) {
+  (void)take_watched(task);
   if (is_attempt(task)) {
     if (has_won(task)) { // the device broke down before the result was published
       finished(task, std::move(error), {});
@@ -144,6 +199,7 @@ inline void DeviceDriver::refused(TaskRecord& task, std::exception_ptr error) {
 }
 
 inline void DeviceDriver::undone(TaskRecord& task) {
+  (void)take_watched(task);
   worker_.launched.successors.forget(task);
   forget(task);
   undo_early(task);

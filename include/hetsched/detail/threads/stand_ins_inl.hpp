@@ -158,6 +158,7 @@ ThreadCore::wait_aside(ThreadWorker& worker, Condition const& done, HandOver&& h
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::let_go_on(ThreadWorker& worker,
                                                          Condition const& done) {
   if (auto* const thread = take_aside(worker, false)) {
+    WatchPause const unwatched;
     wait_aside(worker, done, [&] {
       stand_ins_.give_back(*thread);
       return true;

@@ -224,11 +224,32 @@ HETSCHED_INLINE void ThreadCore::run_watched(ThreadWorker& worker, TaskRecord& t
   if ((worker.attention & attention_clock) != 0) {
     time = call_body_measured(worker, task);
   } else {
-    call_body(worker, task);
+    call_body_watched(worker, task);
   }
   if (policies_->has(hook_epilogue)) {
     policies_->epilogue(task.id(), worker.info.id, time);
   }
+}
+
+HETSCHED_INLINE void ThreadCore::call_body_watched(ThreadWorker& worker, TaskRecord& task) {
+  if ((worker.attention & attention_check) == 0) [[likely]] {
+    call_body(worker, task);
+    return;
+  }
+  if (task.type_of().kind != TaskKind::user) { // a merge
+    touch_data([&] { call_body(worker, task); });
+    return;
+  }
+  try {
+    access_check->run(checked(worker, task));
+  } catch (...) {
+    fail(worker, task, std::current_exception());
+  }
+}
+
+[[gnu::cold]] HETSCHED_INLINE CheckedBody ThreadCore::checked(ThreadWorker const& worker,
+                                                              TaskRecord& task) const noexcept {
+  return {checked_, &task, &task, worker.info.id, runtime_};
 }
 
 HETSCHED_INLINE Duration ThreadCore::call_body_measured(ThreadWorker& worker, TaskRecord& task) {
@@ -241,7 +262,7 @@ HETSCHED_INLINE Duration ThreadCore::call_body_measured(ThreadWorker& worker, Ta
     worker.busy_until_ns.store((begin + (expected ? expected->mean : Duration{})).ns,
                                std::memory_order_relaxed);
   }
-  call_body(worker, task);
+  call_body_watched(worker, task);
   auto const time = clock() - begin;
   worker.theft.body = time;
   if (timing_) {

@@ -6,6 +6,7 @@
 #include <hetsched/detail/core/spin_lock.hpp>
 #include <hetsched/detail/core/worker_thread.hpp>
 #include <hetsched/detail/dataflow/attempts.hpp>
+#include <hetsched/detail/engine/access_check.hpp>
 #include <hetsched/detail/threads/team_port.hpp>
 #include <hetsched/detail/threads/topology.hpp>
 
@@ -56,6 +57,8 @@ public:
     body_ = body;
     call_ = call;
     attempt_ = this_attempt;
+    auto* const own_watch = this_watch;
+    watch_ = this_watch = watch_of_team(own_watch);
     at_work_.store(static_cast<int>(members_.size()), std::memory_order_relaxed);
     next_round();
     // Inside the body this thread has no team: a team in a team is one core.
@@ -65,6 +68,7 @@ public:
     for (int left = 0; (left = at_work_.load(std::memory_order_acquire)) != 0;) {
       at_work_.wait(left, std::memory_order_acquire);
     }
+    this_watch = own_watch;
     if (error_) {
       std::rethrow_exception(std::exchange(error_, nullptr));
     }
@@ -94,7 +98,9 @@ private:
         return nullptr;
       }
       this_attempt = team.attempt_;
+      this_watch = team.watch_;
       team.call_member(member.number);
+      this_watch = nullptr;
       this_attempt = nullptr;
       if (team.at_work_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         team.at_work_.notify_one();
@@ -130,6 +136,7 @@ private:
   void* body_ = nullptr;
   Call call_ = nullptr;
   AttemptLink* attempt_ = nullptr;
+  void* watch_ = nullptr;
   Atomic<int> round_{0};
   Atomic<int> at_work_{0};
   SpinLock error_lock_;

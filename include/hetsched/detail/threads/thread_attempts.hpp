@@ -149,6 +149,7 @@ inline Attempts* ThreadAttempts::reserve(TaskId id) {
 }
 
 inline void ThreadAttempts::run(TaskRecord& attempt) {
+  WatchPause const unwatched; // of a body that waits
   auto& link = AttemptLink::of(attempt);
   auto& all = *link.all;
   auto* const outer = worker_.running.load(std::memory_order_relaxed);
@@ -196,7 +197,13 @@ inline void ThreadAttempts::call(TaskRecord& attempt, std::exception_ptr& error)
   ThreadStateGuard const state({&core_, &worker_, nullptr, &sink, &core_});
   auto* const outer_attempt = std::exchange(this_attempt, &AttemptLink::of(attempt));
   try {
-    attempt.type_of().run(core_.runtime_, attempt);
+    if (core_.checked_ != nullptr) [[unlikely]] {
+      auto body = core_.checked(worker_, attempt);
+      body.declares = AttemptLink::of(attempt).all->task;
+      access_check->run(body);
+    } else {
+      attempt.type_of().run(core_.runtime_, attempt);
+    }
   } catch (...) {
     error = std::current_exception();
   }
@@ -227,7 +234,7 @@ inline void ThreadAttempts::publish_on_host(TaskRecord& attempt, TaskRecord& tas
   if (core_.devices_) {
     core_.devices_->take_on_host(task);
   }
-  publish_stand_ins(attempt, task);
+  touch_data([&] { publish_stand_ins(attempt, task); });
 }
 
 inline void ThreadAttempts::await_visitors(Attempts const& all) {

@@ -12,6 +12,7 @@
 #include <hetsched/detail/dataflow/attempts.hpp>
 #include <hetsched/detail/dataflow/dataflow.hpp>
 #include <hetsched/detail/dataflow/failures.hpp>
+#include <hetsched/detail/engine/access_check.hpp>
 #include <hetsched/detail/engine/devices.hpp>
 #include <hetsched/detail/engine/engine_context.hpp>
 #include <hetsched/detail/engine/explainer.hpp>
@@ -214,6 +215,9 @@ public:
   /// Null if nothing is recorded.
   [[nodiscard]] Recorder* recorder() const noexcept { return recorder_.get(); }
 
+  /// From now on accesses of bodies are checked. Before the first task.
+  void check_accesses(DataRegistry& registry) noexcept;
+
   /// Who is told of data; null: nobody.
   [[nodiscard]] DataObserver* observer() const noexcept {
     return observer_of(recorder_.get(), reuse_indices_.get());
@@ -272,6 +276,8 @@ protected:
   bool acquire_on_host(ThreadWorker& worker, TaskRecord& task);
   void run_watched(ThreadWorker& worker, TaskRecord& task);
   void call_body(ThreadWorker& worker, TaskRecord& task);
+  void call_body_watched(ThreadWorker& worker, TaskRecord& task);
+  [[nodiscard]] CheckedBody checked(ThreadWorker const& worker, TaskRecord& task) const noexcept;
   Duration call_body_measured(ThreadWorker& worker, TaskRecord& task);
   void retire(ThreadWorker& worker);
   bool run_elsewhere(ThreadWorker& worker, TaskRecord& task);
@@ -383,6 +389,7 @@ protected:
   bool const timing_;                     // for Stats::types
   std::uint8_t attention_ = no_attention; // of every body: bits of Attention
   bool const notes_spawns_;               // to devices or the recorder
+  DataRegistry* checked_ = nullptr;       // whose data bodies are checked for; null: not
   std::uint64_t const max_live_;
   std::int64_t const start_ns_ = monotonic_ns();
   RootDomain const root_;

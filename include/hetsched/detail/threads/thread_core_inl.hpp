@@ -64,6 +64,15 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
       explainer_(config.explain, explanations_factory),
       waiting_(static_cast<int>(crew_.infos.size())), outsiders_(depot_, config.seed.value_or(1)),
       reuse_indices_(open_reuse_indices(config.reuse_profile, recorder_.get())) {
+  if (config.check == Check::access) {
+    char const* const refusal =
+        access_check != nullptr
+            ? access_check->refusal()
+            : "access needs `#include <hetsched/checking.hpp>` in one of the program's files";
+    if (refusal != nullptr) {
+      throw Error(ErrorCode::bad_config, "HETSCHED_CHECK", refusal);
+    }
+  }
   if (recorder_) {
     explainer_.watch();
     if (devices_) {
@@ -73,6 +82,16 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
 }
 
 [[gnu::cold]] HETSCHED_INLINE ThreadCore::~ThreadCore() = default;
+
+[[gnu::cold]] HETSCHED_INLINE void ThreadCore::check_accesses(DataRegistry& registry) noexcept {
+  checked_ = &registry;
+  accesses_are_checked.store(true, std::memory_order_relaxed);
+  registry.tell_forgotten(access_check->forgotten);
+  attention_ |= attention_check;
+  for (auto& worker : crew_.workers) {
+    worker.attention = attention_;
+  }
+}
 
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::start(PolicyPort& policies) {
   policies_ = &policies;

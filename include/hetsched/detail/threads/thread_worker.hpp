@@ -116,6 +116,7 @@ enum Attention : std::uint8_t {
   no_attention = 0,
   attention_clock = 1, // it is measured
   attention_hooks = 2, // the scheduler has hooks around it, or may look at running tasks
+  attention_check = 4, // its accesses are checked
 };
 
 /// The worker's last theft; see ThreadCore::steal_with.

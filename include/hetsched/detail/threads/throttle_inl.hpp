@@ -27,6 +27,7 @@ namespace hetsched::detail {
     work_nested(*worker);
     return;
   }
+  ProgramWait const waits(checked_ != nullptr && this_thread.core == nullptr);
   auto& seating = waiting_.seating;
   if (worker != nullptr) {
     seating.keep(); // kept for longer than a spawn: see Seating::leave

@@ -28,6 +28,7 @@ namespace hetsched::detail {
 /// the task.
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::work_when_found(ThreadWorker& worker,
                                                                Condition const& done) {
+  WatchPause const unwatched;
   if (auto* const task = this_thread.task) {
     task->publish_children(); // so the thread that completes the last child wakes this one
   }
@@ -189,7 +190,9 @@ namespace hetsched::detail {
   if (done()) {
     return;
   }
+  WatchPause const unwatched;
   if (this_thread.core != this) {
+    ProgramWait const waits(checked_ != nullptr && this_thread.core == nullptr);
     wait_outside(done);
   } else if (this_thread.capture != nullptr) [[unlikely]] { // of another runtime: ignored here
     auto own = this_thread;

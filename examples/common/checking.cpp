@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// HETSCHED_CHECK=access for our own programs: compiled once, and linked into all of them.
+#include <hetsched/checking.hpp>
