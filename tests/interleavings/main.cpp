@@ -290,7 +290,8 @@ int main(int /*count*/, char** arguments) {
                                 interleavings::coroutine_programs(),
                                 interleavings::algorithm_programs(),
                                 interleavings::device_programs(),
-                                interleavings::claim_programs()}) {
+                                interleavings::claim_programs(),
+                                interleavings::sender_programs()}) {
         for (auto const& program : chosen(others, settings)) {
           group.programs.push_back(program);
         }

@@ -18,7 +18,8 @@ LIMIT = 100000
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ONCE = ["main", "no_any_programs", "own_memory"]
-EACH = ["runtime_programs", "queue_programs", "coroutine_programs", "algorithm_programs"]  # with the defect
+EACH = ["runtime_programs", "queue_programs", "coroutine_programs", "algorithm_programs",
+        "sender_programs"]  # with the defect
 EMULATION = [*sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cuda" / "set").glob("*.cpp")),
              *(f"cuda/emulated/{name}.cpp" for name in ("arguments", "blas", "device", "driver", "options", "stream",
                                                         "streams", "kernels_none", "kernels_no_lapack")),
@@ -288,6 +289,16 @@ DEFECTS = [
         ("include/hetsched/detail/algorithms/shared_work.hpp",
          "    while (entered_.load(std::memory_order_acquire) != closing) {",
          "    while (entered_.load(std::memory_order_acquire) == 0) {"),
+    ]),
+    ("senders: who waits does not wait for who completed", [
+        ("include/hetsched/runtime/senders.hpp",
+         "    while (!left_.load(std::memory_order_acquire)) {",
+         "    while (false) {"),
+    ]),
+    ("senders: who completes tells nobody", [
+        ("include/hetsched/runtime/senders.hpp",
+         "    Suspensions::leave_group(rt_.engine(), group_.state());",
+         "    group_.state().state.fetch_sub(1, std::memory_order_acq_rel);"),
     ]),
 ]
 

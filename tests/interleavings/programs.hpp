@@ -31,6 +31,9 @@ struct Program {
 /// Pipelines and a loop.
 [[nodiscard]] std::span<Program const> algorithm_programs();
 
+/// Programs with senders.
+[[nodiscard]] std::span<Program const> sender_programs();
+
 /// Programs with emulated devices.
 [[nodiscard]] std::span<Program const> device_programs();
 

@@ -27,6 +27,20 @@ inline constexpr bool can_be_awaited<Handle<D>> = true;
 template <class T>
 inline constexpr bool can_be_awaited<Future<T>> = true;
 
+/// What other headers teach coroutines to wait for: the awaiter of a T&&. Unknown: of nothing.
+struct UnknownAwaiter {};
+
+template <class T>
+struct OtherAwaiter {
+  using type = UnknownAwaiter;
+};
+
+template <class T>
+using OtherAwaiterOf = typename OtherAwaiter<T>::type;
+
+template <class T>
+concept awaited_otherwise = !std::is_same_v<OtherAwaiterOf<T>, UnknownAwaiter>;
+
 /// What `co_await` of a future that goes at once returns: its value, if that can be copied.
 template <class T>
 using CopyOf = std::conditional_t<std::is_copy_constructible_v<Kept<T>>, Kept<T>, Kept<T> const&>;
@@ -79,12 +93,18 @@ public:
     return GroupAwaiter(group.state());
   }
 
+  template <awaited_otherwise T>
+  [[nodiscard]] auto await_transform(T&& awaited) const {
+    return OtherAwaiterOf<T>(std::forward<T>(awaited));
+  }
+
   template <class T>
-    requires(!can_be_awaited<std::remove_cvref_t<T>>)
+    requires(!can_be_awaited<std::remove_cvref_t<T>> && !awaited_otherwise<T>)
   [[nodiscard]] std::suspend_never await_transform(T&&) const {
     static_assert(can_be_awaited<T>,
                   "hetsched: a coroutine can wait for coroutines (once each: "
-                  "`co_await std::move(c)`), when_all, handles, futures and groups");
+                  "`co_await std::move(c)`), when_all, handles, futures, groups, and senders "
+                  "with <hetsched/execution.hpp>");
     return {};
   }
 };
@@ -125,6 +145,7 @@ public:
 /// - `co_await future`: as `Future::get`. `co_await handle`: as `Runtime::sync(handle)`.
 ///   `co_await group`: as `Runtime::sync(group)`. Meanwhile the worker does other things. The
 ///   coroutine goes on as the same task, on any worker, when the scheduler says so.
+/// - `co_await sender` of std::execution: see execution.hpp.
 ///
 /// Only a task's own coroutine, and those that it calls one at a time, may wait for data and
 /// groups, spawn and sync: below when_all that throws Error(bad_call), as `async` is for it.

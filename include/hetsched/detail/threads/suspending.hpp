@@ -62,6 +62,10 @@ Suspensions::begin_to_await(ThreadCore& core, GroupState& group, Suspension& sus
   return false;
 }
 
+[[gnu::cold]] inline void Suspensions::leave_group(ThreadCore& core, GroupState& group) {
+  core.leave_group(group);
+}
+
 inline bool Suspensions::any_core_asleep(ThreadCore const& core) noexcept {
   auto const& parking = core.waiting_.parking;
   if (!parking.any_asleep() || core.crew_.one_class) [[likely]] {

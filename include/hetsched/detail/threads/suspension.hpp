@@ -65,10 +65,11 @@ struct DataWaiter {
 static_assert(sizeof(DataWaiter) == sizeof(TaskRecord) + sizeof(Access));
 
 /// What a runtime on threads does for bodies that suspend themselves. All but the first for
-/// programs with such bodies: suspending.hpp. The thread that executes the body calls.
+/// programs with such bodies: suspending.hpp. The thread that executes the body calls, unless
+/// another one is named.
 class Suspensions {
 public:
-  /// What a suspended body waits for is there. Called by any worker.
+  /// What a suspended body waits for is there. Called by any thread.
   static void resume(ThreadCore& core, Suspension& suspension);
 
   /// The body is about to return, suspended.
@@ -86,6 +87,9 @@ public:
   /// Registers the wait for a group. Returns whether the body has to leave.
   [[nodiscard]] static bool
   begin_to_await(ThreadCore& core, GroupState& group, Suspension& suspension);
+
+  /// What counted as one of the group's tasks has ended. Called by any thread.
+  static void leave_group(ThreadCore& core, GroupState& group);
 
   /// Whether a worker of a core has no task.
   [[nodiscard]] static bool any_core_asleep(ThreadCore const& core) noexcept;

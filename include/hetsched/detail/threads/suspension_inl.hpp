@@ -13,7 +13,8 @@ namespace hetsched::detail {
 [[gnu::cold]] HETSCHED_INLINE void Suspensions::resume(ThreadCore& core, Suspension& suspension) {
   auto& task = *suspension.task;
   if (suspension.arrive()) {
-    core.push(task, this_thread.worker->info.id, false);
+    ThreadCore::SpawnSeat const seat(core);
+    ThreadCore::BareHost(core, seat.worker(), nullptr).ready(task, true);
   }
 }
 
