@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <numeric>
@@ -90,9 +91,82 @@ TEST_CASE_TEMPLATE("algorithms on handles: in program order with other tasks",
   }
 }
 
+TEST_CASE_TEMPLATE("algorithms on handles: loops over several data, and pairs of elements",
+                   Scheduler,
+                   HETSCHED_ALL_SCHEDULERS) {
+  for (int const workers : {1, 2, 8}) {
+    hs::Runtime<Scheduler> rt(on_cpus(workers));
+    for (std::size_t const n : {0, 1, 2999}) {
+      hs::LoopOptions const options{.grain = 100};
+      std::vector<long> x(n), y(n), z(n);
+      long dot = 1;
+      long differences = 0;
+      int calls = 0;
+      {
+        auto const hx = rt.data(x);
+        auto const hy = rt.data(y);
+        auto const hz = rt.data(z);
+        auto const hdot = rt.data(dot);
+        auto const hdifferences = rt.data(differences);
+        auto const hcalls = rt.data(calls);
+        std::vector const both{hx, hy};
+        hs::parallel_for(
+            rt,
+            std::size_t{0},
+            n,
+            [](std::size_t i, hs::VectorView<long> v, hs::VectorView<long> w, long by) {
+              v[i] = static_cast<long>(i);
+              w[i] = by * v[i];
+            },
+            options,
+            hs::write(hx),
+            hs::write(hy),
+            3L);
+        hs::parallel_for(
+            rt,
+            0,
+            static_cast<int>(n),
+            [](int i, hs::VectorView<long const> v, hs::VectorView<long> w, int& count) {
+              w[static_cast<std::size_t>(i)] = v[static_cast<std::size_t>(i)] + 1;
+              std::atomic_ref(count).fetch_add(1, std::memory_order_relaxed);
+            },
+            hs::read(hx),
+            hs::write(hz),
+            hs::read_write(hcalls));
+        hs::parallel_for(
+            rt,
+            std::size_t{0},
+            n,
+            [](std::size_t i, hs::Each<hs::VectorView<long>> all) {
+              for (auto const& one : all) {
+                one[i] += 1;
+              }
+            },
+            hs::read_write(both));
+        hs::transform(rt, hx, hy, hy, [](long a, long b) { return b - a; }, options);
+        hs::transform_reduce(rt, hx, hz, hdot);
+        hs::transform_reduce(
+            rt, hy, hz, hdifferences, std::plus<>(), [](long a, long b) { return a - b; }, options);
+        rt.sync();
+      }
+      auto const m = static_cast<long>(n);
+      bool right = true;
+      for (std::size_t i = 0; i < n; ++i) {
+        auto const k = static_cast<long>(i);
+        right = right && x[i] == k + 1 && y[i] == 2 * k && z[i] == k + 1;
+      }
+      CHECK(right);
+      CHECK(calls == static_cast<int>(n));
+      CHECK(dot == 1 + m * (m + 1) * (2 * m + 1) / 6);
+      CHECK(differences == m * (m - 1) / 2 - m);
+    }
+  }
+}
+
 TEST_CASE("algorithms on handles: captured, on parts, with errors") {
   hs::Runtime<> rt(on_cpus(3));
   std::vector<double> x(1000, 1.0), y(999);
+  double z = 0;
   auto const hx = rt.data(x);
   auto graph = rt.capture([&] { hs::for_each(rt, hx, [](double& v) { v += 1; }); });
   rt.run(graph);
@@ -112,6 +186,11 @@ TEST_CASE("algorithms on handles: captured, on parts, with errors") {
   auto const error = error_of([&] { hs::transform(rt, hx, hy, [](double v) { return v; }); });
   REQUIRE(error);
   CHECK(std::string(error->what()) == "hetsched: transform: x has 1000 elements, y has 999");
+  CHECK(std::string(error_of([&] { hs::transform_reduce(rt, hx, hy, rt.data(z)); })->what()) ==
+        "hetsched: transform_reduce: x has 1000 elements, second has 999");
+  CHECK(std::string(error_of([&] {
+                      hs::transform(rt, hx, hy, hx, [](double a, double b) { return a + b; });
+                    })->what()) == "hetsched: transform: x has 1000 elements, second has 999");
   hs::for_each(rt, hx, [](double&) { throw std::runtime_error("no"); });
   CHECK_THROWS_WITH(rt.sync(), "no");
   CHECK(rt.failures().size() == 1);

@@ -13,7 +13,9 @@
 #include <hetsched/core/views.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/handles/handle.hpp>
+#include <hetsched/runtime/lambda.hpp>
 
+#include <concepts>
 #include <functional>
 #include <string_view>
 #include <type_traits>
@@ -25,6 +27,19 @@ namespace hetsched {
 /// with one task. For GPUs specialise TaskBodyGPU<algorithms::ForEach<T, F>> and so on, with a
 /// function type F of your own: the task may then run on either.
 namespace algorithms {
+
+template <class F, class Index, class... Modes>
+struct ParallelFor : Task<4 + static_cast<int>(sizeof...(Modes))>::
+                         template Signature<V<F>, V<Index>, V<Index>, V<LoopOptions>, Modes...> {
+  static constexpr std::string_view name = "parallel_for";
+
+  template <class Rt, class... Views>
+    requires std::is_invocable_v<F const&, Index, Views&...>
+  static void
+  cpu(Rt& rt, F const& f, Index first, Index last, LoopOptions options, Views&&... views) {
+    hetsched::parallel_for(rt, first, last, [&](Index i) { f(i, views...); }, options);
+  }
+};
 
 template <class T, class F>
 struct ForEach : Task<3>::Signature<V<F>, V<LoopOptions>, RW<VectorView<T>>> {
@@ -47,6 +62,25 @@ struct Transform : Task<4>::Signature<V<F>, V<LoopOptions>, R<VectorView<In>>, W
   }
 };
 
+template <class X, class Second, class Out, class F>
+struct TransformPairs : Task<5>::Signature<V<F>,
+                                           V<LoopOptions>,
+                                           R<VectorView<X>>,
+                                           R<VectorView<Second>>,
+                                           W<VectorView<Out>>> {
+  static constexpr std::string_view name = "transform";
+
+  template <class Rt>
+  static void cpu(Rt& rt,
+                  F const& f,
+                  LoopOptions options,
+                  VectorView<X const> x,
+                  VectorView<Second const> second,
+                  VectorView<Out> y) {
+    hetsched::transform(rt, x.begin(), x.end(), second.begin(), y.begin(), f, options);
+  }
+};
+
 template <class T, class Result, class Op, class Map>
 struct TransformReduce
     : Task<5>::Signature<V<Op>, V<Map>, V<LoopOptions>, R<VectorView<T>>, RW<Result>> {
@@ -61,6 +95,28 @@ struct TransformReduce
                   Result& result) {
     result =
         hetsched::transform_reduce(rt, x.begin(), x.end(), std::move(result), op, map, options);
+  }
+};
+
+template <class X, class Second, class Result, class Op, class Map>
+struct TransformReducePairs : Task<6>::Signature<V<Op>,
+                                                 V<Map>,
+                                                 V<LoopOptions>,
+                                                 R<VectorView<X>>,
+                                                 R<VectorView<Second>>,
+                                                 RW<Result>> {
+  static constexpr std::string_view name = "transform_reduce";
+
+  template <class Rt>
+  static void cpu(Rt& rt,
+                  Op const& op,
+                  Map const& map,
+                  LoopOptions options,
+                  VectorView<X const> x,
+                  VectorView<Second const> second,
+                  Result& result) {
+    result = hetsched::transform_reduce(
+        rt, x.begin(), x.end(), second.begin(), std::move(result), op, map, options);
   }
 };
 
@@ -91,12 +147,24 @@ struct Sort : Task<3>::Signature<V<Less>, V<LoopOptions>, RW<VectorView<T>>> {
 namespace detail {
 
 template <class X, class Y>
-void check_lengths(char const* algorithm, Handle<X> const& x, Handle<Y> const& y) {
+void check_lengths(char const* algorithm,
+                   Handle<X> const& x,
+                   Handle<Y> const& y,
+                   char const* name_of_y = "y") {
   if (x && y && x.rows() != y.rows()) {
-    throw Error(
-        ErrorCode::bad_data, algorithm, text("x has %zu elements, y has %zu", x.rows(), y.rows()));
+    throw Error(ErrorCode::bad_data,
+                algorithm,
+                text("x has %zu elements, %s has %zu", x.rows(), name_of_y, y.rows()));
   }
 }
+
+/// Whether an argument of a spawn is a datum, or a list of data, with its mode.
+template <class Argument>
+inline constexpr bool names_data = false;
+template <class Declared, class D>
+inline constexpr bool names_data<DeclaredAccess<Declared, D>> = true;
+template <class Declared, class List>
+inline constexpr bool names_data<DeclaredList<Declared, List>> = true;
 
 } // namespace detail
 
@@ -106,6 +174,40 @@ void check_lengths(char const* algorithm, Handle<X> const& x, Handle<Y> const& y
 /// the work over devices, too. Throws what a spawn throws, and Error(bad_data) if lengths differ;
 /// then nothing was spawned.
 ///
+/// f(i, view...) for each i from first to last - 1, with the views of the data: `read(x)`,
+/// `write(y)` and so on, as for a lambda task; values may be given, too. At least one is a datum.
+template <class Rt, std::integral Index, class F, class Access, class... Rest>
+  requires detail::names_data<Access>
+void parallel_for(Rt& rt,
+                  Index first,
+                  std::type_identity_t<Index> last,
+                  F f,
+                  LoopOptions options,
+                  Access const& access,
+                  Rest const&... rest) {
+  using Loop = algorithms::ParallelFor<F,
+                                       Index,
+                                       typename detail::LambdaParameter<Access>::Declared,
+                                       typename detail::LambdaParameter<Rest>::Declared...>;
+  rt.template spawn<Loop>()(std::move(f),
+                            first,
+                            last,
+                            options,
+                            detail::LambdaParameter<Access>::forward(access),
+                            detail::LambdaParameter<Rest>::forward(rest)...);
+}
+
+template <class Rt, std::integral Index, class F, class Access, class... Rest>
+  requires detail::names_data<Access>
+void parallel_for(Rt& rt,
+                  Index first,
+                  std::type_identity_t<Index> last,
+                  F f,
+                  Access const& access,
+                  Rest const&... rest) {
+  hetsched::parallel_for(rt, first, last, std::move(f), LoopOptions{}, access, rest...);
+}
+
 /// f(element) for each element of x.
 template <class Rt, class T, class F>
 void for_each(Rt& rt, Handle<VectorView<T>> const& x, F f, LoopOptions options = {}) {
@@ -124,6 +226,21 @@ void transform(Rt& rt,
       std::move(f), options, x, y);
 }
 
+/// y[i] = f(x[i], second[i]).
+template <class Rt, class X, class Second, class Out, class F>
+void transform(Rt& rt,
+               Handle<VectorView<X>> const& x,
+               Handle<VectorView<Second>> const& second,
+               Handle<VectorView<Out>> const& y,
+               F f,
+               LoopOptions options = {}) {
+  detail::check_lengths("transform", x, y);
+  detail::check_lengths("transform", x, second, "second");
+  rt.template spawn<
+      algorithms::TransformPairs<std::remove_const_t<X>, std::remove_const_t<Second>, Out, F>>()(
+      std::move(f), options, x, second, y);
+}
+
 /// result = result op map(x[0]) op ...
 template <class Rt, class T, class Result, class Op, class Map>
 void transform_reduce(Rt& rt,
@@ -134,6 +251,29 @@ void transform_reduce(Rt& rt,
                       LoopOptions options = {}) {
   rt.template spawn<algorithms::TransformReduce<std::remove_const_t<T>, Result, Op, Map>>()(
       std::move(op), std::move(map), options, x, result);
+}
+
+/// result = result op map(x[0], second[0]) op ...; without functions, a dot product.
+template <class Rt,
+          class X,
+          class Second,
+          class Result,
+          class Op = std::plus<>,
+          class Map = std::multiplies<>>
+void transform_reduce(Rt& rt,
+                      Handle<VectorView<X>> const& x,
+                      Handle<VectorView<Second>> const& second,
+                      Handle<Result> const& result,
+                      Op op = {},
+                      Map map = {},
+                      LoopOptions options = {}) {
+  detail::check_lengths("transform_reduce", x, second, "second");
+  rt.template spawn<algorithms::TransformReducePairs<std::remove_const_t<X>,
+                                                     std::remove_const_t<Second>,
+                                                     Result,
+                                                     Op,
+                                                     Map>>()(
+      std::move(op), std::move(map), options, x, second, result);
 }
 
 /// result = result op x[0] op ...
