@@ -233,6 +233,27 @@ TEST_CASE("config: a check of accesses that cannot be had is an error that says 
 #endif
 }
 
+TEST_CASE("config: when dependencies are computed") {
+  for (auto const& [value, expected] : {std::pair("at_spawn", hs::Dependencies::at_spawn),
+                                        std::pair("when_stolen", hs::Dependencies::when_stolen)}) {
+    Variable const dependencies("HETSCHED_DEPENDENCIES", value);
+    CHECK(resolved().dependencies == expected);
+  }
+}
+
+TEST_CASE("config: when_stolen without its header is an error that says so") {
+  hs::Config config;
+  config.dependencies = hs::Dependencies::when_stolen;
+  auto const* const before = std::exchange(hs::detail::backlogs, nullptr);
+  auto const error = error_of([&] { hs::Runtime<> const rt(config); });
+  hs::detail::backlogs = before;
+  REQUIRE(error);
+  CHECK(error->code() == hs::ErrorCode::bad_config);
+  CHECK(error->culprit() == "HETSCHED_DEPENDENCIES");
+  CHECK(std::string(error->what()).find("#include <hetsched/when_stolen.hpp>") !=
+        std::string::npos);
+}
+
 TEST_CASE("config: a bad variable is an error that names it and its value") {
   struct Bad {
     char const* variable;
@@ -259,6 +280,7 @@ TEST_CASE("config: a bad variable is an error that names it and its value") {
                                         Bad{"HETSCHED_PRIORITIES", ""},
                                         Bad{"HETSCHED_CHECK", "acces"},
                                         Bad{"HETSCHED_CHECK", ""},
+                                        Bad{"HETSCHED_DEPENDENCIES", "stolen"},
                                         Bad{"HETSCHED_TIMING", "on"},
                                         Bad{"HETSCHED_TIMING", "2"},
                                         Bad{"HETSCHED_TRACE_MEMORY", "1GB"}}) {

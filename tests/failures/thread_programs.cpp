@@ -2,6 +2,7 @@
 // Programs of threads alone, with the default scheduler.
 
 #include <hetsched/capture.hpp>
+#include <hetsched/when_stolen.hpp>
 
 #include "programs.hpp"
 
@@ -80,6 +81,55 @@ bool nested(std::string_view) {
         },
         hs::read_write(numbers));
     rt.sync();
+  });
+}
+
+/// Tasks that are handed over, a failing one among them, for which there may be no memory.
+bool nested_when_stolen(std::string_view) {
+  hs::Config config;
+  config.dependencies = hs::Dependencies::when_stolen;
+  return right<hs::Runtime<>>(config, 41, 0, [](auto& rt, Data& data) {
+    auto const numbers = rt.data(data.numbers);
+    long failing = 0;
+    auto const other = rt.data(failing);
+    rt.spawn()(
+        [](hs::Runtime<>& in, hs::Handle<Numbers> all, hs::Handle<long> fails) {
+          for (int k = 0; k < 20; ++k) {
+            in.spawn()(increment, hs::read_write(all));
+            in.spawn()(
+                [](hs::Runtime<>& deep, long& /*fails*/) {
+                  deep.spawn()([] {}); // handed over, since it is not complete without this one
+                },
+                hs::read_write(fails));
+          }
+          in.sync();
+          {
+            auto parts = in.partition(all, hs::block_rows(8));
+            for (std::size_t k = 0; k < parts.size(); ++k) {
+              in.spawn()(increment, hs::read_write(parts[k]));
+            }
+          }
+          for (int k = 0; k < 20; ++k) {
+            in.spawn()(increment, hs::read_write(all));
+          }
+        },
+        hs::read_write(numbers),
+        hs::read_write(other));
+    rt.sync();
+    rt.spawn()(
+        [](hs::Runtime<>& in, hs::Handle<long> fails) {
+          in.spawn()([](long& /*all*/) { throw std::runtime_error("failed"); },
+                     hs::read_write(fails));
+          in.spawn()([](long& all) { all = 1; }, hs::read_write(fails));
+        },
+        hs::read_write(other));
+    try {
+      rt.sync();
+    } catch (std::runtime_error const&) {
+    }
+    if (failing != 0) {
+      throw std::logic_error("what a failed task should have written was read");
+    }
   });
 }
 
@@ -286,6 +336,7 @@ constexpr Program thread_list[] = {{"chain", chain},
                                    {"partition", partitioned},
                                    {"nested partitions", nested_partitions},
                                    {"nested", nested},
+                                   {"dependencies when stolen", nested_when_stolen},
                                    {"group", in_a_group},
                                    {"waiting for groups", waiting_for_groups},
                                    {"failing bodies", failing_bodies},

@@ -291,7 +291,8 @@ int main(int /*count*/, char** arguments) {
                                 interleavings::algorithm_programs(),
                                 interleavings::device_programs(),
                                 interleavings::claim_programs(),
-                                interleavings::sender_programs()}) {
+                                interleavings::sender_programs(),
+                                interleavings::stolen_programs()}) {
         for (auto const& program : chosen(others, settings)) {
           group.programs.push_back(program);
         }

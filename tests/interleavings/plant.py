@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ONCE = ["main", "no_any_programs", "own_memory"]
 EACH = ["runtime_programs", "queue_programs", "coroutine_programs", "algorithm_programs",
-        "sender_programs"]  # with the defect
+        "sender_programs", "stolen_programs"]  # with the defect
 EMULATION = [*sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "cuda" / "set").glob("*.cpp")),
              *(f"cuda/emulated/{name}.cpp" for name in ("arguments", "blas", "device", "driver", "options", "stream",
                                                         "streams", "kernels_none", "kernels_no_lapack")),
@@ -299,6 +299,45 @@ DEFECTS = [
         ("include/hetsched/runtime/senders.hpp",
          "    Suspensions::leave_group(rt_.engine(), group_.state());",
          "    group_.state().state.fetch_sub(1, std::memory_order_acq_rel);"),
+    ]),
+    ("stolen: the task that runs is not registered", [
+        ("include/hetsched/detail/threads/backlog_hand_over_inl.hpp",
+         "[[maybe_unused]] bool const held = enqueue(*backlog.running);",
+         "[[maybe_unused]] bool const held = true;"),
+    ]),
+    ("stolen: a parent with children left is taken for complete", [
+        ("include/hetsched/detail/threads/backlog_run_inl.hpp",
+         "task.children_left() != 0 && !try_to_hand_over(backlog)",
+         "false"),
+    ]),
+    ("stolen: what a failed task should have written is not spoilt", [
+        ("include/hetsched/detail/threads/backlog_run_inl.hpp",
+         "if (!backlog.spoilt && try_to_hand_over(backlog)) {",
+         "if (false) {"),
+        ("include/hetsched/detail/threads/backlog_run_inl.hpp",
+         "    backlog.spoilt = true;\n"
+         "    backlog.parent.failed = true;\n",
+         ""),
+    ]),
+    ("stolen: parts stay open until their join is registered", [
+        ("include/hetsched/detail/threads/backlog_spawn_inl.hpp",
+         "access.queue->closed.store(true, std::memory_order_relaxed);",
+         ";"),
+    ]),
+    ("stolen: a wait for a datum comes before tasks that are postponed", [
+        ("include/hetsched/detail/threads/thread_host.hpp",
+         "      backlogs->hand_over_own(core, true);\n",
+         ""),
+    ]),
+    ("stolen: a datum is not in use by tasks that are postponed", [
+        ("include/hetsched/detail/dataflow/data_record.hpp",
+         "            postponed.load(std::memory_order_acquire) != 0);",
+         "            false);"),
+    ]),
+    ("stolen: the last handle does not wait for what another thread has postponed", [
+        ("include/hetsched/detail/threads/waiting_inl.hpp",
+         "      backlogs->await_owner(queue);\n",
+         ""),
     ]),
 ]
 

@@ -22,6 +22,9 @@ struct Program {
 /// Some of them with one central queue.
 [[nodiscard]] std::span<Program const> oldest_first_programs();
 
+/// Programs whose dependencies are computed when stolen.
+[[nodiscard]] std::span<Program const> stolen_programs();
+
 /// Programs in which tasks wait for each other, so that each needs a worker of its own.
 [[nodiscard]] std::span<Program const> meeting_programs();
 

@@ -1193,6 +1193,17 @@ def test_replay_run(program):
     refuses(program, "--tile", "--tile", "0")
 
 
+def test_when_stolen(program):
+    graphs = {"chain": 10001, "fib": 12541, "cholesky": 11481, "recursive": 6945, "tree": 190, "beside": 9}
+    for cpus in ("1", "2"):
+        rows = json_lines(program, "--cpus", cpus, "--repeat", "3")
+        check({row["graph"]: row["tasks"] for row in rows} == graphs, f"when_stolen: {rows}")
+        for row in rows:
+            check(0 < row["low"] <= row["ratio"] <= row["high"], f"when_stolen: {row}")
+            check(min(row["at_spawn_ns"], row["when_stolen_ns"]) > 0, f"when_stolen: {row}")
+    refuses(program, "--case", "--case", "pigeons")
+
+
 def test_one_sided(program):
     for over in ("loopback", "loopback:messages"):
         status, text, _ = run(program, "--over", over, "--repeats", "8", "--busy", "0.1")
@@ -2131,6 +2142,7 @@ def main():
         "calibrate": test_calibrate,
         "sparse_makespans": test_sparse_makespans,
         "replay_run": test_replay_run,
+        "when_stolen": test_when_stolen,
         "cluster_order": test_cluster_order,
         "one_sided": test_one_sided,
         "task_stealing": test_task_stealing,

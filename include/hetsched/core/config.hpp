@@ -23,6 +23,9 @@ enum class Bind : std::uint8_t {
 /// What a runtime checks of a program, see Config::check.
 enum class Check : std::uint8_t { none, containers, access };
 
+/// When the dependencies of tasks that bodies spawn are computed, see Config::dependencies.
+enum class Dependencies : std::uint8_t { at_spawn, when_stolen };
+
 /// Settings of a runtime. An empty field is taken from its environment variable, otherwise it has
 /// the default. A bad value throws Error(bad_config) that names the variable or field.
 ///
@@ -46,6 +49,7 @@ enum class Check : std::uint8_t { none, containers, access };
 /// | explain        | HETSCHED_EXPLAIN        | nothing                                        |
 /// | priorities     | HETSCHED_PRIORITIES     | own                                            |
 /// | check          | HETSCHED_CHECK          | none                                           |
+/// | dependencies   | HETSCHED_DEPENDENCIES   | at_spawn                                       |
 struct Config {
   /// Workers on cores, including the thread that waits in `sync`; 1 to 4096. The default is the
   /// number of groups. One core is left to the worker of each device, as far as there are cores.
@@ -105,6 +109,12 @@ struct Config {
   /// did not declare, fails its task with Error(undeclared_access), and bodies run one at a time
   /// (docs/robustness.md). access is for programs that include checking.hpp.
   std::optional<Check> check = {};
+  /// When the dependencies of tasks that bodies spawn are computed. Values: at_spawn; when_stolen:
+  /// the worker that runs the body runs them itself in program order, and computes dependencies
+  /// only when another worker sleeps for want of tasks (docs/performance.md). when_stolen is for
+  /// programs that include when_stolen.hpp. It is ignored with devices, max_live_tasks, check =
+  /// access, while all is recorded or explained, and with schedulers that have hooks around bodies.
+  std::optional<Dependencies> dependencies = {};
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <hetsched/core/explanation.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/trace/trace.hpp>
+#include <hetsched/when_stolen.hpp>
 
 #ifndef HETSCHED_BUILDING
 #error "hetsched: the compiled library is made with -DHETSCHED_COMPILED -DHETSCHED_BUILDING"

@@ -87,25 +87,11 @@ private:
 };
 
 /// The variables that are read, by a Config or a policy, without HETSCHED_.
-inline constexpr std::array<std::string_view, 19> variable_names{"NCPU",
-                                                                 "GROUP",
-                                                                 "MAX_LIVE_TASKS",
-                                                                 "SEED",
-                                                                 "TIMING",
-                                                                 "WINDOW",
-                                                                 "STREAMS",
-                                                                 "DEVICES",
-                                                                 "MEMORY_TRACE",
-                                                                 "TRACE",
-                                                                 "REUSE_PROFILE",
-                                                                 "MODEL_DIR",
-                                                                 "MACHINE",
-                                                                 "EXPLAIN",
-                                                                 "BIND",
-                                                                 "PRIORITIES",
-                                                                 "TRACE_MEMORY",
-                                                                 "SCHEDULER",
-                                                                 "CHECK"};
+inline constexpr std::array<std::string_view, 20> variable_names{
+    "NCPU",          "GROUP",        "MAX_LIVE_TASKS", "SEED",         "TIMING",
+    "WINDOW",        "STREAMS",      "DEVICES",        "MEMORY_TRACE", "TRACE",
+    "REUSE_PROFILE", "MODEL_DIR",    "MACHINE",        "EXPLAIN",      "BIND",
+    "PRIORITIES",    "TRACE_MEMORY", "SCHEDULER",      "CHECK",        "DEPENDENCIES"};
 
 /// How many letters to insert, drop or replace make one name of the other.
 [[gnu::cold]] HETSCHED_INLINE std::size_t edits_between(std::string_view a, std::string_view b) {
@@ -194,6 +180,12 @@ inline constexpr std::array<std::string_view, 19> variable_names{"NCPU",
                "HETSCHED_CHECK",
                {"none", "containers", "access"},
                " is neither none, containers nor access");
+  static_assert(static_cast<int>(Dependencies::at_spawn) == 0 &&
+                static_cast<int>(Dependencies::when_stolen) == 1);
+  Reader::fill(config.dependencies,
+               "HETSCHED_DEPENDENCIES",
+               {"at_spawn", "when_stolen"},
+               " is neither at_spawn nor when_stolen");
   Reader::fill(config.bind, "HETSCHED_BIND", {"none", "cores"}, " is neither none nor cores");
   Reader::check(config.cpus, "Config::cpus", most_cpus);
   Reader::check(config.group, "Config::group", most_cpus);

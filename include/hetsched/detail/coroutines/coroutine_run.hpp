@@ -152,6 +152,9 @@ inline bool RootCoroutine::run() {
   if (this_thread.task->goes_on()) {
     Suspensions::come_back(*this_thread.task);
   }
+  if (this_thread.backlog != nullptr) [[unlikely]] { // the task may not end when the body returns
+    backlogs->leave();
+  }
   RunGuard const guard(this);
   run.next = std::exchange(next_, nullptr);
   run_coroutines(run);

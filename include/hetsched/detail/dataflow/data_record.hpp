@@ -150,14 +150,17 @@ struct alignas(64) AccessQueue {
   AccessMode last_mode = AccessMode::value; // mode of the last access in program order; value: none
   bool group_failed = false;                // a task of the active group failed
   bool token_taken = false;                 // a commuting task has the token, or who grants it
-  bool partitioned = false;                 // divided into parts
-  bool closed = false;                      // it is a part that was joined
+  Atomic<bool> partitioned{false};          // divided into parts; written under the lock
+  Atomic<bool> closed{false};               // it is a part that was joined; likewise
   Atomic<bool> listed{false};               // in Domain::unmerged; written under its lock
   std::uint32_t active = 0;
   /// Epoch in which a task that was to write the datum failed. Written when a group ends, read by
   /// tasks of later groups: ordered by `lock` and TaskRecord::pending.
   std::uint32_t poison = 0;
   std::uint32_t waiting = 0;
+  /// Tasks in a Backlog of the domain's owner that use the datum: written by that thread, without
+  /// the lock. release, so that who reads 0 by acquire comes after these tasks.
+  Atomic<std::uint32_t> postponed{0};
   Access* head = nullptr;
   Access* tail = nullptr;
   ReductionOps const* active_op = nullptr;
@@ -271,7 +274,9 @@ struct alignas(64) AccessQueue {
   }
 
   [[nodiscard]] bool in_use() const noexcept {
-    return !closed && (active != 0 || last_mode == AccessMode::reduce);
+    return !closed.load(std::memory_order_relaxed) &&
+           (active != 0 || last_mode == AccessMode::reduce ||
+            postponed.load(std::memory_order_acquire) != 0);
   }
 
 private:

@@ -70,8 +70,8 @@ register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) 
   };
   for (auto* access : order) {
     auto const& queue = *access->queue;
-    if (queue.partitioned || queue.closed) {
-      bool const closed = queue.closed;
+    bool const closed = queue.closed.load(std::memory_order_relaxed);
+    if (queue.partitioned.load(std::memory_order_relaxed) || closed) {
       unlock_all();
       refuse_divided(*queue.data, closed);
     }

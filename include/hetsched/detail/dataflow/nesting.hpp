@@ -5,6 +5,7 @@
 #include <hetsched/detail/dataflow/data_registry.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
+#include <atomic>
 #include <span>
 #include <string>
 
@@ -33,8 +34,10 @@ namespace hetsched::detail {
 /// Whether a task that runs (null: none), or an ancestor of it, declared the datum or a part of it.
 [[nodiscard]] inline bool uses(TaskRecord* task, DataRecord const& record) noexcept {
   for (; task != nullptr; task = task->parent.load(std::memory_order_relaxed)) {
-    for (auto const& access : std::span(task->accesses(), task->access_count)) {
-      for (auto const* data = access.queue->data; data != nullptr; data = data->whole) {
+    for (auto& access : std::span(task->accesses(), task->access_count)) {
+      // Whoever runs an ancestor may give it another queue of the same datum: see Backlog.
+      auto const& queue = *std::atomic_ref(access.queue).load(std::memory_order_acquire);
+      for (auto const* data = queue.data; data != nullptr; data = data->whole) {
         if (data == &record) {
           return true;
         }

@@ -23,13 +23,13 @@ inline void mark_parts(TaskRecord& task) noexcept {
   auto const kind = task.type_of().kind;
   if (kind == TaskKind::partition) {
     auto& access = task.accesses()[0];
-    access.queue->partitioned = true;
+    access.queue->partitioned.store(true, std::memory_order_relaxed);
     if (access.queue == &access.queue->data->home) {
       access.queue->data->division = access.carried.partition;
     }
   } else if (kind == TaskKind::join) {
     for (auto& access : std::span(task.accesses(), task.access_count)) {
-      access.queue->closed = true;
+      access.queue->closed.store(true, std::memory_order_relaxed);
     }
   }
 }

@@ -233,7 +233,8 @@ struct TaskRecord {
   bool failed = false; // its body threw, or a child's did, or it needed what a failed task wrote
   // its body was or will be skipped; not failed: as its group was cancelled
   bool cancelled : 4 = false;
-  bool replayed : 4 = false;   // it belongs to a captured graph: see ReplayLink
+  bool unqueued : 2 = false;   // no queue has its accesses: it is postponed or replayed
+  bool postponed : 2 = false;  // see Backlog; else it belongs to a captured graph: see ReplayLink
   std::uint8_t size_class = 0; // never changes
   /// The worker to which the task is bound sets it before the scheduler knows the task. The thread
   /// that grants its last access takes it away. A device claims a task by an exchange for `none`;
@@ -266,7 +267,8 @@ struct TaskRecord {
     flops = attributes.flops;
     failed = false;
     cancelled = false;
-    replayed = false;
+    unqueued = false;
+    postponed = false;
   }
 
   /// The task has ended. Its ids are stale from now on.

@@ -109,6 +109,39 @@ inline constexpr TaskType join_type{
 inline constexpr TaskType discard_type{
     "hetsched discard", TaskKind::discard, {}, {}, nullptr, nullptr, nullptr};
 
+/// What acts for the calling thread where it registers a partition.
+template <class Core>
+[[nodiscard]] auto dividing_spawner(Core& core) {
+  using Spawner = typename Core::Spawner;
+  if constexpr (requires { typename Spawner::Divides; }) {
+    return Spawner(core, typename Spawner::Divides{});
+  } else {
+    return Spawner(core);
+  }
+}
+
+/// The same where it registers joins and discards, which may be postponed.
+template <class Core>
+[[nodiscard]] auto postponing_spawner(Core& core) {
+  using Spawner = typename Core::Spawner;
+  if constexpr (requires { typename Spawner::Postponable; }) {
+    return Spawner(core, typename Spawner::Postponable{});
+  } else {
+    return Spawner(core);
+  }
+}
+
+/// Whether the host keeps a task of the library's own back behind others that it has not
+/// registered.
+template <class Host>
+[[nodiscard]] bool is_postponed(Host& host, TaskRecord& task) {
+  if constexpr (requires { host.postpone(task); }) {
+    return host.postpone(task);
+  } else {
+    return false;
+  }
+}
+
 /// Has a temporary's record released behind the tasks that use it. Returns false if there is no
 /// memory for that.
 template <class Host>
@@ -123,7 +156,9 @@ template <class Host>
   host.start_record(*discard, discard_type, nullptr);
   discard->access_count = 1;
   new (discard->accesses()) Access{&data.home, nullptr, {}, AccessMode::read_write, false, 0, 0};
-  register_accesses(host, *discard);
+  if (!is_postponed(host, *discard)) {
+    register_accesses(host, *discard);
+  }
   return true;
 }
 
@@ -175,7 +210,7 @@ template <class D, class Host>
     register_accesses(host, holder);
   } catch (...) {
     for (auto* part : state->parts) {
-      part->home.closed = true;
+      part->home.closed.store(true, std::memory_order_relaxed);
     }
     host.recycle(holder);
     host.recycle(*state->join);
@@ -195,7 +230,8 @@ void join_parts(Host& host, PartitionState& state) {
     if (record == nullptr) { // it was joined, and the holder may be gone
       return;
     }
-    queue.partitioned = false; // tasks on the whole queue up behind the holder from here on
+    // Tasks on the whole queue up behind the holder from here on.
+    queue.partitioned.store(false, std::memory_order_relaxed);
     if (&queue == &queue.data->home) {
       queue.data->division = nullptr;
     }
@@ -215,7 +251,9 @@ void join_parts(Host& host, PartitionState& state) {
   }
   join.accesses()[0].carried.holder = state.holder;
   host.note_division(state, true);
-  register_accesses(host, join);
+  if (!is_postponed(host, join)) {
+    register_accesses(host, join);
+  }
 }
 
 /// The partition of a part, with a reference; null if there is none.

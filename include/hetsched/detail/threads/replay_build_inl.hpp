@@ -24,7 +24,7 @@ Replay::add_record(TaskType const& type, Attributes const& attributes, std::size
   records.back() = &task;
   ThreadCore::BareHost::start_record(task, type, nullptr, attributes);
   task.state.store(TaskState::free, std::memory_order_relaxed);
-  task.replayed = true;
+  task.unqueued = true;
   new (&ReplayLink::of(task)) Link;
   return task;
 }

@@ -112,6 +112,9 @@ template <class HandOver>
 [[gnu::cold]] void
 ThreadCore::wait_aside(ThreadWorker& worker, Condition const& done, HandOver&& hand_over) {
   pay_owed_wake(worker);
+  if (this_thread.backlog != nullptr) [[unlikely]] {
+    backlogs->hand_over_all();
+  }
   if (this_thread.task != nullptr) {
     this_thread.task->publish_children();
   }

@@ -129,8 +129,8 @@ TaskId ThreadCore::steal_with(ThreadWorker& worker, Steal&& steal) {
                                                                TaskRecord& task) {
   auto* const parent = task.parent.load(std::memory_order_relaxed);
   auto* const group = task.group;
-  if (task.replayed) [[unlikely]] {
-    ReplayLink::of(task).end(*this, worker, task);
+  if (task.unqueued) [[unlikely]] {
+    end_otherwise(worker, task);
   } else {
     if (!task.type_of().leaves_none) {
       release_arguments(worker, task);

@@ -215,8 +215,17 @@ HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
   return true;
 }
 
-/// Runs a body that is measured, or around which the scheduler has hooks.
+/// Runs a body around which there is something to do.
 HETSCHED_INLINE void ThreadCore::run_watched(ThreadWorker& worker, TaskRecord& task) {
+  if ((worker.attention & attention_backlog) != 0) {
+    backlogs->run(*this, worker, task);
+  } else {
+    run_hooked(worker, task);
+  }
+}
+
+/// Runs a body that is measured, or around which the scheduler has hooks.
+HETSCHED_INLINE void ThreadCore::run_hooked(ThreadWorker& worker, TaskRecord& task) {
   if (policies_->has(hook_prologue)) {
     policies_->prologue(task.id(), worker.info.id);
   }
@@ -334,6 +343,15 @@ HETSCHED_INLINE bool ThreadCore::settle_children(TaskRecord& task) {
     }
   }
   return true;
+}
+
+/// Instead of the release of its data.
+HETSCHED_INLINE void ThreadCore::end_otherwise(ThreadWorker& worker, TaskRecord& task) {
+  if (task.postponed) {
+    backlogs->end(*this, worker, task);
+  } else {
+    ReplayLink::of(task).end(*this, worker, task);
+  }
 }
 
 /// Completes a task, then its parent if that completes, too, and so on.

@@ -19,6 +19,7 @@
 #include <hetsched/detail/engine/policies.hpp>
 #include <hetsched/detail/memory/cache_kind.hpp>
 #include <hetsched/detail/recording/recorder.hpp>
+#include <hetsched/detail/threads/backlog.hpp>
 #include <hetsched/detail/threads/external_tasks.hpp>
 #include <hetsched/detail/threads/stand_ins.hpp>
 #include <hetsched/detail/threads/suspension.hpp>
@@ -189,6 +190,11 @@ public:
 
   [[nodiscard]] bool limits_live_tasks() const noexcept { return max_live_ != 0; }
 
+  /// Whether a spawn of a task with data has more to do than others.
+  [[nodiscard]] bool watches_spawns() const noexcept { return watches_spawns_; }
+
+  [[nodiscard]] bool postpones() const noexcept { return (attention_ & attention_backlog) != 0; }
+
   /// Waits until every task is complete, merges included.
   void drain();
 
@@ -231,6 +237,7 @@ public:
   [[nodiscard]] std::string dump(DataRegistry& registry) const;
 
 protected:
+  friend class Backlogs;
   friend class DeviceAhead;
   friend class DeviceDriver;
   friend class ExternalTasks;
@@ -275,6 +282,7 @@ protected:
   bool begin_special(ThreadWorker& worker, TaskRecord& task);
   bool acquire_on_host(ThreadWorker& worker, TaskRecord& task);
   void run_watched(ThreadWorker& worker, TaskRecord& task);
+  void run_hooked(ThreadWorker& worker, TaskRecord& task);
   void call_body(ThreadWorker& worker, TaskRecord& task);
   void call_body_watched(ThreadWorker& worker, TaskRecord& task);
   [[nodiscard]] CheckedBody checked(ThreadWorker const& worker, TaskRecord& task) const noexcept;
@@ -290,6 +298,7 @@ protected:
   void finish_parent(ThreadWorker& worker, TaskRecord& task);
   static bool settle_children(TaskRecord& task);
   TaskRecord* complete(ThreadWorker& worker, TaskRecord& task);
+  void end_otherwise(ThreadWorker& worker, TaskRecord& task);
   void complete_all(ThreadWorker& worker, TaskRecord* task);
   int merge_children(ThreadWorker& worker, TaskRecord& task);
   void release_arguments(ThreadWorker& worker, TaskRecord& task);
@@ -391,6 +400,8 @@ protected:
   bool const notes_spawns_;               // to devices or the recorder
   DataRegistry* checked_ = nullptr;       // whose data bodies are checked for; null: not
   std::uint64_t const max_live_;
+  bool watches_spawns_ = max_live_ != 0;
+  bool const when_stolen_; // dependencies are asked to be computed then
   std::int64_t const start_ns_ = monotonic_ns();
   RootDomain const root_;
   Mutex hook_mutex_;

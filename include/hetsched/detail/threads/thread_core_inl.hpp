@@ -61,6 +61,7 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
                               crew_.infos.size())),
       timing_(config.timing.value_or(false)), notes_spawns_(devices_ || recorder_),
       max_live_(config.max_live_tasks.value_or(0)),
+      when_stolen_(config.dependencies == Dependencies::when_stolen),
       explainer_(config.explain, explanations_factory),
       waiting_(static_cast<int>(crew_.infos.size())), outsiders_(depot_, config.seed.value_or(1)),
       reuse_indices_(open_reuse_indices(config.reuse_profile, recorder_.get())) {
@@ -72,6 +73,12 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
     if (refusal != nullptr) {
       throw Error(ErrorCode::bad_config, "HETSCHED_CHECK", refusal);
     }
+  }
+  if (when_stolen_ && backlogs == nullptr) {
+    throw Error(ErrorCode::bad_config,
+                "HETSCHED_DEPENDENCIES",
+                "when_stolen needs `#include <hetsched/when_stolen.hpp>` in one of the program's "
+                "files");
   }
   if (recorder_) {
     explainer_.watch();
@@ -103,6 +110,10 @@ ThreadCore::ThreadCore(Config const& config, void* runtime, CacheKind const& cac
   }
   if (policies.has(hook_prologue) || policies.has(hook_epilogue) || policies.has(hook_reconsider)) {
     attention_ |= attention_hooks;
+  }
+  if (when_stolen_ && backlogs->possible(*this)) {
+    attention_ |= attention_backlog;
+    watches_spawns_ = true;
   }
   try {
     for (auto& worker : crew_.workers) {

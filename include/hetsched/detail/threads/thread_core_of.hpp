@@ -29,10 +29,16 @@ public:
   ~ThreadCoreOf() override { stop(); }
 
   void await_children(TaskRecord& task) override {
+    if (this_thread.backlog != nullptr) [[unlikely]] {
+      backlogs->run_own(*this, task);
+    }
     do {
       wait_for_children(task);
     } while (task.domain.load(std::memory_order_acquire) != nullptr &&
              merge_children(*this_thread.worker, task) != 0);
+    if (this_thread.backlog != nullptr) [[unlikely]] {
+      backlogs->begin_again(*this, task);
+    }
   }
 
   /// Hands a task that is ready when it is spawned to the scheduler.

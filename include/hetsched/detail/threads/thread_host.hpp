@@ -181,6 +181,12 @@ public:
   /// A hint for a device's worker holds its datum.
   void give_to_device(TaskRecord& hint);
 
+  /// Keeps a task of the library's own back behind tasks that are postponed. Returns false if there
+  /// are none: then it is to be registered.
+  [[nodiscard]] bool postpone(TaskRecord& task) {
+    return core_.postpones() && backlogs->keep(core_, task);
+  }
+
   /// See `divide`.
   [[nodiscard]] Divisions*& divisions() noexcept { return divisions_; }
 
@@ -241,7 +247,27 @@ private:
 /// A seat and a host in it.
 class ThreadCore::Spawner {
 public:
-  explicit Spawner(ThreadCore& core)
+  /// What this thread registers comes behind the tasks that the body has postponed.
+  explicit Spawner(ThreadCore& core) : Spawner(core, Postponable{}) {
+    if (this_thread.backlog != nullptr) [[unlikely]] {
+      backlogs->hand_over_own(core, true);
+    }
+  }
+
+  struct Divides {};
+
+  /// For a partition. If the body has postponed no task, it is granted at once, as no other task of
+  /// the domain is left that names data. So tasks on its parts may be postponed.
+  Spawner(ThreadCore& core, Divides /*unused*/) : Spawner(core, Postponable{}) {
+    if (this_thread.backlog != nullptr) [[unlikely]] {
+      backlogs->hand_over_own(core, false);
+    }
+  }
+
+  struct Postponable {};
+
+  /// Host::postpone is asked for each task.
+  Spawner(ThreadCore& core, Postponable /*unused*/)
       : seat_(core), host_(core, seat_.worker(), core.current_task(), Host::Origin::spawned) {
     // What this thread makes ready is not counted as spawned or completed.
     core.waiting_.lifted_at.store(Waiting::never_lifted, std::memory_order_seq_cst);

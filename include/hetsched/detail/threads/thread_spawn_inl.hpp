@@ -6,15 +6,29 @@
 
 namespace hetsched::detail {
 
+/// Before a spawn of which there is more to do. Returns whether that is all.
+[[gnu::cold]] inline bool is_postponed(ThreadCore& core,
+                                       TaskType const& type,
+                                       Attributes const& attributes,
+                                       std::span<DataRecord* const> data,
+                                       ValueMaker values) {
+  if (core.limits_live_tasks()) { // then nothing is postponed
+    ThreadCore::SpawnSeat const seat(core);
+    core.throttle(seat.worker());
+    return false;
+  }
+  return backlogs->postpone(core, type, attributes, data, values);
+}
+
 HETSCHED_INLINE void spawn_task(ThreadCore& core,
                                 TaskType const& type,
                                 Attributes const& attributes,
                                 std::span<DataRecord* const> data,
                                 ValueMaker values) {
-  ThreadCore::SpawnSeat seat(core);
-  if (core.limits_live_tasks()) {
-    core.throttle(seat.worker());
+  if (core.watches_spawns() && is_postponed(core, type, attributes, data, values)) [[unlikely]] {
+    return;
   }
+  ThreadCore::SpawnSeat seat(core);
   if (data.empty()) {
     ThreadCore::BareHost host(core, seat.worker(), core.current_task());
     spawn_through<true>(core, host, type, attributes, data, values);

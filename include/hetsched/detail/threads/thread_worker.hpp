@@ -114,9 +114,10 @@ struct WorkerCounters {
 /// What the worker must do around its next body.
 enum Attention : std::uint8_t {
   no_attention = 0,
-  attention_clock = 1, // it is measured
-  attention_hooks = 2, // the scheduler has hooks around it, or may look at running tasks
-  attention_check = 4, // its accesses are checked
+  attention_clock = 1,   // it is measured
+  attention_hooks = 2,   // the scheduler has hooks around it, or may look at running tasks
+  attention_check = 4,   // its accesses are checked
+  attention_backlog = 8, // what it spawns may be postponed
 };
 
 /// The worker's last theft; see ThreadCore::steal_with.
@@ -145,6 +146,7 @@ struct LaunchedTasks {
   bool gives_back = false; // the worker takes what the scheduler keeps for it, to give it back
 };
 
+struct Backlog;
 struct WaitingAside;
 
 /// Owned by the thread that sits in the worker: its own thread, or for worker 0 the thread that
@@ -192,6 +194,7 @@ struct ThreadState {
   void const* capture_core = nullptr;
   bool looks = false;               // in an OutsideLook: the thread must not run tasks
   Suspension* suspension = nullptr; // of the body that returns now; else null
+  Backlog* backlog = nullptr;       // of the innermost body that has one; else null
 };
 
 inline constinit thread_local ThreadState this_thread;

@@ -29,6 +29,9 @@ namespace hetsched::detail {
 [[gnu::cold]] HETSCHED_INLINE void ThreadCore::work_when_found(ThreadWorker& worker,
                                                                Condition const& done) {
   WatchPause const unwatched;
+  if (this_thread.backlog != nullptr) [[unlikely]] {
+    backlogs->hand_over_all();
+  }
   if (auto* const task = this_thread.task) {
     task->publish_children(); // so the thread that completes the last child wakes this one
   }
@@ -191,6 +194,9 @@ namespace hetsched::detail {
     return;
   }
   WatchPause const unwatched;
+  if (this_thread.backlog != nullptr) [[unlikely]] {
+    backlogs->hand_over_all();
+  }
   if (this_thread.core != this) {
     ProgramWait const waits(checked_ != nullptr && this_thread.core == nullptr);
     wait_outside(done);
@@ -301,6 +307,9 @@ namespace hetsched::detail {
   DataWaiter waiter(queue, current_task(), inside ? this_thread.worker->info.id.value : 0);
   {
     Spawner spawner(*this);
+    if (queue.postponed.load(std::memory_order_acquire) != 0) [[unlikely]] {
+      backlogs->await_owner(queue);
+    }
     register_accesses(spawner.host(), waiter.task);
   }
   auto const granted = [&waiter] { return waiter.granted(); };
@@ -320,7 +329,7 @@ namespace hetsched::detail {
     lost = std::current_exception();
   }
   auto error = error_of(queue, std::move(lost));
-  Spawner spawner(*this);
+  Spawner spawner(*this, Spawner::Postponable{});
   release_accesses(spawner.host(), waiter.task);
   // Tasks may be ready now, and no task was completed for that.
   waiting_.syncs.fetch_add(1, std::memory_order_relaxed);
