@@ -170,6 +170,7 @@ TEST_CASE("access: a body on an emulated device does not touch the neighbouring 
     auto const parts = rt.partition(rt.data(memory).named("v"), hs::block_rows(length));
     auto const run = [&](Deed deed) {
       rt.spawn<OnDevice>()(Deed::keeps_place, nullptr, parts[2], parts[3]);
+      rt.wait(); // no datum orders the two
       rt.spawn<OnDevice>(hs::label("deed"))(deed, nullptr, parts[0], parts[1]);
       return told(rt);
     };
