@@ -23,4 +23,5 @@
 #endif
 #endif
 
+#include <hetsched/runtime/sender_waits.hpp>
 #include <hetsched/runtime/senders.hpp>

@@ -291,12 +291,12 @@ DEFECTS = [
          "    while (entered_.load(std::memory_order_acquire) == 0) {"),
     ]),
     ("senders: who waits does not wait for who completed", [
-        ("include/hetsched/runtime/senders.hpp",
+        ("include/hetsched/runtime/sender_waits.hpp",
          "    while (!left_.load(std::memory_order_acquire)) {",
          "    while (false) {"),
     ]),
     ("senders: who completes tells nobody", [
-        ("include/hetsched/runtime/senders.hpp",
+        ("include/hetsched/runtime/sender_waits.hpp",
          "    Suspensions::leave_group(rt_.engine(), group_.state());",
          "    group_.state().state.fetch_sub(1, std::memory_order_acq_rel);"),
     ]),
@@ -326,7 +326,7 @@ DEFECTS = [
     ]),
     ("stolen: a wait for a datum comes before tasks that are postponed", [
         ("include/hetsched/detail/threads/thread_host.hpp",
-         "      backlogs->hand_over_own(core, true);\n",
+         "      backlogs->hand_over_own(core, what == Registers::tasks);\n",
          ""),
     ]),
     ("stolen: a datum is not in use by tasks that are postponed", [

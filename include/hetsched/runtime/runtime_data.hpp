@@ -212,7 +212,8 @@ protected:
               return static_cast<RuntimeData*>(rt)->await_unused(record);
             },
             [](void* rt, detail::DataRecord& record) {
-              auto spawner = detail::postponing_spawner(*static_cast<RuntimeData*>(rt)->core_);
+              typename Core::Spawner spawner(*static_cast<RuntimeData*>(rt)->core_,
+                                             detail::Registers::postponable);
               return detail::discard_behind(spawner.host(), record);
             })) {
     (void)core.release();
@@ -270,7 +271,7 @@ protected:
 private:
   template <class D>
   Partition<D> cut(detail::DataRecord& record, detail::PartShape const& shape) {
-    auto spawner = detail::dividing_spawner(*core_);
+    typename Core::Spawner spawner(*core_, detail::Registers::partition);
     auto const open = [&](detail::PartShape const& in_memory) {
       return detail::open_partition<D>(
           spawner.host(), record, in_memory, core_->current_task(), core_->current_domain());
@@ -382,7 +383,7 @@ private:
       return; // its tasks are the parent process's
     }
     if (auto* const runtime = static_cast<RuntimeData*>(registry.runtime())) {
-      auto spawner = detail::postponing_spawner(*runtime->core_);
+      typename Core::Spawner spawner(*runtime->core_, detail::Registers::postponable);
       detail::close_partition(spawner.host(), state);
     } else if (state.join != nullptr) {
       detail::release_partition(state); // for the holder, which is gone

@@ -113,7 +113,7 @@ HETSCHED_TEST_LACKS(answers_contexts, Answers, explainer);
 template <class HostOfSpawner>
 struct SpawnerOf {
   template <class Core>
-  explicit SpawnerOf(Core&);
+  SpawnerOf(Core&, hs::Registers);
   HostOfSpawner& host();
 };
 

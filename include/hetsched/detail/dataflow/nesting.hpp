@@ -6,6 +6,7 @@
 #include <hetsched/detail/dataflow/task_record.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -30,6 +31,14 @@ namespace hetsched::detail {
              ? record.home
              : find_inherited_queue(record, mode, op, parent, domain);
 }
+
+/// What a thread is about to register, for an engine that postpones tasks of a body: see Backlog.
+enum class Registers : std::uint8_t {
+  tasks,      // behind all that is postponed
+  partition,  // likewise. If nothing is postponed, it is granted at once, as no other task of the
+              // domain is left that names data; so tasks on the parts may be postponed
+  postponable // joins and discards: the host is asked for each (`postpone`)
+};
 
 /// Whether a task that runs (null: none), or an ancestor of it, declared the datum or a part of it.
 [[nodiscard]] inline bool uses(TaskRecord* task, DataRecord const& record) noexcept {

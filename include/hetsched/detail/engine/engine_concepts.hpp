@@ -39,14 +39,14 @@ concept answers_contexts = requires(C const& core, TaskRecord const& task, Worke
 };
 
 /// An engine for which tasks can be made, by spawn.hpp, hints.hpp and ranked_graph.hpp.
-/// `Spawner(core).host()` acts for the calling thread while it spawns; `devices()` is null if every
-/// node has everything.
+/// `Spawner(core, Registers).host()` acts for the calling thread while it spawns; `devices()` is
+/// null if every node has everything.
 template <class C>
 concept takes_spawns =
     spawn_host<typename C::Host> &&
     requires(C& core, TaskType const& type, TaskView const& task, typename C::Spawner& spawner) {
       typename C::Spawner;
-      requires std::constructible_from<typename C::Spawner, C&>;
+      requires std::constructible_from<typename C::Spawner, C&, Registers>;
       { spawner.host() } -> std::same_as<typename C::Host&>;
       { core.current_task() } -> std::same_as<TaskRecord*>;
       { core.current_domain() } -> std::same_as<Domain&>;

@@ -109,28 +109,6 @@ inline constexpr TaskType join_type{
 inline constexpr TaskType discard_type{
     "hetsched discard", TaskKind::discard, {}, {}, nullptr, nullptr, nullptr};
 
-/// What acts for the calling thread where it registers a partition.
-template <class Core>
-[[nodiscard]] auto dividing_spawner(Core& core) {
-  using Spawner = typename Core::Spawner;
-  if constexpr (requires { typename Spawner::Divides; }) {
-    return Spawner(core, typename Spawner::Divides{});
-  } else {
-    return Spawner(core);
-  }
-}
-
-/// The same where it registers joins and discards, which may be postponed.
-template <class Core>
-[[nodiscard]] auto postponing_spawner(Core& core) {
-  using Spawner = typename Core::Spawner;
-  if constexpr (requires { typename Spawner::Postponable; }) {
-    return Spawner(core, typename Spawner::Postponable{});
-  } else {
-    return Spawner(core);
-  }
-}
-
 /// Whether the host keeps a task of the library's own back behind others that it has not
 /// registered.
 template <class Host>

@@ -247,30 +247,13 @@ private:
 /// A seat and a host in it.
 class ThreadCore::Spawner {
 public:
-  /// What this thread registers comes behind the tasks that the body has postponed.
-  explicit Spawner(ThreadCore& core) : Spawner(core, Postponable{}) {
-    if (this_thread.backlog != nullptr) [[unlikely]] {
-      backlogs->hand_over_own(core, true);
-    }
-  }
-
-  struct Divides {};
-
-  /// For a partition. If the body has postponed no task, it is granted at once, as no other task of
-  /// the domain is left that names data. So tasks on its parts may be postponed.
-  Spawner(ThreadCore& core, Divides /*unused*/) : Spawner(core, Postponable{}) {
-    if (this_thread.backlog != nullptr) [[unlikely]] {
-      backlogs->hand_over_own(core, false);
-    }
-  }
-
-  struct Postponable {};
-
-  /// Host::postpone is asked for each task.
-  Spawner(ThreadCore& core, Postponable /*unused*/)
+  explicit Spawner(ThreadCore& core, Registers what = Registers::tasks)
       : seat_(core), host_(core, seat_.worker(), core.current_task(), Host::Origin::spawned) {
     // What this thread makes ready is not counted as spawned or completed.
     core.waiting_.lifted_at.store(Waiting::never_lifted, std::memory_order_seq_cst);
+    if (this_thread.backlog != nullptr && what != Registers::postponable) [[unlikely]] {
+      backlogs->hand_over_own(core, what == Registers::tasks);
+    }
   }
 
   [[nodiscard]] Host& host() noexcept { return host_; }

@@ -329,7 +329,7 @@ namespace hetsched::detail {
     lost = std::current_exception();
   }
   auto error = error_of(queue, std::move(lost));
-  Spawner spawner(*this, Spawner::Postponable{});
+  Spawner spawner(*this, Registers::postponable);
   release_accesses(spawner.host(), waiter.task);
   // Tasks may be ready now, and no task was completed for that.
   waiting_.syncs.fetch_add(1, std::memory_order_relaxed);

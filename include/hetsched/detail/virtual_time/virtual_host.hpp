@@ -222,7 +222,8 @@ static_assert(spawn_host<VirtualCore::Host>);
 /// The calling thread while it spawns.
 class VirtualCore::Spawner {
 public:
-  explicit Spawner(VirtualCore& core) noexcept : host_(core) {}
+  explicit Spawner(VirtualCore& core, Registers /*what*/ = Registers::tasks) noexcept
+      : host_(core) {}
 
   [[nodiscard]] Host& host() noexcept { return host_; }
 
