@@ -11,10 +11,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace equivalence {
+
+/// How many programs a test draws, unless HETSCHED_TEST_GRAPHS says.
+#ifdef HETSCHED_TEST_FEW
+inline constexpr std::uint64_t default_graphs = 500;
+#else
+inline constexpr std::uint64_t default_graphs = 2000;
+#endif
+
+/// What to set to have this program alone.
+inline std::string reproduce(std::uint64_t seed) {
+  return "reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" + std::to_string(seed);
+}
 
 enum class Mode : std::uint8_t { read, write, read_write, commute, add, exclusive_or };
 inline constexpr int mode_count = 6;

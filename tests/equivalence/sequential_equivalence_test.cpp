@@ -27,23 +27,15 @@ namespace hs = hetsched;
 
 namespace {
 
+using equivalence::default_graphs;
 using equivalence::DrawnCache;
 using equivalence::Memory;
 using equivalence::Program;
+using equivalence::reproduce;
 using equivalence::Restless;
 using equivalence::Run;
 using support::env_or;
 using support::Watchdog;
-
-#ifdef HETSCHED_TEST_FEW
-constexpr std::uint64_t default_graphs = 500;
-#else
-constexpr std::uint64_t default_graphs = 2000;
-#endif
-
-std::string reproduce(std::uint64_t seed) {
-  return "reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" + std::to_string(seed);
-}
 
 /// Runs a program in a runtime and compares.
 template <class Rt>

@@ -14,23 +14,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace hs = hetsched;
 
 namespace when_stolen_test {
 
+using equivalence::default_graphs;
 using equivalence::Memory;
 using equivalence::Mode;
 using equivalence::Program;
 using support::env_or;
 using support::Watchdog;
-
-#ifdef HETSCHED_TEST_FEW
-constexpr std::uint64_t default_graphs = 500;
-#else
-constexpr std::uint64_t default_graphs = 2000;
-#endif
 
 /// Makes most tasks such as may be postponed: none commutes or contributes, and none is abortable.
 void tame(Program& program) {
@@ -71,11 +65,10 @@ void check_scheduler(std::uint64_t first) {
         continue;
       }
       auto const seed = seed0 + k;
-      auto const reproduce =
-          "reproduce: HETSCHED_TEST_GRAPHS=1 HETSCHED_TEST_SEED=" + std::to_string(seed);
-      watchdog.begin(reproduce, [&rt] { return rt.dump(); });
+      auto const how = equivalence::reproduce(seed);
+      watchdog.begin(how, [&rt] { return rt.dump(); });
       CAPTURE(cpus);
-      INFO(reproduce);
+      INFO(how);
       auto program = equivalence::Generator(seed).draw(500);
       if (seed % 4 < 2) {
         tame(program);

@@ -21,6 +21,23 @@
 
 namespace hetsched {
 
+namespace detail {
+
+/// Where the calling thread captures what it spawns in the engine; null: it spawns.
+[[nodiscard]] inline CaptureSink* capture_sink_of(void const* core) noexcept {
+  auto const& state = this_thread;
+  return state.capture_core == core ? static_cast<CaptureSink*>(state.capture) : nullptr;
+}
+
+/// Throws Error(bad_call) where it captures.
+inline void check_outside_capture(void const* core, char const* operation) {
+  if (auto const* const sink = capture_sink_of(core)) [[unlikely]] {
+    throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
+  }
+}
+
+} // namespace detail
+
 /// The members of Runtime that are about data, the same whatever its policies; see there.
 template <class Engine>
 class RuntimeData {
@@ -234,9 +251,7 @@ protected:
                   "this runtime was made before fork() and its workers stayed with the parent "
                   "process; make a runtime in the child");
     }
-    if (auto const* const sink = capture_sink()) {
-      throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
-    }
+    detail::check_outside_capture(core_, operation);
     detail::check_outside_policies(*core_, operation);
     if (registry_->watches()) {
       registry_->check_containers();
@@ -244,8 +259,7 @@ protected:
   }
 
   [[nodiscard]] detail::CaptureSink* capture_sink() const noexcept {
-    auto const& state = detail::this_thread;
-    return state.capture_core == core_ ? static_cast<detail::CaptureSink*>(state.capture) : nullptr;
+    return detail::capture_sink_of(core_);
   }
 
   /// Whether the node is that of a device that computes; throws if there is no such node.

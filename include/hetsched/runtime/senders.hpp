@@ -10,13 +10,11 @@
 #define HETSCHED_SENDER_TAG(name) name##_tag
 #endif
 
-#include <hetsched/core/error.hpp>
 #include <hetsched/runtime/coroutine.hpp>
 #include <hetsched/runtime/lambda.hpp>
 
 #include <exception>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -42,7 +40,8 @@ using Completions = senders::completion_signatures<senders::set_value_t(V...),
                                                    senders::set_stopped_t()>;
 
 /// An operation that completes in a task: `Derived::spawn_task` makes that, which calls `complete`.
-/// An operation may be gone as soon as it is complete.
+/// An operation may be gone as soon as it is complete. Not in a capture: a run of the graph would
+/// complete it anew.
 template <class Derived, class Receiver>
 class TaskOperation {
 public:
@@ -64,13 +63,13 @@ protected:
 
   ~TaskOperation() = default;
 
-  [[nodiscard]] bool is_stopped() const noexcept {
-    return senders::get_stop_token(senders::get_env(receiver_)).stop_requested();
-  }
-
   template <class... V>
   void complete(V&&... values) noexcept {
-    senders::set_value(std::move(receiver_), std::forward<V>(values)...);
+    if (senders::get_stop_token(senders::get_env(receiver_)).stop_requested()) {
+      senders::set_stopped(std::move(receiver_));
+    } else {
+      senders::set_value(std::move(receiver_), std::forward<V>(values)...);
+    }
   }
 
   Receiver receiver_;
@@ -83,19 +82,6 @@ constexpr void check_senders() noexcept {
                 "bodies");
 }
 
-/// Throws Error(bad_call) in a runtime's capture: a run of the graph would complete the operation
-/// anew.
-template <class Rt>
-void check_start(Rt& rt) {
-  auto const& state = this_thread;
-  if (state.capture != nullptr && state.capture_core == &rt.engine()) [[unlikely]] {
-    throw Error(ErrorCode::bad_call,
-                "start",
-                std::string("not allowed inside ") +
-                    static_cast<CaptureSink*>(state.capture)->place);
-  }
-}
-
 template <class Rt, class Receiver>
 class ScheduleOperation : public TaskOperation<ScheduleOperation<Rt, Receiver>, Receiver> {
 public:
@@ -103,14 +89,8 @@ public:
       : TaskOperation<ScheduleOperation, Receiver>(std::move(receiver)), rt_(rt) {}
 
   void spawn_task() {
-    check_start(rt_);
-    rt_.spawn(label("schedule"), SetArch(ArchHost))([this] {
-      if (this->is_stopped()) {
-        senders::set_stopped(std::move(this->receiver_));
-      } else {
-        this->complete();
-      }
-    });
+    check_outside_capture(&rt_.engine(), "start");
+    rt_.spawn(label("schedule"), SetArch(ArchHost))([this] { this->complete(); });
   }
 
 private:
@@ -125,7 +105,7 @@ public:
         future_(std::move(future)) {}
 
   void spawn_task() {
-    check_start(rt_);
+    check_outside_capture(&rt_.engine(), "start");
     (void)rt_.async([this] { return send(Unsent(*this)); });
   }
 
@@ -164,8 +144,6 @@ private:
     }
     if (error != nullptr) {
       senders::set_error(std::move(self.receiver_), std::move(error));
-    } else if (self.is_stopped()) {
-      senders::set_stopped(std::move(self.receiver_));
     } else if constexpr (std::is_void_v<T>) {
       self.complete();
     } else {

@@ -6,16 +6,15 @@
 // begun. So a call needs no worker but its own, and may stand in any body: whoever it waits for is
 // running. A helper that begins after the work has ended finds it closed and returns.
 
-#include <hetsched/core/error.hpp>
 #include <hetsched/core/task.hpp>
 #include <hetsched/detail/core/atomic.hpp>
 #include <hetsched/detail/spawn/spawn.hpp>
 #include <hetsched/detail/threads/thread_worker.hpp>
+#include <hetsched/runtime/runtime_data.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <string>
 #include <utility>
 
 namespace hetsched::detail {
@@ -106,13 +105,7 @@ void check_loop(Rt& rt, char const* algorithm) {
   static_assert(Rt::computes,
                 "hetsched: algorithms that return results need a runtime that computes: a "
                 "SimulatedRuntime runs no bodies");
-  auto const& state = this_thread;
-  if (state.capture != nullptr && state.capture_core == &rt.engine()) [[unlikely]] {
-    throw Error(ErrorCode::bad_call,
-                algorithm,
-                std::string("not allowed inside ") +
-                    static_cast<CaptureSink*>(state.capture)->place);
-  }
+  check_outside_capture(&rt.engine(), algorithm);
 }
 
 /// Those whose bodies are on cores.
