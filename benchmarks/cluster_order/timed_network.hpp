@@ -33,9 +33,9 @@ class TimedNetwork {
   struct Message : hs::detail::VirtualMessage {
     std::uint64_t cookie = 0;
     std::vector<std::byte> head = {};
-    std::byte* place = nullptr; // at the receiver, once it has begun
-    bool left = false;          // its port
-    bool passed = false;        // the network
+    std::byte* place = nullptr;                             // at the receiver, once it has begun
+    hs::Instant left = hs::detail::VirtualNetwork::never;   // its port, at this time
+    hs::Instant passed = hs::detail::VirtualNetwork::never; // the network
 
     explicit Message(hs::detail::VirtualMessage const& message) : VirtualMessage(message) {}
   };
@@ -134,11 +134,11 @@ private:
     }
 
     void tell_due() {
-      for (auto const* message : network.take_due(end.arrived, &Message::passed)) {
+      for (auto const& [at, message] : network.take_due(end.arrived, &Message::passed)) {
         told = true;
         inbox.arrived(message->from, message->head, message->place, message->bytes);
       }
-      for (auto const* message : network.take_due(end.sent, &Message::left)) {
+      for (auto const& [at, message] : network.take_due(end.sent, &Message::left)) {
         told = true;
         inbox.sent(message->cookie);
       }
@@ -163,9 +163,10 @@ private:
     auto& message = messages_.emplace_back(what);
     message.cookie = cookie;
     message.head.assign(head.begin(), head.end());
-    message.left = message.passed = payload.empty();
-    if (!payload.empty()) {
-      auto const now = advance();
+    auto const now = advance();
+    if (payload.empty()) {
+      message.left = message.passed = now;
+    } else {
       unbegun_[{by.rank(), to}].push(&message);
       model_.ask(message);
       model_.start(now);
@@ -186,15 +187,18 @@ private:
     return message;
   }
 
-  [[nodiscard]] std::vector<Message*> take_due(std::vector<Message*>& from, bool Message::* due) {
+  /// By the times at which they were due, however late one asks.
+  [[nodiscard]] std::multimap<hs::Instant, Message*> take_due(std::vector<Message*>& from,
+                                                              hs::Instant Message::* due) {
     std::lock_guard const guard(mutex_);
-    advance();
-    std::vector<Message*> taken;
+    auto const now = advance();
+    std::multimap<hs::Instant, Message*> taken;
     std::erase_if(from, [&](Message* message) { // once for each, in order
-      if (message->*due) {
-        taken.push_back(message);
+      bool const is_due = message->*due <= now;
+      if (is_due) {
+        taken.emplace(message->*due, message);
       }
-      return message->*due;
+      return is_due;
     });
     return taken;
   }
@@ -205,8 +209,8 @@ private:
     for (auto next = model_.next(); next <= now; next = model_.next()) {
       model_.advance(
           next,
-          [](hs::detail::VirtualMessage& it) { static_cast<Message&>(it).left = true; },
-          [](hs::detail::VirtualMessage& it) { static_cast<Message&>(it).passed = true; });
+          [next](hs::detail::VirtualMessage& it) { static_cast<Message&>(it).left = next; },
+          [next](hs::detail::VirtualMessage& it) { static_cast<Message&>(it).passed = next; });
       model_.start(next);
     }
     return now;
