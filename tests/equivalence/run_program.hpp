@@ -2,6 +2,7 @@
 #pragma once
 // Random programs as tasks of a runtime.
 
+#include <hetsched/capture.hpp>
 #include <hetsched/gpu.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/caches/fifo_cache.hpp>
@@ -19,6 +20,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <map>
 #include <stdexcept>
@@ -44,6 +46,9 @@ struct Run {
   bool pins = false;         // and room for one datum that is pinned there
   std::uint64_t failing = 0; // of a thousand bodies
   bool labels = false;       // each task's is the number of its node
+  bool capturing = false;
+  std::deque<int> flags = {}; // of loops: how often they run still
+  std::vector<hs::Handle<int>> flag_handles = {};
   std::atomic<bool> pinning{false};
 };
 
@@ -107,6 +112,17 @@ struct Leaf
     : hs::Task<2 + static_cast<int>(sizeof...(M))>::
           template Signature<hs::V<Run*>, hs::V<Node const*>, typename Declared<M>::Type...> {};
 
+/// How often a loop runs.
+struct Begin : hs::Task<2>::Signature<hs::R<Tile>, hs::W<int>> {
+  static void cpu(hs::TileView<Element const> tile, int& flag) {
+    flag = Step::rounds(*tile.data());
+  }
+};
+
+struct CountDown : hs::Task<1>::Signature<hs::RW<int>> {
+  static void cpu(int& flag) { --flag; }
+};
+
 template <Mode... M>
 inline constexpr bool has_leaf = false;
 template <>
@@ -141,6 +157,20 @@ template <class Rt>
   return rt.data(first, slot.rows, slot.cols, slot.ld);
 }
 
+/// Those of a slot and its parts.
+inline void drop_handles(Run& run, int slot) {
+  auto const& slots = run.program->slots;
+  for (auto s = slots.size(); s-- > static_cast<std::size_t>(slot);) {
+    auto root = static_cast<int>(s);
+    while (root != slot && slots[static_cast<std::size_t>(root)].part_of >= 0) {
+      root = slots[static_cast<std::size_t>(root)].part_of;
+    }
+    if (root == slot) {
+      run.handles[s] = {};
+    }
+  }
+}
+
 /// The data that a body registers. They go when all of its children, who use the handles, are done.
 template <class Rt>
 class Locals {
@@ -163,7 +193,7 @@ public:
       }
     }
     for (int const local : node_.locals) {
-      run_.handles[static_cast<std::size_t>(local)] = {};
+      drop_handles(run_, local);
     }
   }
 
@@ -550,16 +580,7 @@ public:
   }
 
   void drop(int number) {
-    auto const& slots = run_.program->slots;
-    for (auto s = slots.size(); s-- > static_cast<std::size_t>(number);) {
-      auto root = static_cast<int>(s);
-      while (slots[static_cast<std::size_t>(root)].part_of >= 0) {
-        root = slots[static_cast<std::size_t>(root)].part_of;
-      }
-      if (root == number) {
-        run_.handles[s] = {};
-      }
-    }
+    drop_handles(run_, number);
     std::erase(slots_, number);
   }
 
@@ -593,6 +614,34 @@ void cut(Rt& rt, Run& run, Step const& step, Partitions& partitions) {
   });
 }
 
+/// Spawns a loop, in a capture or not.
+template <class Rt>
+void spawn_loop(Rt& rt, Run& run, Step const& step) {
+  auto const& flag = run.flag_handles[static_cast<std::size_t>(step.flag)];
+  rt.template spawn<Begin>()(run.handles[static_cast<std::size_t>(step.slot)].as<Tile>(), flag);
+  rt.spawn_while(flag, [&] {
+    run_steps(rt, run, step.inner);
+    rt.template spawn<CountDown>()(flag);
+  });
+}
+
+/// Runs a captured graph, with other values half of the times.
+template <class Rt>
+void run_captured(Rt& rt, Run& run, Step const& step) {
+  auto const spawns = [&](std::vector<Step> const& steps) {
+    run.capturing = true;
+    run_steps(rt, run, steps);
+    run.capturing = false;
+  };
+  auto const graph = rt.capture([&] { spawns(step.inner); });
+  for (int k = 0; k < step.runs; ++k) {
+    if (2 * k >= step.runs && 2 * (k - 1) < step.runs) {
+      rt.update(graph, [&] { spawns(step.changed); });
+    }
+    rt.run(graph);
+  }
+}
+
 /// `done` counts the steps that threw nothing.
 template <class Rt>
 void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* done) {
@@ -603,7 +652,7 @@ void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* do
     switch (step.kind) {
     case Step::spawn: {
       auto const& node = run.program->nodes[static_cast<std::size_t>(step.node)];
-      if (run.devices && !node.arguments.empty() && node.constant / 64 % 4 == 0) {
+      if (run.devices && !run.capturing && !node.arguments.empty() && node.constant / 64 % 4 == 0) {
         give_hint(rt, run, node.constant / 256, node.arguments.front());
       }
       spawn_node(rt, run, node);
@@ -630,6 +679,12 @@ void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* do
     case Step::drop:
       temporaries.drop(step.slot);
       break;
+    case Step::capture:
+      run_captured(rt, run, step);
+      break;
+    case Step::loop:
+      spawn_loop(rt, run, step);
+      break;
     }
     if (done != nullptr) {
       ++*done;
@@ -643,6 +698,9 @@ void register_data(Rt& rt, Run& run) {
   auto const& program = *run.program;
   run.handles.resize(program.slots.size());
   run.devices = rt.workers().back().arch == hs::ArchCUDA;
+  for (int k = 0; k < program.flags; ++k) {
+    run.flag_handles.push_back(rt.data(run.flags.emplace_back(0)));
+  }
   std::vector<bool> local(program.slots.size());
   for (auto const& node : program.nodes) {
     for (int const l : node.locals) {

@@ -7,6 +7,7 @@
 
 #include "../support/env_or.hpp"
 #include "../support/watchdog.hpp"
+#include "program_generator.hpp"
 #include "random_program.hpp"
 #include "run_program.hpp"
 

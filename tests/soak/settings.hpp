@@ -4,6 +4,7 @@
 
 #include <hetsched/policies/names.hpp>
 
+#include "../equivalence/program_generator.hpp"
 #include "../equivalence/run_program.hpp"
 #include "../support/dice.hpp"
 
