@@ -113,7 +113,7 @@ private:
 
   void captured(std::vector<Step>& steps, std::vector<Argument> const& usable) {
     Step step{Step::capture};
-    step.runs = pick(1, 5);
+    step.runs = pick(0, 5);
     block(step.inner, usable, pick(1, 12), 0, chance(75));
     step.changed = with_other_values(step.inner);
     steps.push_back(std::move(step));

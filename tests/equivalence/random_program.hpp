@@ -62,7 +62,7 @@ struct Step {
   std::vector<std::size_t> col_cuts = {};
   std::vector<Step> inner = {};   // capture and loop: spawns and loops
   std::vector<Step> changed = {}; // capture: those with other values, for the second half of runs
-  int runs = 0;                   // of the captured graph
+  int runs = 0;                   // of the captured graph; 0: it is spawned instead, once
   int flag = -1;                  // loop: number of the datum that says whether it goes on
 
   /// How often a loop runs whose datum has this first element when it begins.
@@ -215,8 +215,8 @@ private:
       if (step.kind == Step::spawn) {
         run_node(program_.nodes[static_cast<std::size_t>(step.node)]);
       } else if (step.kind == Step::capture) {
-        for (int k = 0; k < step.runs; ++k) {
-          run_steps(2 * k < step.runs ? step.inner : step.changed);
+        for (int k = 0; k < std::max(step.runs, 1); ++k) {
+          run_steps(2 * k < step.runs || step.runs == 0 ? step.inner : step.changed);
         }
       } else if (step.kind == Step::make) { // each time anew
         auto const& slot = program_.slots[static_cast<std::size_t>(step.slot)];

@@ -41,12 +41,11 @@ struct Run {
   Program const* program;
   Memory* memory;
   std::vector<AnyHandle> handles = {};
-  bool devices = false;      // there are some
-  bool faults = false;       // which may fail
-  bool pins = false;         // and room for one datum that is pinned there
-  std::uint64_t failing = 0; // of a thousand bodies
-  bool labels = false;       // each task's is the number of its node
-  bool capturing = false;
+  bool devices = false;       // there are some
+  bool faults = false;        // which may fail
+  bool pins = false;          // and room for one datum that is pinned there
+  std::uint64_t failing = 0;  // of a thousand bodies
+  bool labels = false;        // each task's is the number of its node
   std::deque<int> flags = {}; // of loops: how often they run still
   std::vector<hs::Handle<int>> flag_handles = {};
   std::atomic<bool> pinning{false};
@@ -614,29 +613,34 @@ void cut(Rt& rt, Run& run, Step const& step, Partitions& partitions) {
   });
 }
 
-/// Spawns a loop, in a capture or not.
+/// Spawns what is captured: nodes and loops.
 template <class Rt>
-void spawn_loop(Rt& rt, Run& run, Step const& step) {
-  auto const& flag = run.flag_handles[static_cast<std::size_t>(step.flag)];
-  rt.template spawn<Begin>()(run.handles[static_cast<std::size_t>(step.slot)].as<Tile>(), flag);
-  rt.spawn_while(flag, [&] {
-    run_steps(rt, run, step.inner);
-    rt.template spawn<CountDown>()(flag);
-  });
+void spawn_block(Rt& rt, Run& run, std::vector<Step> const& steps) {
+  for (auto const& step : steps) {
+    if (step.kind == Step::spawn) {
+      spawn_node(rt, run, run.program->nodes[static_cast<std::size_t>(step.node)]);
+      continue;
+    }
+    auto const& flag = run.flag_handles[static_cast<std::size_t>(step.flag)];
+    rt.template spawn<Begin>()(run.handles[static_cast<std::size_t>(step.slot)].as<Tile>(), flag);
+    rt.spawn_while(flag, [&] {
+      spawn_block(rt, run, step.inner);
+      rt.template spawn<CountDown>()(flag);
+    });
+  }
 }
 
-/// Runs a captured graph, with other values half of the times.
+/// Runs a captured graph, half of the times with other values.
 template <class Rt>
 void run_captured(Rt& rt, Run& run, Step const& step) {
-  auto const spawns = [&](std::vector<Step> const& steps) {
-    run.capturing = true;
-    run_steps(rt, run, steps);
-    run.capturing = false;
-  };
-  auto const graph = rt.capture([&] { spawns(step.inner); });
+  if (step.runs == 0) {
+    spawn_block(rt, run, step.inner);
+    return;
+  }
+  auto const graph = rt.capture([&] { spawn_block(rt, run, step.inner); });
   for (int k = 0; k < step.runs; ++k) {
     if (2 * k >= step.runs && 2 * (k - 1) < step.runs) {
-      rt.update(graph, [&] { spawns(step.changed); });
+      rt.update(graph, [&] { spawn_block(rt, run, step.changed); });
     }
     rt.run(graph);
   }
@@ -652,7 +656,7 @@ void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* do
     switch (step.kind) {
     case Step::spawn: {
       auto const& node = run.program->nodes[static_cast<std::size_t>(step.node)];
-      if (run.devices && !run.capturing && !node.arguments.empty() && node.constant / 64 % 4 == 0) {
+      if (run.devices && !node.arguments.empty() && node.constant / 64 % 4 == 0) {
         give_hint(rt, run, node.constant / 256, node.arguments.front());
       }
       spawn_node(rt, run, node);
@@ -682,8 +686,7 @@ void run_steps(Rt& rt, Run& run, std::vector<Step> const& steps, std::size_t* do
     case Step::capture:
       run_captured(rt, run, step);
       break;
-    case Step::loop:
-      spawn_loop(rt, run, step);
+    case Step::loop: // only in what is captured
       break;
     }
     if (done != nullptr) {
