@@ -49,6 +49,10 @@ private:
     return low + static_cast<int>(random_() % static_cast<std::uint64_t>(high - low + 1));
   }
 
+  Argument const& one_of(std::vector<Argument> const& usable) {
+    return usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
+  }
+
   bool chance(int percent) { return pick(0, 99) < percent; }
 
   int new_slot() {
@@ -95,8 +99,7 @@ private:
       if (lot < 4) {
         steps.push_back({Step::sync});
       } else if (lot < 8) {
-        auto const& argument =
-            usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
+        auto const& argument = one_of(usable);
         if (argument.mode != Mode::add &&
             argument.mode != Mode::exclusive_or) { // not readable below
           steps.push_back({Step::sync_datum, -1, argument.slot});
@@ -128,8 +131,7 @@ private:
              int depth,
              bool plain) {
     for (int k = 0; k < count && budget_ > 0; ++k) {
-      auto const& datum =
-          usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
+      auto const& datum = one_of(usable);
       bool const is_tile =
           program_.slots[static_cast<std::size_t>(datum.slot)].kind == SlotKind::tile;
       if (depth < 2 && is_tile && chance(15)) {
@@ -245,8 +247,7 @@ private:
     first.listed = chance(20);
     first.arguments = {{slot, *(modes.begin() + pick(0, 3))}};
     if (chance(50)) {
-      auto const& other =
-          usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
+      auto const& other = one_of(usable);
       first.arguments.push_back({other.slot, draw_mode(other.mode)});
     }
     first.listed = first.listed || takes_array(first);
@@ -261,8 +262,7 @@ private:
   }
 
   [[nodiscard]] bool is_temporary(int slot) const {
-    auto const& of = program_.slots[static_cast<std::size_t>(slot)];
-    return of.part_of >= 0 ? is_temporary(of.part_of) : of.temporary;
+    return program_.slots[static_cast<std::size_t>(root_of(program_.slots, slot))].temporary;
   }
 
   /// Those are given in lists: a task type for each combination of kinds would be too many.
@@ -284,8 +284,7 @@ private:
     node.listed = wide || chance(20);
     int const count = wide ? pick(4, 20) : chance(3) ? 0 : pick(1, 3);
     for (int k = 0; k < count; ++k) {
-      auto const& from =
-          usable[static_cast<std::size_t>(pick(0, static_cast<int>(usable.size()) - 1))];
+      auto const& from = one_of(usable);
       Argument const argument{from.slot, draw_mode(from.mode)};
       if (fits(node.arguments, argument) &&
           (wide || k < 2 || node.arguments.size() < 2 ||

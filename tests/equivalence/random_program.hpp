@@ -65,6 +65,9 @@ struct Step {
   int runs = 0;                   // of the captured graph; 0: it is spawned instead, once
   int flag = -1;                  // loop: number of the datum that says whether it goes on
 
+  /// Of a capture: the first run with other values.
+  [[nodiscard]] int first_changed() const { return std::max(runs, 1) - runs / 2; }
+
   /// How often a loop runs whose datum has this first element when it begins.
   static constexpr int rounds(std::uint64_t element) {
     return static_cast<int>((element >> 20U) % 3);
@@ -95,6 +98,14 @@ struct Slot {
   bool temporary = false;
   std::size_t offset = 0;
 };
+
+/// The slot that a part, or a part of a part, is cut from; of others themselves.
+[[nodiscard]] inline int root_of(std::vector<Slot> const& slots, int slot) {
+  while (slots[static_cast<std::size_t>(slot)].part_of >= 0) {
+    slot = slots[static_cast<std::size_t>(slot)].part_of;
+  }
+  return slot;
+}
 
 struct Program {
   std::vector<Slot> slots;
@@ -216,7 +227,7 @@ private:
         run_node(program_.nodes[static_cast<std::size_t>(step.node)]);
       } else if (step.kind == Step::capture) {
         for (int k = 0; k < std::max(step.runs, 1); ++k) {
-          run_steps(2 * k < step.runs || step.runs == 0 ? step.inner : step.changed);
+          run_steps(k < step.first_changed() ? step.inner : step.changed);
         }
       } else if (step.kind == Step::make) { // each time anew
         auto const& slot = program_.slots[static_cast<std::size_t>(step.slot)];

@@ -160,11 +160,7 @@ template <class Rt>
 inline void drop_handles(Run& run, int slot) {
   auto const& slots = run.program->slots;
   for (auto s = slots.size(); s-- > static_cast<std::size_t>(slot);) {
-    auto root = static_cast<int>(s);
-    while (root != slot && slots[static_cast<std::size_t>(root)].part_of >= 0) {
-      root = slots[static_cast<std::size_t>(root)].part_of;
-    }
-    if (root == slot) {
+    if (root_of(slots, static_cast<int>(s)) == slot) {
       run.handles[s] = {};
     }
   }
@@ -639,7 +635,7 @@ void run_captured(Rt& rt, Run& run, Step const& step) {
   }
   auto const graph = rt.capture([&] { spawn_block(rt, run, step.inner); });
   for (int k = 0; k < step.runs; ++k) {
-    if (2 * k >= step.runs && 2 * (k - 1) < step.runs) {
+    if (k == step.first_changed()) {
       rt.update(graph, [&] { spawn_block(rt, run, step.changed); });
     }
     rt.run(graph);

@@ -33,10 +33,7 @@ void tame(Program& program) {
     node.constant |= 4; // see spawn_node
     for (std::size_t k = 0; k < node.arguments.size(); ++k) {
       auto& [slot, mode] = node.arguments[k];
-      auto root = slot;
-      while (program.slots[static_cast<std::size_t>(root)].part_of >= 0) {
-        root = program.slots[static_cast<std::size_t>(root)].part_of;
-      }
+      auto const root = equivalence::root_of(program.slots, slot);
       // The first task on a temporary writes it, or contributes.
       bool const temporary = program.slots[static_cast<std::size_t>(root)].temporary;
       if (mode > Mode::read_write && !(temporary && k == 2)) {
