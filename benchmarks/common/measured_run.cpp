@@ -62,6 +62,7 @@ MeasuredRun::MeasuredRun(std::string const& file)
   if (sizes_.empty()) {
     refuse(file, "has no tasks");
   }
+  auto const times = hs::execution_times(trace_);
   std::vector<std::int64_t> waited(trace_.tasks.size());
   for (auto const& wait : trace_.waits) {
     waited[wait.task] += (wait.end - wait.begin).ns;
@@ -70,8 +71,7 @@ MeasuredRun::MeasuredRun(std::string const& file)
     auto const& task = trace_.tasks[v];
     if (task.outcome == hs::Trace::Outcome::done && task.worker) {
       auto const arch = trace_.workers[task.worker.index()].arch;
-      times_[kinds_.of[v]].on[arch == hs::ArchHost ? 0 : 1].push_back((task.end - task.begin).ns -
-                                                                      waited[v]);
+      times_[kinds_.of[v]].on[arch == hs::ArchHost ? 0 : 1].push_back(times[v].ns - waited[v]);
     }
   }
 }

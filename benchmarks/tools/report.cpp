@@ -83,6 +83,9 @@ std::string drawn(hs::Trace const& trace, std::string const& name) {
       add(v, task.worker, task.begin, task.end, false);
     }
   }
+  for (auto const& part : trace.parts) {
+    add(part.task, part.worker, part.begin, part.end, false);
+  }
   for (auto const& attempt : trace.attempts) {
     add(attempt.task, attempt.worker, attempt.begin, attempt.end, true);
   }

@@ -83,20 +83,13 @@ public:
            Instant begin,
            Instant end,
            TaskOutcome how) override {
-    auto const detail = static_cast<std::uint8_t>(static_cast<unsigned>(how) |
-                                                  (taking.stolen ? RecordedEvents::stole : 0U));
-    write_by(by, [&, asked = taking.asked.ns, at = taking.at.ns](std::size_t lane) {
-      auto const add = [&](auto... more) {
-        events_.add(lane, EventKind::ran, detail, on, task.value, begin.ns, end.ns, more...);
-      };
-      if (at == 0) {
-        add();
-      } else if (at == begin.ns) {
-        add(asked);
-      } else {
-        add(asked, at);
-      }
+    write_by(by, [&](std::size_t lane) {
+      add_execution(lane, EventKind::ran, how, on, task, taking, begin, end);
     });
+  }
+
+  void left(WorkerId on, TaskId task, Taking const& taking, Instant begin, Instant end) override {
+    add_execution(on.index(), EventKind::left, TaskOutcome::done, on, task, taking, begin, end);
   }
 
   void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) override {
@@ -214,6 +207,28 @@ private:
 
   static std::uint64_t key_of(Replicas const& datum) noexcept {
     return reinterpret_cast<std::uintptr_t>(datum.contribution ? &datum : datum.identity);
+  }
+
+  void add_execution(std::size_t lane,
+                     EventKind kind,
+                     TaskOutcome how,
+                     WorkerId on,
+                     TaskId task,
+                     Taking const& taking,
+                     Instant begin,
+                     Instant end) {
+    auto const detail = static_cast<std::uint8_t>(static_cast<unsigned>(how) |
+                                                  (taking.stolen ? RecordedEvents::stole : 0U));
+    auto const add = [&](auto... more) {
+      events_.add(lane, kind, detail, on, task.value, begin.ns, end.ns, more...);
+    };
+    if (taking.at.ns == 0) {
+      add();
+    } else if (taking.at == begin) {
+      add(taking.asked.ns);
+    } else {
+      add(taking.asked.ns, taking.at.ns);
+    }
   }
 
   template <class F>

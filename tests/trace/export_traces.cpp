@@ -38,6 +38,11 @@ void crowd(hs::Trace& trace) {
     sooner(attempt.end);
     attempt.worker.value /= 4;
   }
+  for (auto& part : trace.parts) {
+    sooner(part.begin);
+    sooner(part.end);
+    part.worker.value /= 4;
+  }
   for (auto& transfer : trace.transfers) {
     sooner(transfer.begin);
     sooner(transfer.end);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes a trace file, format "trace-3", of a tile Cholesky factorisation that a list scheduler runs
+"""Writes a trace file, format "trace-4", of a tile Cholesky factorisation that a list scheduler runs
 on cores and GPUs with memories and links, in virtual time; for tests of what reads traces.
 
 Usage: make_trace.py OUTPUT [--tiles N] [--cores P] [--gpus G] [--seed S] [--name SCHEDULER]
@@ -199,7 +199,7 @@ def main():
     tasks = run.tasks
     labels = [""] + [label for _, label, _, _ in tasks]
     trace = {
-        "format": "trace-3", "simulated": True, "scheduler": options.name,
+        "format": "trace-4", "simulated": True, "scheduler": options.name,
         "about": {"platform": "a made-up machine", "graph": f"Cholesky, {options.tiles} tiles"},
         "bounds_ns": {}, "dropped": 0,
         "workers": [{"name": name, "arch": arch, "node": node, "cores": 1}

@@ -18,7 +18,8 @@ inline hs::WorkerId worker(std::size_t number) {
 }
 
 /// Cores and devices; devices run tasks that overlap and take some before they are ready. Some
-/// tasks were attempted elsewhere before, some were not done, some lack moments. Times are small.
+/// tasks were attempted elsewhere before, some are the last parts of coroutines, some were not
+/// done, some lack moments. Times are small.
 inline hs::Trace make(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   auto const below = [&](std::uint64_t most) { return static_cast<std::int64_t>(random() % most); };
@@ -80,6 +81,14 @@ inline hs::Trace make(std::uint64_t seed) {
       free[other] = std::max(free[other], trace.attempts.back().end.ns);
       break;
     }
+    case 11: {
+      auto const at = std::max<std::int64_t>(0, ready - below(9));
+      trace.parts.push_back({static_cast<std::uint32_t>(v),
+                             worker(random() % workers),
+                             {at},
+                             {at + below(static_cast<std::uint64_t>(ready - at) + 1)}});
+      break;
+    }
     case 3:
       task.outcome = hs::Trace::Outcome::cancelled;
       task.begin = task.admitted = hs::Trace::never;
@@ -100,6 +109,9 @@ inline hs::Trace make(std::uint64_t seed) {
     auto const end = begin + below(20);
     trace.syncs.push_back({worker(0), {begin}, {end}});
   }
+  std::sort(trace.parts.begin(), trace.parts.end(), [](auto const& a, auto const& b) {
+    return a.begin < b.begin;
+  });
   std::sort(trace.waits.begin(), trace.waits.end(), [](auto const& a, auto const& b) {
     return a.begin < b.begin;
   });

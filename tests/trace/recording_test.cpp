@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What engines record of a run.
 
+#include <hetsched/coroutines.hpp>
 #include <hetsched/hetsched.hpp>
 #include <hetsched/policies/schedulers/dmda.hpp>
 #include <hetsched/policies/schedulers/eager.hpp>
@@ -322,7 +323,7 @@ TEST_CASE("recording: HETSCHED_TRACE writes a file for each runtime") {
   for (auto const* const name : {"run.json", "run.2.json"}) {
     std::stringstream text;
     text << std::ifstream(folder / name).rdbuf();
-    CHECK(text.str().find("\"trace-3\"") != std::string::npos);
+    CHECK(text.str().find("\"trace-4\"") != std::string::npos);
     CHECK(text.str().find("\"hello\"") != std::string::npos);
   }
   auto config = support::on_cpus(1);
@@ -354,6 +355,52 @@ TEST_CASE("recording: while the program does not wait, worker 0 is idle because 
   // The second pause lies between the tasks.
   CHECK(elsewhere(0) >= hs::Duration{20'000'000});
   CHECK(elsewhere(1) == hs::Duration{});
+}
+
+TEST_CASE("recording: a coroutine is there in parts, up to each wait and behind the last") {
+  for (int const cpus : {1, 2}) {
+    CAPTURE(cpus);
+    hs::Runtime<> rt(recording(cpus));
+    auto const sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+    auto const work = [&] {
+      sleep();
+      return 1;
+    };
+    auto const sum = rt.async(hs::label("sum"), [&]() -> hs::Coroutine<int> {
+      auto const first = rt.async(work);
+      auto const second = rt.async(work);
+      sleep();
+      auto const a = co_await first;
+      auto const b = co_await second;
+      sleep();
+      co_return a + b;
+    });
+    CHECK(sum.get() == 2);
+    rt.sync();
+    auto const trace = rt.trace();
+    recorded::check_whole(trace);
+    auto const own = std::find_if(trace.tasks.begin(), trace.tasks.end(), [&](auto const& task) {
+      return trace.labels[task.label] == "sum";
+    });
+    REQUIRE(own != trace.tasks.end());
+    auto const number = static_cast<std::size_t>(own - trace.tasks.begin());
+    CHECK((cpus > 1 || !trace.parts.empty())); // nobody has run its children before it waits
+    auto all = own->end - own->begin;
+    for (auto const& part : trace.parts) {
+      CHECK(part.task == number);
+      CHECK(own->spawned <= part.begin);
+      CHECK(part.end <= own->ready);
+      all += part.end - part.begin;
+    }
+    auto const times = hs::execution_times(trace);
+    CHECK(times[number] == all);
+    CHECK(all >= hs::Duration{4'000'000});
+    hs::Duration busy;
+    for (auto const& worker : hs::attribute_idle_time(trace)) {
+      busy += worker.busy;
+    }
+    CHECK(busy >= hs::Duration{8'000'000});
+  }
 }
 
 TEST_CASE("recording: a thread that waits in a spawn is in worker 0") {

@@ -83,7 +83,7 @@ def check_files(program, folder):
         "foreign.json": '{"name": "a platform"}\n',
         "not_json.json": "digraph { a -> b }\n",
         "worker.json": text.replace('"thief": [', '"thief": [99, ', 1),
-        "format.json": text.replace("trace-3", "trace-0"),
+        "format.json": text.replace("trace-4", "trace-0"),
     }
     for name, content in bad.items():
         (folder / name).write_text(content)

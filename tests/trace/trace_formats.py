@@ -41,7 +41,7 @@ class Trace:
 
     def __init__(self, path):
         whole = json.loads(path.read_text(encoding="utf-8"))
-        check(whole["format"] == "trace-3", f"{path}: {whole['format']}")
+        check(whole["format"] == "trace-4", f"{path}: {whole['format']}")
         self.workers = [worker["name"] for worker in whole["workers"]]
         self.nodes = [node["name"] for node in whole["nodes"]]
         self.types = [its["name"] for its in whole["types"]]
@@ -51,10 +51,11 @@ class Trace:
         self.accesses = rows(whole["accesses"])
         self.edges = rows(whole["edges"])
         self.attempts = rows(whole["attempts"])
+        self.parts = rows(whole["parts"])
         self.transfers = rows(whole["transfers"])
         self.evictions = rows(whole["evictions"])
         self.steals = rows(whole["steals"])
-        ends = [task["end"] for task in self.tasks] + [its["end"] for its in self.attempts]
+        ends = [its["end"] for its in [*self.tasks, *self.attempts, *self.parts]]
         last = max(ends, default=0)
         self.ran = [  # (task, its number, when it ended or recording did)
             (task, k, task["end"] if task["end"] >= 0 else max(last, task["begin"]))
@@ -108,6 +109,14 @@ def check_chrome(path, trace):
             for task, k, end in trace.ran
         ),
         f"{path.name}: tasks",
+    )
+    check(
+        boxes("part")
+        == Counter(
+            (trace.workers[its["worker"]], its["begin"], its["end"], type_of(its["task"]), its["task"])
+            for its in trace.parts
+        ),
+        f"{path.name}: parts",
     )
     check(
         boxes("attempt")
@@ -232,6 +241,7 @@ def check_csv(path, trace):
     for k, (line, task) in enumerate(zip(lines, trace.tasks)):
         data = [its["datum"] for its in trace.accesses[first : first + task["accesses"]]]
         first += task["accesses"]
+        parts = [its for its in trace.parts if its["task"] == k]
         moments = ["spawned", "ready", "asked", "taken", "admitted", "begin", "end"]
         expected = {
             "task": str(k),
@@ -246,6 +256,10 @@ def check_csv(path, trace):
             "attempts": str(sum(1 for its in trace.attempts if its["task"] == k)),
             "accesses": str(len(data)),
             "bytes": str(sum(trace.bytes[datum] for datum in data)),
+            "parts": str(len(parts)),
+            "executed_ns": str(sum(its["end"] - its["begin"] for its in [task, *parts]))
+            if task["begin"] >= 0 and task["end"] >= 0
+            else "",
         }
         check(line == expected, f"{path.name}: {line}, not {expected}")
 
@@ -272,7 +286,7 @@ def check_paje(path, trace, pj_dump):
     )
     expected += Counter(
         ("Task", plain(trace.workers[its["worker"]]), its["begin"] // 1000, its["end"] // 1000)
-        for its in trace.attempts
+        for its in [*trace.attempts, *trace.parts]
     )
     expected += Counter(
         ("Transfer", trace.nodes[its["to"]], its["begin"] // 1000, its["end"] // 1000)

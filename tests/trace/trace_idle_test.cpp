@@ -142,6 +142,23 @@ TEST_CASE("idle time: attempts are wasted, and the task is not untaken meanwhile
   CHECK(times[1].busy == Duration{2});
 }
 
+TEST_CASE("idle time: the parts of a coroutine execute") {
+  // worker 0   |A, first part|..nothing..|      A waits for B
+  // worker 1                 |B    |A, rest|
+  auto trace = machine({0, 0});
+  add(trace, 1, {10, 10, 10, 10, 10, 13}); // the rest of A
+  add(trace, 1, {5, 5, 5, 5, 5, 10});      // B
+  trace.parts.push_back({0, {0}, {0}, {5}});
+  CHECK(pieces_of(trace) == std::vector<Piece>{{0, 5, 10, IdleCause::no_ready_task},
+                                               {0, 10, 13, IdleCause::end_of_graph},
+                                               {1, 0, 5, IdleCause::no_ready_task}});
+  auto const times = hs::attribute_idle_time(trace);
+  CHECK(times[0].busy == Duration{5});
+  CHECK(times[0].wasted == Duration{});
+  CHECK(times[1].busy == Duration{8});
+  CHECK(hs::execution_times(trace) == std::vector<Duration>{{8}, {5}});
+}
+
 TEST_CASE("idle time: while a body waits and nothing else executes") {
   // time       0    5   10   15   20   25   30   35   40
   // core 0     |parent--wait|child|wait----|--------|
@@ -225,6 +242,11 @@ std::optional<IdleCause> cause_of(Trace const& trace, int worker, Instant now, I
       untaken = untaken || (known.ready != Trace::never && known.ready <= now && !tried &&
                             now < or_else(known.taken, known.begin));
       later = later || known.ready > now;
+    }
+  }
+  for (auto const& part : trace.parts) {
+    if (part.worker.value == worker && part.begin <= now && now < part.end && !waits) {
+      return {};
     }
   }
   for (auto const& attempt : trace.attempts) {

@@ -44,7 +44,8 @@ char const* const small = R"({"format":"trace-1","simulated":true,"scheduler":"h
 "messages":{"datum":[1,0],"number":[5,8589934591],"from":[0,1],"to":[1,0],"tasks":[0,3],
  "asked":[3,-1],"begin":[4,-1],"end":[9,-1]},
 "ranks":{"workers":[0,2],"nodes":[0,2]},
-"clocks":{"at":[7],"offset":[-5],"error":[2]}})";
+"clocks":{"at":[7],"offset":[-5],"error":[2]},
+"parts":{"task":[1],"worker":[1],"begin":[12],"end":[28]}})";
 
 TEST_SUITE_BEGIN("trace");
 
@@ -117,12 +118,12 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
       hs::parse_trace,
       small,
       {
-          {"trace-1", "trace-4", "/format: is \"trace-4\", not \"trace-3\""},
+          {"trace-1", "trace-5", "/format: is \"trace-5\", not \"trace-4\""},
           {"\"trace-1\"", "1", "/format: is no string"},
           {"\"format\":\"trace-1\",", "", "/: 'format' is missing"},
           {"{\"format\"",
            "{\"traceEvents\":[],\"format\"",
-           "is no trace of format \"trace-3\": it begins with 'traceEvents'"},
+           "is no trace of format \"trace-4\": it begins with 'traceEvents'"},
           {"\"dropped\"", "\"drops\"", "/: 'drops' is not known here"},
           {"\"dropped\"", "\"simulated\"", "a key comes twice: 'simulated'"},
           {":true", ":1", "/simulated: is neither true nor false"},
@@ -194,6 +195,11 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
           {"\"from\":[0,0,1]", "\"from\":[0,0,0]", "/edges/to/2: is not behind the edge before"},
           {"\"to\":[1,2,2]", "\"to\":[1,2,3]", "/edges/to/2: is 3, and there are 3 tasks"},
           {"\"to\":[1,2,2]", "\"to\":[2,2,2]", "/edges/to/1: is not behind the edge before it"},
+          {"[12],\"end\":[28]", "[12],\"end\":[11]", "/parts/end/0: is 11, before 12"},
+          {"[1],\"begin\":[12]", "[2],\"begin\":[12]", "/parts/worker/0: is 2, and there are 2"},
+          {"[1],\"worker\":[1],\"begin\":[12]",
+           "[3],\"worker\":[1],\"begin\":[12]",
+           "/parts/task/0: is 3, and there are 3 tasks"},
           {"\"task\":[2]", "\"task\":[3]", "/attempts/task/0: is 3, and there are 3 tasks"},
           {"\"end\":[55]", "\"end\":[39]", "/attempts/end/0: is 39, before 40"},
           {"\"worker\":[1]", "\"worker\":[2]", "/attempts/worker/0: is 2, and there are 2"},
@@ -220,17 +226,17 @@ TEST_CASE("trace file: what is wrong is said, with its place") {
           {"\"asked\":[3,-1]", "\"asked\":[5,-1]", "/messages/begin/0: is 4, before 5"},
           {"\"workers\":[0,2]", "\"workers\":[1,2]", "/ranks: do not have all workers and nodes"},
           {"\"error\":[2]", "\"error\":[-2]", "/clocks/error/0: is -2, not from 0 to"},
-          {"[2]}}", "[2]}", "is no JSON, or not all of it: parse error at line 20"},
-          {"[2]}}", "[2]}}}", "is no JSON, or not all of it: parse error at line 20"},
+          {"[28]}}", "[28]}", "is no JSON, or not all of it: parse error at line 21"},
+          {"[28]}}", "[28]}}}", "is no JSON, or not all of it: parse error at line 21"},
       },
       [](std::string const& got, std::string const& error) {
         return got.starts_with("hetsched: FILE: " + error);
       });
   auto const of = [](std::string const& text) { return error_of(hs::parse_trace, text); };
   CHECK(of("[{\"ph\":\"X\"}]") ==
-        "hetsched: FILE: is no trace of format \"trace-3\": it is no JSON object");
+        "hetsched: FILE: is no trace of format \"trace-4\": it is no JSON object");
   CHECK(of("{\"format\":\"graph-1\",\"tasks\":[]}") ==
-        "hetsched: FILE: /format: is \"graph-1\", not \"trace-3\"");
+        "hetsched: FILE: /format: is \"graph-1\", not \"trace-4\"");
   CHECK(of("").starts_with("hetsched: FILE: is no JSON, or not all of it: parse error at line 1"));
   CHECK(of("#Paje\n\xff").starts_with("hetsched: FILE: is no JSON, or not all of it: parse error"));
   CHECK(of("{}") == "hetsched: FILE: /: 'format' is missing");

@@ -50,6 +50,10 @@ inline auto members(Trace::Attempt const& a) {
   return std::tie(a.task, a.worker, a.begin, a.end);
 }
 
+inline auto members(Trace::Part const& p) {
+  return std::tie(p.task, p.worker, p.begin, p.end);
+}
+
 inline auto members(Trace::Wait const& w) {
   return std::tie(w.task, w.worker, w.begin, w.end);
 }
@@ -113,14 +117,16 @@ inline bool same(Trace const& a, Trace const& b) {
          same_rows(a.types, b.types) && a.labels == b.labels && same_rows(a.data, b.data) &&
          same_rows(a.tasks, b.tasks) && same_rows(a.accesses, b.accesses) &&
          same_rows(a.edges, b.edges) && same_rows(a.attempts, b.attempts) &&
-         same_rows(a.waits, b.waits) && same_rows(a.syncs, b.syncs) &&
-         same_rows(a.transfers, b.transfers) && same_rows(a.evictions, b.evictions) &&
-         same_rows(a.steals, b.steals) && same_rows(a.messages, b.messages) &&
-         same_rows(a.ranks, b.ranks) && same_rows(a.clocks, b.clocks) && a.dropped == b.dropped;
+         same_rows(a.parts, b.parts) && same_rows(a.waits, b.waits) &&
+         same_rows(a.syncs, b.syncs) && same_rows(a.transfers, b.transfers) &&
+         same_rows(a.evictions, b.evictions) && same_rows(a.steals, b.steals) &&
+         same_rows(a.messages, b.messages) && same_rows(a.ranks, b.ranks) &&
+         same_rows(a.clocks, b.clocks) && a.dropped == b.dropped;
 }
 
 /// Draws a run of `tasks` tasks on three cores and two GPUs: list scheduling of a graph by lot,
-/// with nested tasks, failures, attempts that were aborted, transfers, evictions and steals.
+/// with nested tasks, failures, coroutines, attempts that were aborted, transfers, evictions and
+/// steals.
 class Drawn {
 public:
   Drawn(std::uint32_t seed, std::size_t tasks) : random_(seed) {
@@ -149,6 +155,9 @@ public:
       trace_.syncs.push_back({hs::WorkerId{0}, at, end});
       at = end;
     }
+    std::sort(trace_.parts.begin(), trace_.parts.end(), [](auto& a, auto& b) {
+      return std::tuple(a.begin, members(a)) < std::tuple(b.begin, members(b));
+    });
     std::sort(trace_.waits.begin(), trace_.waits.end(), [](auto& a, auto& b) {
       return std::tuple(a.begin, members(a)) < std::tuple(b.begin, members(b));
     });
@@ -264,6 +273,10 @@ private:
     task.ready = task.spawned;
     for (auto const u : before) {
       task.ready = std::max(task.ready, trace_.tasks[u].end);
+    }
+    for (; draw(12) == 0; task.ready = trace_.parts.back().end) { // a coroutine that waits
+      auto const at = later(task.ready, 10);
+      trace_.parts.push_back({v, {static_cast<std::int32_t>(draw(3))}, at, later(at, 100)});
     }
     if (fate == 1) {
       return; // unfinished, never begun

@@ -89,6 +89,7 @@ function columnsOf(table) {
 function prepare(trace) {
   trace.tasks = columnsOf(trace.tasks);
   trace.attempts = columnsOf(trace.attempts);
+  trace.parts = columnsOf(trace.parts);
   trace.transfers = columnsOf(trace.transfers);
   trace.idlePieces = columnsOf(trace.idle_pieces);
   trace.onPath = new Uint8Array(trace.tasks.rows);

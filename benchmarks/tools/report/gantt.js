@@ -105,7 +105,8 @@ class Gantt {
     if (item.kind === "transfer") {
       return transferColours.in;
     }
-    return typeColours.get(trace.types[trace.tasks.type[item.place]]);
+    const columns = item.kind === "part" ? trace.parts : trace.tasks;
+    return typeColours.get(trace.types[columns.type[item.place]]);
   }
 
   isDim(item) {

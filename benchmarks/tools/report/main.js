@@ -20,7 +20,7 @@ function showTip(content, event) {
 const tipTable = rows => element("table", {}, ...rows.map(([name, text]) =>
   element("tr", {}, element("td", {}, name), element("td", {}, text))));
 
-/// What is known of a task, an attempt or a transfer.
+/// What is known of a task, a part or an attempt of one, or a transfer.
 function describe(trace, row, item) {
   if (item.kind === "transfer") {
     const its = trace.transfers;
@@ -30,10 +30,11 @@ function describe(trace, row, item) {
       ["datum", its.datum[k]], ["size", bytesText(its.bytes[k])],
       ["begin", timeText(its.begin[k], 6)], ["took", timeText(its.length[k])]])];
   }
-  if (item.kind === "attempt") {
-    const its = trace.attempts;
+  if (item.kind === "attempt" || item.kind === "part") {
+    const its = item.kind === "part" ? trace.parts : trace.attempts;
+    const what = item.kind === "part" ? "until it left to wait: task" : "stopped attempt at task";
     const k = item.place;
-    return [element("b", {}, `stopped attempt at task ${its.task[k]}`), tipTable([
+    return [element("b", {}, `${what} ${its.task[k]}`), tipTable([
       ["worker", row.name], ["begin", timeText(its.begin[k], 6)], ["took", timeText(its.length[k])]])];
   }
   const its = trace.tasks;
@@ -109,7 +110,7 @@ function showSummary(trace) {
     ["workers", trace.classes.map(its => `${trace.workers.filter(w => w.class === its).length} ` +
       className(trace, its)).join(", ")],
     ["memories", trace.nodes.map(node => node.name).join(", ")]];
-  const counted = ["edges", "messages", "transfers", "evictions", "steals", "attempts"]
+  const counted = ["edges", "messages", "transfers", "evictions", "steals", "attempts", "parts"]
     .filter(what => trace.counts[what] > 0).map(what => `${countText(trace.counts[what])} ${what}`);
   if (counted.length > 0) {
     facts.push(["recorded", counted.join(", ")]);

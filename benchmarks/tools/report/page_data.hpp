@@ -120,6 +120,7 @@ private:
                      {"unfinished", outcomes[3]},
                      {"edges", trace_.edges.size()},
                      {"attempts", trace_.attempts.size()},
+                     {"parts", trace_.parts.size()},
                      {"transfers", trace_.transfers.size()},
                      {"messages", trace_.messages.size()},
                      {"evictions", trace_.evictions.size()},
@@ -220,20 +221,31 @@ private:
       run["tasks"][name] = columns[name];
     }
     run["labels"] = labels.texts();
-    run["attempts"] = {{"task", ordered_json::array()},
-                       {"worker", ordered_json::array()},
-                       {"begin", ordered_json::array()},
-                       {"length", ordered_json::array()}};
-    for (std::size_t k = 0; all && k < std::min(trace_.attempts.size(), share_.tasks); ++k) {
-      auto const& attempt = trace_.attempts[k];
-      run["attempts"]["task"].push_back(attempt.task);
-      run["attempts"]["worker"].push_back(attempt.worker.value);
-      run["attempts"]["begin"].push_back(since_begin(attempt.begin));
-      run["attempts"]["length"].push_back((attempt.end - attempt.begin).ns);
-    }
+    auto const most = all ? share_.tasks : 0;
+    run["attempts"] = executions(trace_.attempts, most);
+    run["parts"] = executions(trace_.parts, most);
     if (!all) {
       add_busy_bins(run);
     }
+  }
+
+  /// The first rows of what tasks did beside their executions.
+  template <class Row>
+  [[nodiscard]] ordered_json executions(std::vector<Row> const& rows, std::size_t most) const {
+    ordered_json columns = {{"task", ordered_json::array()},
+                            {"type", ordered_json::array()},
+                            {"worker", ordered_json::array()},
+                            {"begin", ordered_json::array()},
+                            {"length", ordered_json::array()}};
+    for (std::size_t k = 0; k < std::min(rows.size(), most); ++k) {
+      auto const& row = rows[k];
+      columns["task"].push_back(row.task);
+      columns["type"].push_back(trace_.tasks[row.task].type);
+      columns["worker"].push_back(row.worker.value);
+      columns["begin"].push_back(since_begin(row.begin));
+      columns["length"].push_back((row.end - row.begin).ns);
+    }
+    return columns;
   }
 
   /// How long each worker ran each type in each bin: triples of bin, type, time; of fewer bins
@@ -248,14 +260,20 @@ private:
       filled = 0;
       hs::TimeBins const bins(trace_, count);
       cells.assign(trace_.workers.size(), {});
+      auto const add = [&](auto const& row, std::uint32_t type) {
+        bins.cut(row.begin, row.end, [&](std::size_t k, hs::Instant from, hs::Instant to) {
+          auto const [cell, is_new] = cells[row.worker.index()].try_emplace({k, type}, 0);
+          cell->second += (to - from).ns;
+          filled += is_new ? 1 : 0;
+        });
+      };
       for (auto const& task : trace_.tasks) {
         if (task.worker && task.begin != hs::Trace::never && task.end != hs::Trace::never) {
-          bins.cut(task.begin, task.end, [&](std::size_t k, hs::Instant from, hs::Instant to) {
-            auto const [cell, is_new] = cells[task.worker.index()].try_emplace({k, task.type}, 0);
-            cell->second += (to - from).ns;
-            filled += is_new ? 1 : 0;
-          });
+          add(task, task.type);
         }
+      }
+      for (auto const& part : trace_.parts) {
+        add(part, trace_.tasks[part.task].type);
       }
     } while (filled > 2 * share_.cells && count > 1);
     run["busy_bins"] = {{"count", count}, {"workers", ordered_json::array()}};
@@ -387,10 +405,12 @@ private:
     };
 
     std::map<std::array<std::uint32_t, 3>, Sum> sums; // by label, type and class
-    for (auto const& task : trace_.tasks) {
+    auto const times = hs::execution_times(trace_);
+    for (std::size_t v = 0; v < trace_.tasks.size(); ++v) {
+      auto const& task = trace_.tasks[v];
       if (task.label != 0 && task.outcome == hs::Trace::Outcome::done && task.worker) {
         auto& sum = sums[{task.label, task.type, trace_.workers[task.worker.index()].arch.index}];
-        sum.time += (task.end - task.begin).ns;
+        sum.time += times[v].ns;
         ++sum.count;
       }
     }

@@ -17,8 +17,8 @@ function assignLanes(items) {
   return Math.max(1, free.length);
 }
 
-/// What is drawn in each row, sorted by begin. Kinds of items: task and attempt (`place`: in the
-/// trace's columns), transfer.
+/// What is drawn in each row, sorted by begin. Kinds of items: task, part and attempt (`place`: in
+/// the trace's columns), transfer.
 function rowsOf(trace) {
   const workers = trace.workers.map((worker, w) => ({
     kind: "worker", name: worker.name, worker: w, node: worker.node, items: [], idle: []
@@ -28,10 +28,11 @@ function rowsOf(trace) {
     workers[tasks.worker[k]].items.push(
       {kind: "task", place: k, begin: tasks.begin[k], end: tasks.begin[k] + tasks.length[k]});
   }
-  const attempts = trace.attempts;
-  for (let k = 0; k < attempts.rows; ++k) {
-    workers[attempts.worker[k]].items.push({kind: "attempt", place: k, begin: attempts.begin[k],
-      end: attempts.begin[k] + attempts.length[k]});
+  for (const [kind, its] of [["part", trace.parts], ["attempt", trace.attempts]]) {
+    for (let k = 0; k < its.rows; ++k) {
+      workers[its.worker[k]].items.push(
+        {kind, place: k, begin: its.begin[k], end: its.begin[k] + its.length[k]});
+    }
   }
   const pieces = trace.idlePieces;
   for (let k = 0; k < pieces.rows; ++k) {

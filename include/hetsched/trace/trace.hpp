@@ -85,6 +85,15 @@ struct Trace {
     Instant end;
   };
 
+  /// An execution of a coroutine's body up to a wait in which it left its worker. The task's
+  /// moments from `ready` on are those of what came behind its last wait.
+  struct Part {
+    std::uint32_t task = none;
+    WorkerId worker;
+    Instant begin;
+    Instant end;
+  };
+
   /// A body waits for other tasks, and its worker executes nothing else meanwhile.
   struct Wait {
     std::uint32_t task = none; // whose body it is
@@ -174,6 +183,7 @@ struct Trace {
   std::vector<Access> accesses; // of all tasks, in their order
   std::vector<Edge> edges;      // by `to`, then `from`
   std::vector<Attempt> attempts;
+  std::vector<Part> parts;         // by begin
   std::vector<Wait> waits;         // by begin
   std::vector<Sync> syncs;         // by begin
   std::vector<Transfer> transfers; // by begin
@@ -193,8 +203,8 @@ struct Trace {
   }
 };
 
-/// From the first task's ready moment to the last end of a task or attempt: what makespan means
-/// here. Both 0 if nothing ran. O(tasks).
+/// From the first task's ready moment to the last end of a task, part or attempt: what makespan
+/// means here. Both 0 if nothing ran. O(tasks).
 [[nodiscard]] inline std::pair<Instant, Instant> span_of(Trace const& trace) {
   std::pair<Instant, Instant> span{Trace::never, {}};
   auto const widen = [&](Instant begin, Instant end) {
@@ -210,8 +220,26 @@ struct Trace {
   for (auto const& attempt : trace.attempts) {
     widen(attempt.begin, attempt.end);
   }
+  for (auto const& part : trace.parts) {
+    widen(part.begin, part.end);
+  }
   span.first = std::max(span.first, Instant{});
   return span;
+}
+
+/// How long each task executed: its last part and those before. 0 of one that did not end.
+/// O(tasks + parts).
+[[nodiscard]] inline std::vector<Duration> execution_times(Trace const& trace) {
+  std::vector<Duration> times(trace.tasks.size());
+  for (auto const& part : trace.parts) {
+    times[part.task] += part.end - part.begin;
+  }
+  for (std::size_t v = 0; v < times.size(); ++v) {
+    auto const& task = trace.tasks[v];
+    bool const ended = task.begin != Trace::never && task.end != Trace::never;
+    times[v] = ended ? times[v] + (task.end - task.begin) : Duration{};
+  }
+  return times;
 }
 
 } // namespace hetsched

@@ -140,7 +140,7 @@ private:
   void each(std::span<Word const> words, Visit const& visit) const {
     for (std::size_t k = 0; k < words.size();) {
       auto const event = RecordedEvents::event_at(words, k);
-      if (event.kind > EventKind::named) {
+      if (event.kind > EventKind::left) {
         refuse("an event makes no sense");
       }
       visit(event);
@@ -167,6 +167,7 @@ private:
     case EventKind::waited:
       return words.size() == 3 && times(1, 3);
     case EventKind::ran:
+    case EventKind::left:
       return words.size() >= 3 && words.size() <= 5 && times(1, words.size()) &&
              (event.detail & ~RecordedEvents::stole) <= 3;
     case EventKind::divided:

@@ -47,7 +47,8 @@ enum class EventKind : std::uint8_t {
   passed,   // task, asked, begin, end: a message
   of_rank,  // at, rank and how many there are
   clocks,   // at, offset, error
-  named     // the name of a task type, with as many zeros as fill the last word; on: its number
+  named,    // the name of a task type, with as many zeros as fill the last word; on: its number
+  left      // as `ran`: a body left its worker, and goes on later
 };
 
 /// Events in lanes. One thread at a time writes to a lane, and any thread reads. When the memory is

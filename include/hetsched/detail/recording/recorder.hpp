@@ -84,6 +84,9 @@ public:
                    Instant begin,
                    Instant end,
                    TaskOutcome how) = 0;
+
+  /// The task's body leaves its worker, whose thread calls, to go on later; see Trace::Part.
+  virtual void left(WorkerId on, TaskId task, Taking const& taking, Instant begin, Instant end) = 0;
   virtual void aborted(WorkerId by, WorkerId on, TaskId task, Instant begin, Instant end) = 0;
 
   /// The task's body waits, and its worker, whose thread calls, finds no task to execute.

@@ -238,6 +238,7 @@ private:
       task.admitted = std::max(task.admitted, time(1));
       break;
     case EventKind::ran:
+    case EventKind::left:
       if (words.size() > 3) {
         add_taken(number_of_task,
                   event.on,
@@ -245,7 +246,10 @@ private:
                   time(words.size() > 4 ? 4 : 1),
                   (event.detail & RecordedEvents::stole) != 0);
       }
-      if (time(2) >= task.end) {
+      if (event.kind == EventKind::left) {
+        trace_.parts.push_back({number_of_task, event.on, time(1), time(2)});
+        task.ready = std::max(task.ready, time(2));
+      } else if (time(2) >= task.end) {
         task.worker = event.on;
         task.begin = time(1);
         task.end = time(2);

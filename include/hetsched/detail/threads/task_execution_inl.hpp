@@ -280,7 +280,11 @@ HETSCHED_INLINE Duration ThreadCore::call_body_measured(ThreadWorker& worker, Ta
   if (recorder_) {
     auto const id = worker.info.id;
     auto const how = task.failed ? TaskOutcome::failed : TaskOutcome::done;
-    recorder_->ran(id, id, task.id(), taking, begin, begin + time, how);
+    if (this_thread.suspension != nullptr) {
+      recorder_->left(id, task.id(), taking, begin, begin + time);
+    } else {
+      recorder_->ran(id, id, task.id(), taking, begin, begin + time, how);
+    }
     worker.ended = begin + time;
   }
   if (policies_->measures()) {

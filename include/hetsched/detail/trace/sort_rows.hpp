@@ -16,6 +16,7 @@ inline void sort_rows(Trace& trace) {
         all.begin(), all.end(), [&](auto const& a, auto const& b) { return key(a) < key(b); });
   };
   sort(trace.attempts, [](auto const& row) { return std::tie(row.begin, row.task); });
+  sort(trace.parts, [](auto const& row) { return std::tie(row.begin, row.worker, row.task); });
   sort(trace.waits, [](auto const& row) { return std::tie(row.begin, row.worker); });
   sort(trace.syncs, [](auto const& row) { return std::tie(row.begin, row.worker, row.end); });
   sort(trace.transfers,

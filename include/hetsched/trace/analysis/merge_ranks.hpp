@@ -190,6 +190,9 @@ private:
     for (auto row : rank.attempts) {
       all_.attempts.push_back({number(row.task), worker(row.worker), at(row.begin), at(row.end)});
     }
+    for (auto row : rank.parts) {
+      all_.parts.push_back({number(row.task), worker(row.worker), at(row.begin), at(row.end)});
+    }
     for (auto row : rank.waits) {
       all_.waits.push_back({number(row.task), worker(row.worker), at(row.begin), at(row.end)});
     }

@@ -244,6 +244,8 @@ public:
     }
   }
 
+  void add_part(Instant begin, Instant end) { busy_.emplace_back(begin, end); }
+
   void add_attempt(Instant begin, Instant end) { all_.emplace_back(begin, end); }
 
   void add_wait(Instant begin, Instant end) { waiting_.emplace_back(begin, end); }
@@ -367,13 +369,14 @@ private:
 /// span_of(trace); several executions at once on a worker (devices) count once, and those whose
 /// bodies wait while nothing else executes count as idle. Moments that a trace does not have count
 /// as not waited for. Tasks of other ranks are none that a worker may run. Cost: O(n log n) for n
-/// tasks, attempts and waits, and the pieces.
+/// tasks, their parts, attempts and waits, and the pieces.
 template <class Emit>
 std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
   auto const run = span_of(trace);
   auto const ready = detail::class_ready(trace, run.second);
   auto const ranks = detail::ranks_of_workers(trace);
   detail::RowsByWorker const tasks(trace, trace.tasks);
+  detail::RowsByWorker const parts(trace, trace.parts);
   detail::RowsByWorker const attempts(trace, trace.attempts);
   detail::RowsByWorker const waits(trace, trace.waits);
   detail::RowsByWorker const syncs(trace, trace.syncs);
@@ -383,6 +386,9 @@ std::vector<WorkerTimes> attribute_idle_time(Trace const& trace, Emit&& emit) {
     WorkerId const id{static_cast<std::int32_t>(w)};
     for (auto const v : tasks.of(w)) {
       worker.add(v);
+    }
+    for (auto const k : parts.of(w)) {
+      worker.add_part(trace.parts[k].begin, trace.parts[k].end);
     }
     for (auto const k : attempts.of(w)) {
       worker.add_attempt(trace.attempts[k].begin, trace.attempts[k].end);

@@ -20,8 +20,8 @@
 
 namespace hetsched {
 
-/// Execution times of the tasks of one type that were done on one class of worker. Quartiles are
-/// the values at place floor(k (count - 1) / 4) of the sorted times.
+/// Execution times of the tasks of one type that were done on one class of worker, all parts of a
+/// task together. Quartiles are the values at place floor(k (count - 1) / 4) of the sorted times.
 struct TimeSpread {
   std::uint32_t type = 0;
   Arch arch;
@@ -39,11 +39,12 @@ struct TimeSpread {
   };
 
   std::vector<Execution> all;
-  for (auto const& task : trace.tasks) {
+  auto const times = execution_times(trace);
+  for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+    auto const& task = trace.tasks[v];
     if (task.outcome == Trace::Outcome::done && task.worker && task.begin != Trace::never &&
         task.end != Trace::never) {
-      all.push_back(
-          {task.type, trace.workers[task.worker.index()].arch.index, task.end - task.begin});
+      all.push_back({task.type, trace.workers[task.worker.index()].arch.index, times[v]});
     }
   }
   std::sort(all.begin(), all.end(), [](Execution const& a, Execution const& b) {
@@ -158,12 +159,13 @@ namespace detail {
 class TimesByKind {
 public:
   explicit TimesByKind(Trace const& trace) : kinds_(trace), sums_(kinds_.first.size()) {
+    auto const times = execution_times(trace);
     for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
       auto const& task = trace.tasks[v];
       if (task.outcome == Trace::Outcome::done && task.worker && task.begin != Trace::never &&
           task.end != Trace::never) {
         auto& [sum, count] = sums_[kinds_.of[v]][trace.workers[task.worker.index()].arch.index];
-        sum += (task.end - task.begin).ns;
+        sum += times[v].ns;
         ++count;
       }
     }

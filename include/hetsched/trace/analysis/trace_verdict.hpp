@@ -57,11 +57,7 @@ namespace detail {
 /// edges).
 [[nodiscard]] inline std::pair<Duration, std::vector<std::uint32_t>>
 longest_chain(Trace const& trace) {
-  auto const length = [&](std::uint32_t v) {
-    auto const& task = trace.tasks[v];
-    bool const ran = task.begin != Trace::never && task.end != Trace::never;
-    return ran ? task.end - task.begin : Duration{};
-  };
+  auto const lengths = execution_times(trace);
   std::vector<Duration> until(trace.tasks.size());
   std::vector<std::uint32_t> before(trace.tasks.size(), Trace::none);
   std::uint32_t last = Trace::none;
@@ -72,7 +68,7 @@ longest_chain(Trace const& trace) {
         before[v] = edge->from;
       }
     }
-    until[v] = length(v) + (before[v] != Trace::none ? until[before[v]] : Duration{});
+    until[v] = lengths[v] + (before[v] != Trace::none ? until[before[v]] : Duration{});
     last = last == Trace::none || until[v] > until[last] ? v : last;
   }
   if (last == Trace::none) {
@@ -90,13 +86,14 @@ longest_chain(Trace const& trace) {
 class Judge {
 public:
   Judge(Trace const& trace, std::span<WorkerTimes const> times, std::span<PathStep const> path)
-      : trace_(trace), path_(path), span_(span_of(trace)) {
+      : trace_(trace), path_(path), span_(span_of(trace)), times_(execution_times(trace)) {
     ArchMask useful{0};
-    for (auto const& task : trace.tasks) {
+    for (std::size_t v = 0; v < trace.tasks.size(); ++v) {
+      auto const& task = trace.tasks[v];
       useful = useful | task.archs;
       if (task.begin != Trace::never && task.end != Trace::never) {
         ++ran_;
-        executed_ += static_cast<double>((task.end - task.begin).ns);
+        executed_ += static_cast<double>(times_[v].ns);
       }
     }
     for (std::size_t w = 0; w < times.size(); ++w) {
@@ -185,7 +182,7 @@ private:
     std::map<std::uint32_t, std::pair<std::int64_t, std::size_t>> types;
     for (auto const v : chain) {
       auto& [time, count] = types[trace_.tasks[v].type];
-      time += (trace_.tasks[v].end - trace_.tasks[v].begin).ns;
+      time += times_[v].ns;
       ++count;
     }
     std::vector<std::pair<std::pair<std::int64_t, std::size_t>, std::uint32_t>> sorted;
@@ -274,7 +271,8 @@ private:
   Trace const& trace_;
   std::span<PathStep const> path_;
   std::pair<Instant, Instant> span_;
-  double all_ = 0; // worker times, ns; of classes that may run a task
+  std::vector<Duration> times_; // of each task
+  double all_ = 0;              // worker times, ns; of classes that may run a task
   double busy_ = 0;
   std::array<double, idle_causes> idle_{};
   std::size_t ran_ = 0; // tasks

@@ -105,21 +105,22 @@ private:
     thread_of_.assign(trace_.tasks.size(), 0);
     for (auto const& box : layout_.executions) {
       auto const thread = first_worker_[box.row] + static_cast<int>(box.lane);
-      auto const k = box.attempt ? trace_.attempts[box.index].task : box.index;
-      auto const& task = trace_.tasks[k];
+      auto const& task = trace_.tasks[box.index];
+      bool const attempt = box.of == TraceBox::Of::attempt;
       begin('X', workers, thread, box.begin);
       write_length(box.end - box.begin);
-      out_ << (box.attempt ? R"(,"cat":"attempt","cname":"grey","name":)"
-                           : R"(,"cat":"task","name":)");
+      out_ << (attempt                        ? R"(,"cat":"attempt","cname":"grey","name":)"
+               : box.of == TraceBox::Of::part ? R"(,"cat":"part","name":)"
+                                              : R"(,"cat":"task","name":)");
       auto const& type = trace_.types[task.type].name;
-      write_json_string(out_, box.attempt ? type + " (attempt)" : type);
-      out_ << R"(,"args":{"task":)" << k << R"(,"priority":)" << task.priority;
+      write_json_string(out_, attempt ? type + " (attempt)" : type);
+      out_ << R"(,"args":{"task":)" << box.index << R"(,"priority":)" << task.priority;
       if (task.label != 0) {
         out_ << ",\"label\":";
         write_json_string(out_, trace_.labels[task.label]);
       }
-      if (!box.attempt) {
-        thread_of_[k] = thread;
+      if (box.of == TraceBox::Of::whole) {
+        thread_of_[box.index] = thread;
         write_waits(task);
       }
       out_ << "}}";

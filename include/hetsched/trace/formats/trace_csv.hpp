@@ -33,15 +33,22 @@ inline void write_csv_text(TextWriter& out, std::string_view text) {
 
 /// A line for each task, below one with names: RFC 4180, but that lines end as Unix's do. Moments
 /// are nanoseconds; what did not come, or is not there, is empty. `attempts`: executions before the
-/// one that counts; `bytes`: of all data that it accesses. `trace` is as read_trace would return
-/// it. O(size of the trace). Throws Error(bad_input) naming the file if it cannot be written.
+/// one that counts; `bytes`: of all data that it accesses; `parts`: those of a coroutine before its
+/// last wait; `executed_ns`: all of them and the rest, see execution_times, empty if it did not
+/// end. `trace` is as read_trace would return it. O(size of the trace). Throws Error(bad_input)
+/// naming the file if it cannot be written.
 inline void write_csv(Trace const& trace, detail::TextWriter& out) {
   std::vector<std::size_t> attempts(trace.tasks.size());
   for (auto const& attempt : trace.attempts) {
     ++attempts[attempt.task];
   }
+  std::vector<std::size_t> parts(trace.tasks.size());
+  for (auto const& part : trace.parts) {
+    ++parts[part.task];
+  }
+  auto const times = execution_times(trace);
   out << "task,type,label,priority,parent,archs,outcome,worker,spawned_ns,ready_ns,asked_ns,"
-         "taken_ns,admitted_ns,begin_ns,end_ns,attempts,accesses,bytes\n";
+         "taken_ns,admitted_ns,begin_ns,end_ns,attempts,accesses,bytes,parts,executed_ns\n";
   for (std::size_t k = 0; k < trace.tasks.size(); ++k) {
     auto const& task = trace.tasks[k];
     constexpr char const* outcomes[] = {"done", "failed", "cancelled", "unfinished"};
@@ -69,7 +76,12 @@ inline void write_csv(Trace const& trace, detail::TextWriter& out) {
     for (auto const& access : trace.accesses_of(k)) {
       bytes += trace.data[access.datum].bytes;
     }
-    out << ',' << attempts[k] << ',' << trace.accesses_of(k).size() << ',' << bytes << '\n';
+    out << ',' << attempts[k] << ',' << trace.accesses_of(k).size() << ',' << bytes << ','
+        << parts[k] << ',';
+    if (task.begin != Trace::never && task.end != Trace::never) {
+      out << times[k].ns;
+    }
+    out << '\n';
   }
 }
 

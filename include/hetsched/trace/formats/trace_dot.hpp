@@ -50,6 +50,7 @@ inline void write_trace_dot(Trace const& trace, detail::TextWriter& out) {
   detail::write_decimal(out, (span.second - span.first).ns, 6);
   out << " ms; critical path: " << steps.size() << " of " << trace.tasks.size()
       << " tasks\";\nnode [shape=box, style=filled, fontname=\"sans-serif\"];\n";
+  auto const times = execution_times(trace);
   for (std::size_t k = 0; k < trace.tasks.size(); ++k) {
     auto const& task = trace.tasks[k];
     auto const& type = trace.types[task.type].name;
@@ -63,7 +64,7 @@ inline void write_trace_dot(Trace const& trace, detail::TextWriter& out) {
     out << " #" << k;
     if (task.begin != Trace::never && task.end != Trace::never) {
       out << "\\n";
-      detail::write_decimal(out, (task.end - task.begin).ns, 6);
+      detail::write_decimal(out, times[k].ns, 6);
       out << " ms, ";
       detail::write_dot_text(out, trace.workers[task.worker.index()].name);
     }

@@ -160,7 +160,7 @@ private:
     }
     lane_of_.assign(trace_.tasks.size(), 0);
     for (auto const& box : layout_.executions) {
-      if (!box.attempt) {
+      if (box.of == TraceBox::Of::whole) {
         lane_of_[box.index] = box.lane;
       }
     }
@@ -224,12 +224,12 @@ private:
   }
 
   void write_task(TraceBox const& box, Instant at) {
-    auto const k = box.attempt ? trace_.attempts[box.index].task : box.index;
-    auto const& task = trace_.tasks[k];
+    auto const& task = trace_.tasks[box.index];
     begin(8, at);
     out_ << "S ";
     container('W', box.row, box.lane);
-    out_ << (box.attempt ? " KA" : " K") << task.type << ' ' << k << ' ';
+    out_ << (box.of == TraceBox::Of::attempt ? " KA" : " K") << task.type << ' ' << box.index
+         << ' ';
     text(trace_.labels[task.label]);
     out_ << '\n';
   }

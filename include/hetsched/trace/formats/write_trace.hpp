@@ -24,7 +24,7 @@ public:
   TraceText(Its const& trace, TextWriter& out) : trace_(trace), out_(out) {}
 
   void write() {
-    out_ << "{\"format\": \"trace-3\",\n\"simulated\": " << (trace_.simulated ? "true" : "false");
+    out_ << "{\"format\": \"trace-4\",\n\"simulated\": " << (trace_.simulated ? "true" : "false");
     out_ << ",\n\"scheduler\": ";
     write_json_string(out_, trace_.scheduler);
     out_ << ",\n\"about\": {";
@@ -126,7 +126,7 @@ private:
 
 } // namespace detail
 
-/// In format "trace-3", which read_trace.hpp reads. O(size of the trace); one caller at a time for
+/// In format "trace-4", which read_trace.hpp reads. O(size of the trace); one caller at a time for
 /// a trace that changes. What is not UTF-8 in a name becomes U+FFFD.
 template <class Its = Trace>
 [[nodiscard]] std::string trace_text(Its const& trace) {

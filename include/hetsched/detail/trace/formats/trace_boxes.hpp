@@ -25,12 +25,14 @@ namespace hetsched::detail {
 
 /// An execution of a task on a worker, or a transfer to a node.
 struct TraceBox {
+  enum class Of : std::uint8_t { whole, part, attempt };
+
   Instant begin;
   Instant end;
-  std::uint32_t row = 0;  // worker or node
-  std::uint32_t lane = 0; // within the row
-  std::uint32_t index = 0;
-  bool attempt = false; // index is one of the attempts, else of the tasks, or of the transfers
+  std::uint32_t row = 0;   // worker or node
+  std::uint32_t lane = 0;  // within the row
+  std::uint32_t index = 0; // of the task, or the transfer
+  Of of = Of::whole;       // whole: also what a task does behind its last part
 };
 
 /// The lanes of one row. Boxes come by begin, outer ones first, and get the first lane in which
@@ -82,8 +84,8 @@ template <class Nests>
 [[nodiscard]] std::vector<std::uint32_t>
 set_lanes(std::vector<TraceBox>& boxes, std::size_t rows, Nests const& nests) {
   auto const in_order = [](TraceBox const& a, TraceBox const& b) {
-    return std::tuple(a.row, a.lane, a.begin, b.end, a.attempt, a.index) <
-           std::tuple(b.row, b.lane, b.begin, a.end, b.attempt, b.index);
+    return std::tuple(a.row, a.lane, a.begin, b.end, a.of, a.index) <
+           std::tuple(b.row, b.lane, b.begin, a.end, b.of, b.index);
   };
   std::sort(boxes.begin(), boxes.end(), in_order);
   std::vector<std::uint32_t> counts(rows, 1);
@@ -117,7 +119,7 @@ set_lanes(std::vector<TraceBox>& boxes, std::size_t rows, Nests const& nests) {
 [[nodiscard]] inline std::vector<TraceBox> boxes_of_workers(Trace const& trace) {
   auto const last = span_of(trace).second;
   std::vector<TraceBox> boxes;
-  boxes.reserve(trace.tasks.size() + trace.attempts.size());
+  boxes.reserve(trace.tasks.size() + trace.parts.size() + trace.attempts.size());
   for (std::uint32_t k = 0; k < trace.tasks.size(); ++k) {
     auto const& task = trace.tasks[k];
     if (task.begin != Trace::never) {
@@ -125,11 +127,14 @@ set_lanes(std::vector<TraceBox>& boxes, std::size_t rows, Nests const& nests) {
       boxes.push_back({task.begin, end, static_cast<std::uint32_t>(task.worker.value), 0, k});
     }
   }
-  for (std::uint32_t k = 0; k < trace.attempts.size(); ++k) {
-    auto const& attempt = trace.attempts[k];
-    boxes.push_back(
-        {attempt.begin, attempt.end, static_cast<std::uint32_t>(attempt.worker.value), 0, k, true});
-  }
+  auto const add = [&](auto const& rows, TraceBox::Of of) {
+    for (auto const& row : rows) {
+      auto const worker = static_cast<std::uint32_t>(row.worker.value);
+      boxes.push_back({row.begin, row.end, worker, 0, row.task, of});
+    }
+  };
+  add(trace.parts, TraceBox::Of::part);
+  add(trace.attempts, TraceBox::Of::attempt);
   return boxes;
 }
 

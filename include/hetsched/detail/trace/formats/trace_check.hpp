@@ -185,6 +185,11 @@ private:
       check_place("/attempts/worker", k, attempt.worker.value, workers, "workers");
       check_order("/attempts/end", k, attempt.begin, attempt.end);
     }
+    by_time(trace_.parts, "/parts/begin", &Trace::Part::begin, [&](std::size_t k, auto& part) {
+      check_place("/parts/task", k, part.task, tasks, "tasks");
+      check_place("/parts/worker", k, part.worker.value, workers, "workers");
+      check_order("/parts/end", k, part.begin, part.end);
+    });
     by_time(trace_.waits, "/waits/begin", &Trace::Wait::begin, [&](std::size_t k, auto& wait) {
       check_place("/waits/task", k, wait.task, tasks, "tasks");
       check_place("/waits/worker", k, wait.worker.value, workers, "workers");

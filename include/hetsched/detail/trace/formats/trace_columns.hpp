@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The format of trace files, "trace-3", as a table that writers and readers use.
+// The format of trace files, "trace-4", as a table that writers and readers use.
 
 #include <hetsched/core/access.hpp>
 #include <hetsched/core/time.hpp>
@@ -177,6 +177,8 @@ struct TraceTable {
                                       EdgeRows::template column<&Edge::to>("to", 0, most)};
     using AttemptRows = TraceRows<&Its::attempts>;
     static constexpr auto attempts = executions<AttemptRows, typename Its::Attempt>();
+    using PartRows = TraceRows<&Its::parts>;
+    static constexpr auto parts = executions<PartRows, typename Its::Part>();
     using WaitRows = TraceRows<&Its::waits>;
     static constexpr auto waits = executions<WaitRows, typename Its::Wait>();
     using Sync = typename Its::Sync;
@@ -232,6 +234,7 @@ struct TraceTable {
                                        AccessRows::group("accesses", accesses),
                                        EdgeRows::group("edges", edges),
                                        AttemptRows::group("attempts", attempts),
+                                       PartRows::group("parts", parts),
                                        WaitRows::group("waits", waits),
                                        SyncRows::group("syncs", syncs),
                                        TransferRows::group("transfers", transfers),

@@ -111,8 +111,8 @@ public:
     } else if (in_ == In::about) {
       trace_.about.emplace_back(key_, value);
     } else if (in_ == In::top && key_ == "format") {
-      if (value != "trace-3" && value != "trace-2" && value != "trace-1") {
-        refuse(where(), "is \"" + JsonValue::printable(value) + "\", not \"trace-3\"");
+      if (value != "trace-4" && value != "trace-3" && value != "trace-2" && value != "trace-1") {
+        refuse(where(), "is \"" + JsonValue::printable(value) + "\", not \"trace-4\"");
       }
     } else if (in_ == In::top && key_ == "scheduler") {
       trace_.scheduler = value;
@@ -267,7 +267,7 @@ private:
                        name == "bounds_ns" || name == "dropped" || name == "labels";
     if (!known) {
       auto const shown = "'" + JsonValue::printable(name) + "'";
-      members_.empty() ? refuse("", "is no trace of format \"trace-3\": it begins with " + shown)
+      members_.empty() ? refuse("", "is no trace of format \"trace-4\": it begins with " + shown)
                        : refuse("/", shown + " is not known here");
     }
     if (contains(members_, name)) {
@@ -361,7 +361,7 @@ private:
   [[noreturn]] void refuse_kind() const {
     switch (in_) {
     case In::nothing:
-      refuse("", "is no trace of format \"trace-3\": it is no JSON object");
+      refuse("", "is no trace of format \"trace-4\": it is no JSON object");
     case In::about:
     case In::labels:
       refuse(where(), "is no string");
