@@ -4,6 +4,7 @@
 #include "../last_error.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 

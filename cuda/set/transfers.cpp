@@ -7,6 +7,7 @@
 #include "device_set.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <utility>

@@ -10,6 +10,8 @@
 #include <hetsched/policies/perf_models/bandwidth.hpp>
 #else
 #include <hetsched/policies/perf_models/history.hpp>
+
+#include <memory>
 #endif
 
 namespace hetsched::detail {

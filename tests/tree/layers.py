@@ -5,7 +5,8 @@
 A folder is a room. A file includes its own row's folders or those of a row above it in ROOMS, which
 docs/internals.md shows, too. The runtime and the engines never include a policy, and a scheduler
 includes no policy but queues: they meet only in user code. Headers directly in include/hetsched are
-for users: no other header includes them. Some headers are banned, or have one home.
+for users: no other header includes them. Some headers are banned, or have one home, or are kept out
+of what hetsched.hpp includes, since every program compiles that.
 
 Usage: layers.py FOLDER [PAGE]      (include/hetsched, docs/internals.md)
 """
@@ -54,6 +55,10 @@ ENGINES = ["detail/dataflow/", "detail/spawn/", "detail/engine/", "detail/thread
 BANNED = re.compile(
     r"iostream|regex|future|ranges|random|format|(cuda|cublas|cusolver).*"
 )
+
+# What the headers that every program includes do without, because it takes long to parse.
+# detail/core/array.hpp has an owning pointer.
+HEAVY = re.compile(r"memory|functional|chrono|thread|condition_variable|unordered_.*|.*stream")
 
 # Headers with one home: what is included, and the only places that may.
 HOMES = [
@@ -191,6 +196,29 @@ def check_file(root, name):
             yield line_of(code, match.start()), f"{match.group()} has another name in detail/core"
 
 
+def headers_of(root, first):
+    """The headers of ours that one includes, and those that they include: name to text."""
+    texts, waiting = {}, [first]
+    while waiting:
+        name = waiting.pop()
+        if name in texts or not (root / name).is_file():
+            continue
+        texts[name] = without_comments((root / name).read_text(encoding="utf-8"))
+        for match in INCLUDE.finditer(texts[name]):
+            target = match.group(2)
+            beside = PurePosixPath(name).parent / target
+            waiting.append(beside.as_posix() if match.group(1) == '"' else target.removeprefix("hetsched/"))
+    return texts
+
+
+def check_weight(root):
+    """Yields (header, line, what is wrong)."""
+    for name, text in sorted(headers_of(root, "hetsched.hpp").items()):
+        for match in INCLUDE.finditer(text):
+            if HEAVY.fullmatch(match.group(2)):
+                yield name, line_of(text, match.start()), f"<{match.group(2)}> weighs on every program"
+
+
 def shown_rooms(page):
     """The rows of the table that a page shows below the line that names this file."""
     rows = re.findall(r"^\| (`[^|]*`) \| ([^|]*) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
@@ -203,6 +231,7 @@ def main():
     root = Path(sys.argv[1]).resolve()
     names = sorted(p.relative_to(root).as_posix() for p in root.rglob("*.hpp"))
     failures = [(n, line, wrong) for n in names for line, wrong in check_file(root, n)]
+    failures += check_weight(root)
     for name, line, wrong in failures:
         print(f"include/hetsched/{name}:{line}: {wrong}")
     stale = [folder for folder in FOLDERS if not (root / folder).is_dir()]

@@ -8,7 +8,6 @@
 #include <hetsched/handles/handle.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

@@ -12,7 +12,8 @@
 namespace hetsched {
 
 extern template void detail::register_accesses(detail::ThreadCore::Host& host,
-                                               detail::TaskRecord& task);
+                                               detail::TaskRecord& task,
+                                               bool contributes);
 extern template void detail::release_accesses(detail::ThreadCore::Host& host,
                                               detail::TaskRecord& task);
 extern template class detail::

@@ -13,7 +13,9 @@
 
 namespace hetsched {
 
-template void detail::register_accesses(detail::ThreadCore::Host& host, detail::TaskRecord& task);
+template void detail::register_accesses(detail::ThreadCore::Host& host,
+                                        detail::TaskRecord& task,
+                                        bool contributes);
 template void detail::release_accesses(detail::ThreadCore::Host& host, detail::TaskRecord& task);
 template class detail::Policies<detail::ThreadCore, policies::WorkStealing<>, policies::NoModel>;
 template class detail::ThreadCoreOf<policies::WorkStealing<>, policies::NoModel>;

@@ -18,17 +18,6 @@ namespace hetsched::detail {
 
 void release_domain(Domain* domain) noexcept;
 
-/// A container that was registered, and how to look where its elements are.
-struct WatchedContainer {
-  struct Elements {
-    void const* first;
-    std::size_t count;
-  };
-
-  void const* container;
-  Elements (*look)(void const* container);
-};
-
 /// The domain of tasks spawned outside any task, with a reference.
 class RootDomain {
 public:
@@ -118,7 +107,7 @@ public:
 
   [[nodiscard]] bool watches() const noexcept { return watches_; }
 
-  void watch(DataRecord const& record, WatchedContainer const& container);
+  void watch(DataRecord& record, WatchedContainer const& container);
 
   /// Throws Error(bad_data) that names a datum whose container has another size or place by now.
   void check_containers();
@@ -199,7 +188,6 @@ private:
   bool watches_ = false;             // constant once the runtime is made
   Forgotten forgotten_ = nullptr;    // the same; null: accesses are not checked
   std::uint64_t changes_ = 0;
-  std::map<DataRecord const*, WatchedContainer> watched_;
   Atomic<std::int64_t> references_{1};
   ForkMark forked_;
 };

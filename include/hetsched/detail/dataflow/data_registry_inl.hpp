@@ -124,33 +124,36 @@ DataRegistry::overlapping(Regions::iterator it, Regions const& regions, DataReco
   if (auto const it = regions.find(address(record)); it != regions.end() && it->second == &record) {
     regions.erase(it);
   }
-  watched_.erase(&record);
+  record.watched = Owned<WatchedContainer const>();
   ++changes_;
   if (forgotten_ != nullptr && !record.temporary) { // a temporary has its memory until `remove`
     forgotten_(record);
   }
 }
 
-[[gnu::cold]] HETSCHED_INLINE void DataRegistry::watch(DataRecord const& record,
+[[gnu::cold]] HETSCHED_INLINE void DataRegistry::watch(DataRecord& record,
                                                        WatchedContainer const& container) {
   std::lock_guard const guard(mutex_);
-  watched_.insert_or_assign(&record, container);
+  record.watched = Owned<WatchedContainer const>(new WatchedContainer(container));
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::check_containers() {
   std::lock_guard const guard(mutex_);
-  for (auto const& [record, container] : watched_) {
-    auto const now = container.look(container.container);
-    auto const count = record->shape.rows * record->shape.cols;
-    if (now.count != count || (count != 0 && now.first != record->home.base)) {
+  for_each_locked([](DataRecord const& record) {
+    if (!record.watched) {
+      return;
+    }
+    auto const now = record.watched->look(record.watched->container);
+    auto const count = record.elements();
+    if (now.count != count || (count != 0 && now.first != record.home.base)) {
       throw Error(ErrorCode::bad_data,
-                  record->describe(),
+                  record.describe(),
                   text("its container has %zu elements at %p now: it changed after it was "
                        "registered (HETSCHED_CHECK=containers)",
                        now.count,
                        now.first));
     }
-  }
+  });
 }
 
 [[gnu::cold]] HETSCHED_INLINE void DataRegistry::detach() noexcept {

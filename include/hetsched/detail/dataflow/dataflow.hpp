@@ -57,9 +57,9 @@ inline bool take_tokens(TaskRecord& task) {
 }
 
 /// `register_accesses`, given the distinct accesses in the order of locking.
-template <bool contributes, class Host>
+template <class Host>
 [[gnu::always_inline]] inline void
-register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) {
+register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order, bool contributes) {
   for (auto* access : order) {
     access->queue->lock.lock();
   }
@@ -76,7 +76,7 @@ register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) 
       refuse_divided(*queue.data, closed);
     }
   }
-  if constexpr (contributes) {
+  if (contributes) {
     try {
       prepare_merges(host, order);
     } catch (...) {
@@ -89,22 +89,15 @@ register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) 
   for (auto* access : order) {
     auto& queue = *access->queue;
     if (queue.needs_merge(access->mode, AccessQueue::op_of(*access))) {
-      auto& merge = host.new_merge(queue, *queue.last_op);
-      if (queue.enqueue(merge.accesses()[0])) {
-        merge.pending.store(0, std::memory_order_relaxed);
-        merge.next = merges;
-        merges = &merge;
-      }
+      put_merge(host, queue, merges);
     }
     missing += queue.enqueue(*access) ? 0 : 1;
   }
   mark_parts(task);
   task.pending.store(missing, std::memory_order_relaxed); // published by the unlocks
   unlock_all();
-  while (merges != nullptr) {
-    auto& merge = *merges;
-    merges = merge.next;
-    granted(host, merge);
+  if (merges != nullptr) [[unlikely]] {
+    hand_on_merges(host, merges);
   }
   if (missing == 0) {
     granted(host, task);
@@ -115,22 +108,17 @@ register_in_order(Host& host, TaskRecord& task, std::span<Access* const> order) 
 /// order that all data agree on) and hands it on if it holds them all. Merges that must come first
 /// are inserted. Throws Error(bad_access), then nothing was registered.
 ///
-/// Cost: O(A log A) for A accesses. The task may have ended when this returns.
-template <class Host, bool contributes = false>
-[[gnu::noinline]] void register_accesses(Host& host, TaskRecord& task) {
-  if (task.access_count == 1) {
+/// `contributes`: one of them is a contribution. Cost: O(A log A) for A accesses. The task may have
+/// ended when this returns.
+template <class Host>
+[[gnu::noinline]] void register_accesses(Host& host, TaskRecord& task, bool contributes = false) {
+  if (task.access_count == 1 && !contributes) {
     auto* const only = task.accesses();
-    register_in_order<contributes>(host, task, std::span(&only, 1));
+    register_in_order(host, task, std::span(&only, 1), false);
   } else {
     LockOrder order(task);
-    register_in_order<contributes>(host, task, order.all());
+    register_in_order(host, task, order.all(), contributes);
   }
-}
-
-/// The same for a task with contributions.
-template <class Host>
-void register_contributions(Host& host, TaskRecord& task) {
-  register_accesses<Host, true>(host, task);
 }
 
 /// `granted` for a task of the library's own, and for one that commutes.

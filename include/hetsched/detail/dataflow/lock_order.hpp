@@ -24,18 +24,15 @@ public:
   /// For a task that other threads do not know. Duplicate parameters are folded into the first,
   /// with the stronger mode.
   explicit LockOrder(TaskRecord& task) : size_(task.access_count) {
-    auto* const accesses = task.accesses();
-    first_ = has_few() ? few_.data() : kept(task);
-    for (std::size_t i = 0; i < size_; ++i) {
-      first_[i] = accesses + i;
-    }
     if (!has_few()) {
-      std::qsort(static_cast<void*>(first_), size_, sizeof(Access*), compare);
-      fold();
-      if (size_ < task.access_count) {
-        first_[size_] = nullptr;
-      }
-    } else if (sort_few()) {
+      order_many(task);
+      return;
+    }
+    first_ = few_.data();
+    for (std::size_t i = 0; i < size_; ++i) {
+      few_[i] = task.accesses() + i;
+    }
+    if (sort_few()) [[unlikely]] {
       fold();
     }
   }
@@ -85,6 +82,18 @@ private:
     return left == right ? 0 : precedes(left, right) ? -1 : 1;
   }
 
+  [[gnu::noinline]] void order_many(TaskRecord& task) {
+    first_ = kept(task);
+    for (std::size_t i = 0; i < size_; ++i) {
+      first_[i] = task.accesses() + i;
+    }
+    std::qsort(static_cast<void*>(first_), size_, sizeof(Access*), compare);
+    fold();
+    if (size_ < task.access_count) {
+      first_[size_] = nullptr;
+    }
+  }
+
   /// By insertion. Whether some queue is there more than once.
   [[nodiscard]] bool sort_few() noexcept {
     bool repeated = false;
@@ -101,7 +110,7 @@ private:
     return repeated;
   }
 
-  void fold() {
+  [[gnu::noinline]] void fold() {
     std::size_t last = 0;
     for (std::size_t i = 1; i < size_; ++i) {
       auto& first = *first_[last];

@@ -43,6 +43,28 @@ template <class Host>
   }
 }
 
+/// Puts a merge behind the contributions at the end of a queue, and before `merges` if it holds the
+/// datum already. The queue is locked.
+template <class Host>
+[[gnu::noinline]] void put_merge(Host& host, AccessQueue& queue, TaskRecord*& merges) {
+  auto& merge = host.new_merge(queue, *queue.last_op);
+  if (queue.enqueue(merge.accesses()[0])) {
+    merge.pending.store(0, std::memory_order_relaxed);
+    merge.next = merges;
+    merges = &merge;
+  }
+}
+
+/// No queue is locked.
+template <class Host>
+[[gnu::noinline]] void hand_on_merges(Host& host, TaskRecord* merges) {
+  while (merges != nullptr) {
+    auto& merge = *merges;
+    merges = merge.next; // the merge may be gone after the next line
+    granted(host, merge);
+  }
+}
+
 /// Takes a queue off the list of those with contributions, with a reference to its datum: another
 /// worker may drop the last one, of a part that is joined. A datum without references has no
 /// contributions left. Returns null when the list is empty.
@@ -65,22 +87,15 @@ template <class Host>
   int merges = 0;
   while (auto* const queue = next_unmerged(domain)) {
     auto* const data = queue->data;
-    TaskRecord* merge = nullptr;
-    bool held = false;
+    TaskRecord* held = nullptr;
     {
       std::lock_guard const guard(queue->lock);
       if (queue->last_mode == AccessMode::reduce) {
-        merge = &host.new_merge(*queue, *queue->last_op);
-        held = queue->enqueue(merge->accesses()[0]);
-        merge->pending.store(held ? 0 : 1, std::memory_order_relaxed);
+        put_merge(host, *queue, held);
+        ++merges;
       }
     }
-    if (merge != nullptr) {
-      ++merges;
-      if (held) {
-        granted(host, *merge);
-      }
-    }
+    hand_on_merges(host, held);
     release_record(data);
   }
   return merges;

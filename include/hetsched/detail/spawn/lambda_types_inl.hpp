@@ -2,12 +2,12 @@
 #pragma once
 // Definitions of lambda_types.hpp.
 
+#include <hetsched/detail/core/array.hpp>
 #include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/spawn/lambda_types.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -76,13 +76,13 @@ LambdaTypes::labelled(std::string_view label) const noexcept {
 /// Under the lock.
 [[gnu::cold]] HETSCHED_INLINE TaskType const&
 LambdaTypes::add(std::string name, std::string place, std::size_t number) {
-  auto fresh = std::make_unique<Named>(Named{plain_,
-                                             std::move(name),
-                                             std::move(place),
-                                             number,
-                                             lambda_,
-                                             first_.load(std::memory_order_relaxed),
-                                             Named::first_of_all});
+  Owned<Named> fresh(new Named{plain_,
+                               std::move(name),
+                               std::move(place),
+                               number,
+                               lambda_,
+                               first_.load(std::memory_order_relaxed),
+                               Named::first_of_all});
   fresh->type.name = fresh->name;
   auto const* const named = fresh.release();
   Named::first_of_all = named;

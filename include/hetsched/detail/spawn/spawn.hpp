@@ -305,7 +305,7 @@ private:
         queues.push_back(access.queue);
       }
     }
-    register_contributions(host_, *task_);
+    register_accesses(host_, *task_, true);
     for (auto* queue : queues) {
       list_unmerged(*queue);
     }

@@ -75,7 +75,7 @@ inline void Replay::hold_data() {
     auto& host = spawner.host();
     host.count_hint(*holder_);
     try {
-      register_in_order<false>(host, *holder_, order_);
+      register_in_order(host, *holder_, order_, false);
     } catch (...) {
       host.uncount_hint(*holder_);
       throw;
