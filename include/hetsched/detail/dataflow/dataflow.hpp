@@ -137,8 +137,10 @@ template <class Host>
     host.wait_granted(task);
     return;
   case TaskKind::partition:
+    partition_of(task).divide(&host, task);
+    return;
   case TaskKind::join:
-    divide(host, task);
+    partition_of(*task.accesses()[0].carried.holder).divide(&host, task);
     return;
   case TaskKind::discard:
     discard(host, task);

@@ -54,6 +54,8 @@ struct PartitionState {
                               // memory; null once it is registered, or will be at once. Guarded by
                               // the lock of the region's queue
   Atomic<int> references{2}; // of the program's Partition and of the holder
+  void (*divide)(void* host, TaskRecord& task) = nullptr; // hetsched::detail::divide, which only
+                                                          // programs with partitions compile
 
   ~PartitionState() {
     for (auto* part : parts) {
@@ -196,6 +198,11 @@ template <class Host>
     }
   }
   host.divisions() = nullptr;
+}
+
+template <class Host>
+void divide_by(void* host, TaskRecord& task) {
+  divide(*static_cast<Host*>(host), task);
 }
 
 } // namespace hetsched::detail

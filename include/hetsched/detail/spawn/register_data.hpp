@@ -157,6 +157,7 @@ template <class D, class Host>
   }
   Owned<PartitionState> state(new PartitionState);
   state->queue = &queue;
+  state->divide = &divide_by<Host>;
   std::vector<Handle<D>> parts; // filled last: a handle that goes waits for its part
   TaskRecord* memory = nullptr;
   try {
