@@ -21,8 +21,7 @@ namespace hetsched::detail {
 /// The task of the calling coroutine. Throws Error(bad_call) below when_all.
 [[gnu::cold]] inline RootCoroutine& root_for(char const* operation) {
   if (this_run.in_forks) {
-    throw Error(
-        ErrorCode::bad_call, operation, std::string("not allowed inside ") + fork_sink.place);
+    refuse_inside(fork_sink, operation);
   }
   return *this_run.root;
 }

@@ -32,7 +32,7 @@ namespace detail {
 /// Throws Error(bad_call) where it captures.
 inline void check_outside_capture(void const* core, char const* operation) {
   if (auto const* const sink = capture_sink_of(core)) [[unlikely]] {
-    throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink->place);
+    refuse_inside(*sink, operation);
   }
 }
 

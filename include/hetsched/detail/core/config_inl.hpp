@@ -47,7 +47,7 @@ public:
 
   [[gnu::noinline]] static void fill(std::string& field, char const* variable) {
     if (char const* const text = std::getenv(variable); text != nullptr && field.empty()) {
-      field = text;
+      field = std::string(text);
     }
   }
 
@@ -133,11 +133,11 @@ inline constexpr std::array<std::string_view, 20> variable_names{
     };
     auto const nearest = *std::min_element(variable_names.begin(), variable_names.end(), nearer);
     bool const near = edits_between(rest, nearest) <= std::min(most_edits, nearest.size() / 2);
-    lines += error_line(std::string(name),
-                        near ? "is no variable that is read; did you mean " + std::string(ours) +
-                                   std::string(nearest) + "?"
-                             : "is no variable that is read");
-    lines += '\n';
+    auto const wrong = error_line(
+        std::string(name),
+        near ? text("is no variable that is read; did you mean %s%s?", ours.data(), nearest.data())
+             : "is no variable that is read");
+    lines = text("%s%s\n", lines.c_str(), wrong.c_str());
   }
   return lines;
 }

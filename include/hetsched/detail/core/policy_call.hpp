@@ -6,6 +6,7 @@
 #include <hetsched/core/build_config.hpp>
 #include <hetsched/core/error.hpp>
 #include <hetsched/detail/core/atomic.hpp>
+#include <hetsched/detail/core/text.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +26,7 @@ namespace hetsched::detail {
 
 /// "scheduler 'Mine'"
 [[nodiscard, gnu::cold]] inline std::string policy_called(char const* kind, std::string_view name) {
-  return std::string(kind) + " '" + std::string(name) + "'";
+  return text("%s '%.*s'", kind, static_cast<int>(name.size()), name.data());
 }
 
 class PolicyCall;

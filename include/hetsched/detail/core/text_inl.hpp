@@ -4,9 +4,11 @@
 
 #include <hetsched/detail/core/text.hpp>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
+#include <string_view>
 
 namespace hetsched::detail {
 
@@ -26,10 +28,22 @@ namespace hetsched::detail {
 [[gnu::cold]] HETSCHED_INLINE std::string error_line(std::string const& culprit,
                                                      std::string const& message) {
   constexpr std::size_t longest = 4000; // of each
-  std::string line = "hetsched: ";
-  for (auto const* const part : {&culprit, &message}) {
-    line.append(part == &message ? ": " : "").append(*part, 0, longest);
-    line.append(part->size() > longest ? "..." : "");
+  auto const shown = [](std::string const& part) {
+    return std::string_view(part).substr(0, longest);
+  };
+  auto const rest = [](std::string const& part) {
+    return std::string_view(part.size() > longest ? "..." : "");
+  };
+  std::string_view const parts[] = {
+      "hetsched: ", shown(culprit), rest(culprit), ": ", shown(message), rest(message)};
+  std::size_t length = 0;
+  for (auto const part : parts) {
+    length += part.size();
+  }
+  std::string line(length, '\0');
+  auto* to = line.data();
+  for (auto const part : parts) {
+    to = std::copy(part.begin(), part.end(), to);
   }
   for (auto& c : line) {
     c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;

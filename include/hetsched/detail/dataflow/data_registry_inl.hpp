@@ -36,13 +36,14 @@ HETSCHED_INLINE void release_domain(Domain* domain) noexcept {
   if (!name.empty()) {
     return text("data '%s'", name.c_str());
   }
-  auto const of_whole = whole != nullptr ? " of " + whole->describe() : std::string();
+  auto const of_whole =
+      whole != nullptr ? text(" of %s", whole->describe().c_str()) : std::string();
   std::size_t const extents[] = {shape.rows, shape.cols};
   std::size_t const* const sizes = shape.array == nullptr ? extents : shape.array->extents;
   std::size_t const count = shape.array == nullptr ? 2 : shape.array->rank;
   std::string size;
   for (std::size_t d = 0; d < count; ++d) {
-    size += text(d == 0 ? "%zu" : " x %zu", sizes[d]);
+    size = text("%s%s%zu", size.c_str(), d == 0 ? "" : " x ", sizes[d]);
   }
   return text("%s at %p (%s)%s",
               temporary ? "temporary" : "data",

@@ -8,6 +8,7 @@
 #include <hetsched/concepts/context.hpp>
 #include <hetsched/core/types.hpp>
 #include <hetsched/detail/core/policy_call.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/task_record.hpp>
 
 #include <cstddef>
@@ -37,7 +38,7 @@ template <class Core>
 }
 
 [[nodiscard, gnu::cold]] inline std::string worker_called(WorkerId worker) {
-  return "worker " + std::to_string(worker.value);
+  return text("worker %d", static_cast<int>(worker.value));
 }
 
 /// Why the scheduler should not have answered this task. Empty: it waits for a worker.

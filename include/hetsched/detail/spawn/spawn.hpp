@@ -3,6 +3,7 @@
 // From a spawn's attributes and arguments to a registered task.
 
 #include <hetsched/detail/core/array.hpp>
+#include <hetsched/detail/core/text.hpp>
 #include <hetsched/detail/dataflow/dataflow.hpp>
 #include <hetsched/detail/dataflow/nesting.hpp>
 #include <hetsched/detail/spawn/check_task.hpp>
@@ -78,13 +79,18 @@ struct CaptureSink {
   void (*end_block)(CaptureSink& sink) = nullptr;
 };
 
+/// What is captured there is no such operation.
+[[noreturn, gnu::cold]] inline void refuse_inside(CaptureSink const& sink, char const* operation) {
+  throw Error(ErrorCode::bad_call, operation, text("not allowed inside %s", sink.place));
+}
+
 /// A block of a capture.
 class CaptureBlock {
 public:
   CaptureBlock(CaptureSink& sink, char const* operation, CapturedCondition const& condition)
       : sink_(sink) {
     if (sink.begin_block == nullptr) {
-      throw Error(ErrorCode::bad_call, operation, std::string("not allowed inside ") + sink.place);
+      refuse_inside(sink, operation);
     }
     sink.begin_block(sink, condition);
   }
@@ -105,8 +111,7 @@ public:
   constexpr explicit BodySink(char const* body)
       : CaptureSink{
             [](CaptureSink& sink, TaskType const&, Attributes const&, SpawnData const&) -> void* {
-              throw Error(
-                  ErrorCode::bad_call, "spawn", std::string("not allowed inside ") + sink.place);
+              refuse_inside(sink, "spawn");
             },
             [](CaptureSink&) {},
             body} {}

@@ -137,8 +137,8 @@ HETSCHED_INLINE std::int64_t ThreadCore::pause_before_theft(ThreadWorker const& 
 
 [[gnu::cold]] HETSCHED_INLINE void refuse_given(ThreadCore& core, WorkerId worker) {
   end_by_policy(policy_called("scheduler", core.policies().rules().name),
-                "pop or steal gave " + worker_called(worker) +
-                    " a task twice, or one that was not pushed");
+                text("pop or steal gave %s a task twice, or one that was not pushed",
+                     worker_called(worker).c_str()));
 }
 
 HETSCHED_INLINE void ThreadCore::execute(ThreadWorker& worker, TaskId id) {
