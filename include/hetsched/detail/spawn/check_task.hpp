@@ -57,10 +57,16 @@ template <class Param, class Traits>
 
 template <class TaskType, std::size_t parameter>
 struct BodyParameter {
-  template <class Param>
+  template <class Param, bool on_gpu>
   struct Check {
     using Traits = typename SignatureOf<TaskType>::template At<parameter>;
-    static constexpr bool fits = parameter_fits<Param, Traits>();
+    static constexpr bool handle_on_gpu =
+        on_gpu && (takes_handle<Param, Traits>() || is_with_handle<std::remove_cvref_t<Param>>);
+    static_assert(
+        !handle_on_gpu,
+        "hetsched: a body on GPUs takes views only, since it cannot spawn: this parameter "
+        "is a handle (task type and parameter: see BodyParameter<task, index>)");
+    static constexpr bool fits = handle_on_gpu || parameter_fits<Param, Traits>();
     static constexpr bool writes_through_read =
         !fits && Traits::mode == AccessMode::read &&
         std::is_same_v<std::remove_cvref_t<Param>,
@@ -242,11 +248,12 @@ struct PlainCall {
   template <std::size_t I>
   using Taken = typename Call::template At<I + skip>;
 
+  static constexpr bool on_gpu = std::is_same_v<Rt, GpuStream>;
+
   template <std::size_t I>
   static constexpr HandleMask handle_bit = [] {
-    if constexpr (!std::is_same_v<Rt, GpuStream> &&
-                  (takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>() ||
-                   is_with_handle<std::remove_cvref_t<Taken<I>>>)) {
+    if constexpr (!on_gpu && (takes_handle<Taken<I>, typename SignatureOf<T>::template At<I>>() ||
+                              is_with_handle<std::remove_cvref_t<Taken<I>>>)) {
       constexpr auto index = SignatureOf<T>::template place<I>;
       static_assert(index < most_handles,
                     "hetsched: a body can take handles only of its first 64 data parameters");
@@ -272,7 +279,7 @@ struct PlainCall {
     } else if constexpr (BodyOf<T>::template Count<given - skip, expected>::ok) {
       return []<std::size_t... I>(std::index_sequence<I...>) {
         (void)(std::size_t{0} + ... +
-               sizeof(typename BodyParameter<T, I>::template Check<Taken<I>>));
+               sizeof(typename BodyParameter<T, I>::template Check<Taken<I>, on_gpu>));
         using Found = BodyCall<CallerOf<Rt, with_runtime>,
                                T,
                                Body,
