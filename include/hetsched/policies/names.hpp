@@ -2,17 +2,13 @@
 #pragma once
 // Schedulers by name: what each is, and how it is made.
 
-#include <hetsched/core/error.hpp>
 #include <hetsched/detail/policies/erased_scheduler.hpp>
 
-#include <algorithm>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 // The schedulers that ship take long to compile. Where one source file of a program compiles them
@@ -57,11 +53,8 @@ struct AddedScheduler {
   std::function<policies::SchedulerMaker> make;
 };
 
-/// They stay where they are.
-[[nodiscard]] inline std::deque<AddedScheduler>& added_schedulers() {
-  static std::deque<AddedScheduler> added;
-  return added;
-}
+/// As policies::add_scheduler.
+HETSCHED_SCHEDULERS_INLINE void add_scheduler(AddedScheduler own);
 
 } // namespace hetsched::detail
 
@@ -72,36 +65,16 @@ namespace hetsched::policies {
 /// threads make runtimes. Throws Error(bad_config) for the name of one that ships.
 template <class S, class... Knobs>
 void add_scheduler(SchedulerName const& name, Knobs const&... knobs) {
-  for (auto const& one : shipped_schedulers()) {
-    if (one.name == name.name) {
-      throw Error(ErrorCode::bad_config, std::string(name.name), "is a scheduler that ships");
-    }
-  }
-  detail::AddedScheduler own{std::string(name.name),
-                             std::string(name.what),
-                             name.in_all,
-                             [knobs...](std::span<WorkerInfo const> workers) {
-                               return detail::make_erased_scheduler<S>(workers, knobs...);
-                             }};
-  auto& added = detail::added_schedulers();
-  auto const same = std::find_if(
-      added.begin(), added.end(), [&](auto const& one) { return one.name == name.name; });
-  if (same == added.end()) {
-    added.push_back(std::move(own));
-  } else {
-    same->make = std::move(own.make);
-  }
+  detail::add_scheduler({std::string(name.name),
+                         std::string(name.what),
+                         name.in_all,
+                         [knobs...](std::span<WorkerInfo const> workers) {
+                           return detail::make_erased_scheduler<S>(workers, knobs...);
+                         }});
 }
 
 /// All that AnyScheduler knows: those that ship, then those that the program has added.
-[[nodiscard]] inline std::vector<SchedulerName> scheduler_names() {
-  auto const shipped = shipped_schedulers();
-  std::vector<SchedulerName> names(shipped.begin(), shipped.end());
-  for (auto const& own : detail::added_schedulers()) {
-    names.push_back({own.name, own.what, own.in_all});
-  }
-  return names;
-}
+[[nodiscard]] HETSCHED_SCHEDULERS_INLINE std::vector<SchedulerName> scheduler_names();
 
 } // namespace hetsched::policies
 
@@ -114,24 +87,8 @@ struct ChosenScheduler {
 };
 
 /// Throws Error(bad_config), which blames `culprit` and lists all names, if there is none such.
-[[nodiscard]] inline ChosenScheduler
-scheduler_by_name(std::string_view name, char const* culprit, std::span<WorkerInfo const> workers) {
-  for (auto const& one : policies::shipped_schedulers()) {
-    if (one.name == name) {
-      return {one.name, one.make(workers)};
-    }
-  }
-  for (auto const& own : added_schedulers()) {
-    if (own.name == name) {
-      return {own.name, own.make(workers)};
-    }
-  }
-  std::string known;
-  for (auto const& one : policies::scheduler_names()) {
-    known += (known.empty() ? "" : ", ") + std::string(one.name);
-  }
-  throw Error(ErrorCode::bad_config, culprit, "'" + std::string(name) + "' is none of " + known);
-}
+[[nodiscard]] HETSCHED_SCHEDULERS_INLINE ChosenScheduler
+scheduler_by_name(std::string_view name, char const* culprit, std::span<WorkerInfo const> workers);
 
 } // namespace hetsched::detail
 

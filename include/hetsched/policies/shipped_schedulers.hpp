@@ -2,6 +2,7 @@
 #pragma once
 // The schedulers that ship, with their names: the one table. See names.hpp.
 
+#include <hetsched/core/error.hpp>
 #include <hetsched/detail/policies/any_solver.hpp>
 #include <hetsched/independent/accel_32.hpp>
 #include <hetsched/independent/dual_approx_2.hpp>
@@ -29,10 +30,15 @@
 #include <hetsched/policies/schedulers/work_stealing.hpp>
 #include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 
+#include <algorithm>
 #include <array>
+#include <deque>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace hetsched::policies {
 
@@ -42,6 +48,12 @@ using BatchesForms = Batches<detail::AnySolver>;
 } // namespace hetsched::policies
 
 namespace hetsched::detail {
+
+/// They stay where they are.
+[[nodiscard]] inline std::deque<AddedScheduler>& added_schedulers() {
+  static std::deque<AddedScheduler> added;
+  return added;
+}
 
 /// With its defaults.
 template <class S>
@@ -147,4 +159,53 @@ HETSCHED_SCHEDULERS_INLINE std::span<NamedScheduler const> shipped_schedulers() 
   return shipped_table;
 }
 
+HETSCHED_SCHEDULERS_INLINE std::vector<SchedulerName> scheduler_names() {
+  auto const shipped = shipped_schedulers();
+  std::vector<SchedulerName> names(shipped.begin(), shipped.end());
+  for (auto const& own : detail::added_schedulers()) {
+    names.push_back({own.name, own.what, own.in_all});
+  }
+  return names;
+}
+
 } // namespace hetsched::policies
+
+namespace hetsched::detail {
+
+HETSCHED_SCHEDULERS_INLINE void add_scheduler(AddedScheduler own) {
+  for (auto const& one : policies::shipped_schedulers()) {
+    if (one.name == own.name) {
+      throw Error(ErrorCode::bad_config, own.name, "is a scheduler that ships");
+    }
+  }
+  auto& added = added_schedulers();
+  auto const same = std::find_if(
+      added.begin(), added.end(), [&](auto const& one) { return one.name == own.name; });
+  if (same == added.end()) {
+    added.push_back(std::move(own));
+  } else {
+    same->make = std::move(own.make);
+  }
+}
+
+HETSCHED_SCHEDULERS_INLINE ChosenScheduler scheduler_by_name(std::string_view name,
+                                                             char const* culprit,
+                                                             std::span<WorkerInfo const> workers) {
+  for (auto const& one : policies::shipped_schedulers()) {
+    if (one.name == name) {
+      return {one.name, one.make(workers)};
+    }
+  }
+  for (auto const& own : added_schedulers()) {
+    if (own.name == name) {
+      return {own.name, own.make(workers)};
+    }
+  }
+  std::string known;
+  for (auto const& one : policies::scheduler_names()) {
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
+  throw Error(ErrorCode::bad_config, culprit, "'" + std::string(name) + "' is none of " + known);
+}
+
+} // namespace hetsched::detail
