@@ -204,12 +204,16 @@ Case scan_case(hs::Runtime<>& rt) {
                        auto const* x = d.x.data();
                        auto* y = d.y.data();
                        auto const n = d.x.size();
+// g++ 12 warns of a variable that it makes itself.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma omp parallel for reduction(inscan, + : s)
                        for (std::size_t i = 0; i < n; ++i) {
                          s += x[i];
 #pragma omp scan inclusive(s)
                          y[i] = s;
                        }
+#pragma GCC diagnostic pop
                      }});
 #endif
   return c;

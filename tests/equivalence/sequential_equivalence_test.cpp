@@ -12,6 +12,7 @@
 #include "../support/strategies.hpp"
 #include "../support/watchdog.hpp"
 #include "covering_array.hpp"
+#include "drawn_policies.hpp"
 #include "program_generator.hpp"
 #include "random_program.hpp"
 #include "run_program.hpp"

@@ -4,8 +4,8 @@
 
 #include <hetsched/policies/names.hpp>
 
+#include "../equivalence/drawn_policies.hpp"
 #include "../equivalence/program_generator.hpp"
-#include "../equivalence/run_program.hpp"
 #include "../support/dice.hpp"
 
 #include <algorithm>

@@ -12,6 +12,7 @@
 #include <hetsched/policies/schedulers/xkaapi_heft.hpp>
 #include <hetsched/recording.hpp>
 
+#include "../equivalence/drawn_policies.hpp"
 #include "../equivalence/run_program.hpp"
 #include "../support/invented_times.hpp"
 #include "../support/watchdog.hpp"
