@@ -18,6 +18,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -359,8 +360,10 @@ TEST_CASE("access: a segmentation fault reaches the program's handler, or ends t
       std::vector<double> own(8, 1.0);
       hs::Runtime<> runtime(config());
       auto const handle = runtime.data(own);
-      runtime.spawn()([](Vector a) { a[0] = *reinterpret_cast<double volatile*>(64); }, // NOLINT
-                      hs::read_write(handle));
+      std::uintptr_t volatile nowhere = 64; // the compiler need not know
+      runtime.spawn()(
+          [&](Vector a) { a[0] = *reinterpret_cast<double volatile*>(nowhere); }, // NOLINT
+          hs::read_write(handle));
       runtime.sync();
       return 0;
     });

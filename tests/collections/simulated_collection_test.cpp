@@ -421,6 +421,7 @@ RandomCollection random_collection(std::uint64_t seed) {
   char const* const types[]{"Even", "Fast", "Mix", "HostOnly", gpus ? "GpuOnly" : "Even"};
   for (auto tasks = below(300); tasks != 0; --tasks) {
     std::vector<hs::GraphAccess> accesses;
+    accesses.reserve(2); // else g++ 12 warns at -O2 of what is not so
     if (below(5) != 0) {
       accesses.push_back({below(half), read, nullptr});
     }
