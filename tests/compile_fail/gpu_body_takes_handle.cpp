@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // expected-error: hetsched: a body on GPUs takes views only, since it cannot spawn
 // expected-error: BodyParameter<Gemm, 2>
-#include "gemm.hpp"
-
 #include <hetsched/gpu.hpp>
+
+#include "gemm.hpp"
 
 template <>
 struct hetsched::TaskBodyGPU<Gemm> {
